@@ -1,4 +1,4 @@
-"""Programs: files of code, what they answer without a machine, and the machines attached to them."""
+"""Programs: files of code, what they answer without a state, and the machines attached to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """A file of code. Its globals, constants and locations are known without a machine."""
+    """A file of code. Its globals, constants and locations are known without a state."""
 
     def __init__(self, file: CodeObject, *, dialect: str | None = None, repair: Policy = AUTO) -> None:
         self.file = file
@@ -57,10 +57,10 @@ class Program:
         """The problems found in the file so far."""
         return self.file.problems
 
-    # --- Without a machine ----------------------------------------------------------------------------------------
+    # --- Without a state ------------------------------------------------------------------------------------------
 
     def at(self, address: int) -> tuple[Frame, ...]:
-        """Return the functions at an address, innermost first, as frames without a machine."""
+        """Return the functions at an address, innermost first, as frames without a state."""
         return frames_at(self.state, self.state.loaded.codes[0], address)
 
     @property
@@ -73,7 +73,7 @@ class Program:
         return self.outside[name]
 
     def eval(self, text: str) -> Any:
-        """Evaluate an expression that needs no machine; return its value as a Python object."""
+        """Evaluate an expression that needs no state; return its value as a Python object."""
         return self.outside.expression(text).value()
 
     # --- With a machine -------------------------------------------------------------------------------------------

@@ -189,7 +189,7 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
     style = "dim"
     try:
         if variable.frame.activation is None:
-            text = "there is no machine that holds it"
+            text = "no state holds it"
         else:
             one = answer(variable, name, None if lane is None else [lane]).by_lane[0]
             text = OPTIMIZED_OUT
@@ -225,7 +225,7 @@ def _lanes(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 def _registers(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     frame, lane = debugger.frame, debugger.lane
     if frame.activation is None:
-        raise UsageError("there is no machine, so there are no registers", kind="no_machine")
+        raise UsageError("no state, so no registers", kind="no_machine")
     head = "registers" if lane is None else f"registers, of lane {lane} those that have lanes"
     known = next((names for start, names in REGISTERS.items() if frame.target.name.startswith(start)), "")
     names = known.split() or [each.name for each in list(frame.target.registers())[:16]]
@@ -249,7 +249,7 @@ def _register(frame: Frame, name: str, lane: int | None) -> str | None:
 
 def _stack(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     if debugger.attached is None:
-        raise UsageError("there is no machine, so there are no frames", kind="no_machine")
+        raise UsageError("no state, so no frames", kind="no_machine")
     lines: list[str] = []
     chosen = debugger.frame_number
     first = max(0, chosen - MAX_FRAMES + 1)

@@ -164,7 +164,7 @@ def info_args(debugger: Debugger, arguments: Arguments) -> None:
 def _variables(debugger: Debugger) -> tuple[Variable, ...]:
     frame = debugger.frame
     if frame.place is None:
-        hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no machine"
+        hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no state"
         raise UsageError("No frame selected.", kind="no_frame", hint=hint)
     if frame.function is None:
         raise UsageError("No symbol table info available.", kind="no_dwarf")

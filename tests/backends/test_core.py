@@ -186,7 +186,7 @@ def test_a_program_that_the_process_cannot_have_run(tmp_path):
     segments = len(open_image(fixed).segments)
     entry = open_image(fixed).entry
     for program, auxiliary, mappings, memory, why in (
-        ("fixtures/asm/cfi.gfx90a.w64.co", {}, (), {}, "for another machine"),
+        ("fixtures/asm/cfi.gfx90a.w64.co", {}, (), {}, "for another architecture"),
         (pie, {9: 0x1001}, (), {}, "began elsewhere"),
         (fixed, {9: entry + 0x1000}, (), {}, "began elsewhere"),
         (fixed, {9: entry, 5: segments + 1}, (), {}, "began elsewhere"),

@@ -438,4 +438,4 @@ def test_a_mask_that_is_not_known_is_said(run, tmp_path, words):
     status, out, err = run(*words, "--state", path)
     assert status == 1
     assert out
-    assert "which lanes of wave 1:1:1:1 are active is not known: the contents of register exec" in err
+    assert "the active lanes of wave 1:1:1:1 are not known: the contents of register exec" in err

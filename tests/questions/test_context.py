@@ -168,7 +168,7 @@ def test_a_section_that_fails_hides_no_other(monkeypatch, tmp_path):
     lines = run(f"context {SECTIONS}").splitlines()
     assert lines[1] == "src/asm/lane-pc.c: No such file or directory. `directory DIR` looks elsewhere."
     assert titles("\n".join(lines)) == ["source: src/asm/lane-pc.c:5", "locals", "registers", "stack"]
-    assert lines[-1] == "there is no machine, so there are no frames"
+    assert lines[-1] == "no state, so no frames"
 
 
 def test_files_without_lines_and_nothing():

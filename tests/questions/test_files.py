@@ -166,7 +166,7 @@ def test_saving_what_was_launched(tmp_path):
 
 def test_a_core_file_is_not_saved(threads, tmp_path):  # noqa: F811
     assert "cannot be saved" in threads.fails(f"save snapshot {tmp_path / 'x.json'}").message
-    assert Run(LANES).fails("save snapshot x.json").message == "there is no machine"
+    assert Run(LANES).fails("save snapshot x.json").message == "no state"
 
 
 # --- What is there --------------------------------------------------------------------------------------------------

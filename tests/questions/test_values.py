@@ -303,7 +303,7 @@ def test_without_a_machine_there_is_nothing_to_say():
         "$3 = 6",
     ]
     assert run("print $_lane_count") == "$4 = void\n"
-    assert "no machine" in str(run.fails("print -all 3"))
+    assert "no state" in str(run.fails("print -all 3"))
 
 
 def test_registers_come_before_variables(run):

@@ -341,4 +341,4 @@ def test_positions_are_those_of_rocgdb(run, threads):
 
 def test_without_a_machine():
     for command in ("info waves", "info lanes", "map", "info work-groups", "wave", "lane"):
-        assert Run(LANES).fails(command).message == "there is no machine"
+        assert Run(LANES).fails(command).message == "no state"

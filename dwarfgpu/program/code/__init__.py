@@ -1,6 +1,12 @@
-"""Files by themselves: what one says before anything of it is loaded.
+"""Code: one file by itself, and the files that are loaded.
 
-`codeobject` joins the parts of one file, and what there is to say about it as a whole is in `summary`. `codelookup`
-answers what is at an address and what a name means. `frames` joins the file's call frame information with the target
-and the decoder of expressions, and `frame_lookup` finds entries of it.
+- `code_object` joins the parts of a file, `file_summary` describes it as a whole
+- `loaded` has the files at their addresses in the running program, `thread_storage` their thread-local variables
+- `code_lookup` answers what is at an address and what a name refers to; `scopes` has the functions and blocks at an
+  address, `completion_index` the names in order, `declarations` where names are declared
+- `source_files` has the source and where the code of its lines is
+- `instructions` lists machine code through `disassemblers`
+- `frame_rows` is call frame information with the registers of the target
+- `encoding_context` is what expressions are written and read for, `dumped_expressions` shows them, and `repairs`
+  works around compiler bugs in them
 """

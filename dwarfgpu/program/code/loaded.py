@@ -324,7 +324,7 @@ class FileUnit:
             block = attribute.block()
             return self.decoded(attribute, block.data, block.section, block.offset)
         if self.pc is None:
-            message = "a location list is valid at program locations, and there is none"
+            message = "a location list needs a program location, and there is none"
             raise MissingContext("pc", message)
         entries = location_list(attribute)
         return tuple(

@@ -59,7 +59,7 @@ def by_place(
 ) -> Iterator[tuple[int, Values]]:
     """Evaluate several expressions at each place in the code; yield each result with the index of its expression."""
     if any(map(is_assignment, texts)):
-        raise UsageError("an assignment is made in one wave at a time", hint="ask each wave by itself")
+        raise UsageError("an assignment is made in one wave at a time", hint="assign in each wave by itself")
     stopped = attached.stopped
     machine = waves_of(stopped)
     count = machine.target.lane_count
@@ -87,7 +87,7 @@ def _of_group(
     try:
         yield _together(attached, group, text, lanes, number, names, numbers)
     except (Parted, Diverge, LaneFault):
-        for wave in group.numbers:  # each has a caller, and with it a past, of its own
+        for wave in group.numbers:  # each has its own caller
             yield from _of_group(attached, WaveGroup(wave, group.pc), text, lanes, number)
 
 
@@ -150,7 +150,7 @@ def _as_written(variable: Variable, values: Values) -> AsWritten:
     try:
         told.ask(0, LaneSet.product(values.waves[:1], lanes))
     except Parted as error:
-        told.refuse(UsageError(f"the waves are to be asked one by one: {error}"))
+        told.refuse(UsageError(f"the waves must be evaluated one by one: {error}"))
     told.type = told.type or quantity.type
     return AsWritten(variable.name, variable.repairs, told)
 

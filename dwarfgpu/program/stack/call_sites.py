@@ -164,7 +164,7 @@ def _with_code(die: Die) -> Die:
 def at_entry(frame: Frame, variable: Variable, lanes: LaneSet) -> ScalarOperand:
     """Return the value that the call site gives a parameter of a frame; raise `Unavailable` where it says nothing."""
     if frame.activation is None:
-        raise unavailable(MISSING, "what was passed is known to the caller alone, and there is none")
+        raise unavailable(MISSING, "what was passed is known to the caller alone, and there is no caller")
     if frame.is_inlined:
         raise unavailable(OPTIMIZED_OUT, "the function is inlined: nothing was passed")
     try:

@@ -144,6 +144,6 @@ def _place_of(machine: Machine, wave: Any) -> int:
     first = wave if isinstance(wave, int) else int(wave[0])
     pc = machine.program_counter(first)
     if pc is None:
-        message = f"where wave {machine.ids[first]} stands is not known: it has no program counter"
+        message = f"the place of wave {machine.ids[first]} is not known: it has no program counter"
         raise MissingContext("pc", message)
     return pc

@@ -88,7 +88,7 @@ class Execution:
 
 # --- A file without a state ---------------------------------------------------------------------------------------
 
-NO_STATE = "there is no machine state"
+NO_STATE = "no state"
 HINT = "attach a snapshot or a core file: --state on the command line"
 
 

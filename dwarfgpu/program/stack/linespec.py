@@ -101,7 +101,7 @@ class LinespecReader:
                 raise
             return symbol.entry + int(offset.strip() or "0", 0)
         if address is None:
-            raise UsageError(f"{text[:60]!r} is no address", hint="it is a number, such as 0x1900 or $pc")
+            raise UsageError(f"{text[:60]!r} is not an address", hint="it is a number, such as 0x1900 or $pc")
         return address
 
     def _lane(self) -> int | None:
@@ -113,7 +113,7 @@ class LinespecReader:
 
     def _numbered(self, text: str) -> Linespec:
         if self.here is None:
-            raise UsageError("there is no source file that a line could be of", hint="name it: FILE:LINE")
+            raise UsageError("a line number needs a source file", hint="write FILE:LINE")
         file, line = self.here
         return Linespec(file, max(0, line + int(text)) if text[0] in "+-" else int(text))
 
@@ -126,11 +126,11 @@ class LinespecReader:
             yield from (Linespec(file, int(rest)) for file in (with_code or files)[:1])
             return
         paths = {file.path for file in files}
-        found = [self._at(span.entry, span.name, is_address=False) for span in self.functions(rest)]
-        found = [file for file in found if file.file is not None and file.file.path in paths]
-        if not found:
+        places = [self._at(span.entry, span.name, is_address=False) for span in self.functions(rest)]
+        places = [place for place in places if place.file is not None and place.file.path in paths]
+        if not places:
             raise NotFound("no_function", f'Function "{rest[:80]}" not defined in "{name[:80]}".')
-        yield from found
+        yield from places
 
     # --- Addresses and functions ----------------------------------------------------------------------------------
 

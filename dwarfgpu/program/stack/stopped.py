@@ -116,7 +116,7 @@ def _is_elf(path: str) -> bool:
         with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
             return file.read(4) == ELF_MAGIC
     except OSError:
-        return False  # whoever reads it says why
+        return False  # reading it tells why
 
 
 def _text_of(path: str) -> str:
@@ -176,7 +176,7 @@ def _entry_of(machine: WaveMachine, file: CodeObject) -> int:
             if test(machine, entry, file):
                 return index
     names = ", ".join(entry.path for entry in entries[:4])
-    message = f"{file.name} is none of the {len(entries)} code objects of the snapshot"
+    message = f"{file.name} is not among the {len(entries)} code objects of the snapshot"
     raise UsageError(message, hint=f"they are {names}{', ...' if len(entries) > 4 else ''}")
 
 
@@ -189,7 +189,7 @@ def _check_target(machine: WaveMachine, file: CodeObject) -> None:
         message = (
             f"{file.name} is code of {file.target.target.name}, and the snapshot is of {machine.target.name}"
         )
-        raise MalformedFile("other_target", message, hint="--force uses it all the same")
+        raise MalformedFile("other_target", message, hint="--force uses it anyway")
 
 
 def _check_contents(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> None:
@@ -197,7 +197,7 @@ def _check_contents(machine: WaveMachine, entry: SnapshotCode, file: CodeObject)
     if entry.sha256 is None or _same_path(machine, entry, file) or _same_contents(machine, entry, file):
         return  # whether the file at that path is still the same has been checked when the snapshot was opened
     message = f"{file.name} is not the code object that the snapshot was made with: that is {entry.path}"
-    hint = "its SHA-256 is another; --force uses it all the same"
+    hint = "its SHA-256 differs; --force uses it anyway"
     raise MalformedFile("other_code_object", message, hint=hint)
 
 
@@ -266,12 +266,12 @@ def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: s
 def _check_program(
     program: CodeObject, image: Image, core: CoreFile, mapped: dict[str, list[Mapping]]
 ) -> None:
-    """Refuse a program that the process cannot have run: as its addresses are others, any answer would be wrong."""
+    """Refuse a program that the process cannot have run: its addresses differ, so any answer would be wrong."""
     own = program.image
     why = ""
     mappings = next((mapping for name, mapping in mapped.items() if _is_at(program, name)), None)
     if own.machine != image.machine:
-        why = "it is for another machine"
+        why = "it is for another architecture"
     elif mappings is not None:
         if _differs(own, min(mappings, key=lambda mapping: mapping.start), core):
             why = "it has changed since"
@@ -282,7 +282,7 @@ def _check_program(
             why = "the process began elsewhere"
     if why:
         message = f"{program.name} is not the program that {core.name} is of: {why}"
-        raise MalformedFile("other_program", message, hint="--force uses it all the same")
+        raise MalformedFile("other_program", message, hint="--force uses it anyway")
 
 
 def _is_at(program: CodeObject, name: str) -> bool:

@@ -90,7 +90,7 @@ def _group(waves: Array, pc: int | None) -> WaveGroup:
 
 def unknown_place(name: str) -> MissingContext:
     """Return the error of a wave whose place is not known."""
-    return MissingContext("pc", f"where wave {name} stands is not known: it has no program counter")
+    return MissingContext("pc", f"the place of wave {name} is not known: it has no program counter")
 
 
 # --- Waves as a list ------------------------------------------------------------------------------------------------

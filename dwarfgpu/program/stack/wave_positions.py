@@ -49,7 +49,7 @@ def waves_of(stopped: Stopped) -> Machine:
 
 def unknown_mask(wave: str, error: DwarfGpuError) -> DwarfGpuError:
     """Return the error of a wave whose active lanes are not known; ``error`` says why."""
-    message = f"which lanes of wave {wave} are active is not known: {error.message}"
+    message = f"the active lanes of wave {wave} are not known: {error.message}"
     return MissingContext("lanes", message, spec=error.spec or "A.3.3.5 (6)", hint=error.hint)
 
 

@@ -136,7 +136,7 @@ def test_waves_without_a_program_counter(attached):
 
     assert [each.waves.tolist() for each in found] == [[0, 1]]
     assert found[0].pc is None
-    assert found[0].reason_at(1, 3).message == "where wave 0 stands is not known: it has no program counter"
+    assert found[0].reason_at(1, 3).message == "the place of wave 0 is not known: it has no program counter"
 
 
 def test_a_lane_of_a_wave_by_name(attached):

@@ -135,5 +135,5 @@ def test_why_it_is_not_known(tmp_path, segments, why):
     assert reason.kind == "missing_context"
     assert why in reason.message
     assert made.at(CODE)[0]["mine"].why().message == (
-        "where the thread has its thread-local storage is not known: there is no machine state"
+        "where the thread has its thread-local storage is not known: no state"
     )
