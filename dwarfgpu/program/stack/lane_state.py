@@ -30,7 +30,7 @@ MAX_LANES = 1024
 """More lanes than this are refused. No machine has more than 64, and a work-group has no more than this."""
 
 
-@frozen
+@frozen(repr=False)
 class LanePc:
     """Where a lane stands, as far as one function says."""
 
