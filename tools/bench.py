@@ -118,14 +118,14 @@ def expressions() -> None:
 def startup() -> None:
     """Whole processes, with the bytecode in place as an installation has it."""
     compile_all()
-    questions = {
-        "--version": (3, "--version"),
-        "eval --ops": (9, "eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4"),
-        "eval FILE NAME --state": (14, "eval", *VARIABLE),
-    }
-    commands = [process(*DWARFGPU, *words) for _, *words in questions.values()]
+    questions = [
+        ("--version", 3, ("--version",)),
+        ("eval --ops", 9, ("eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4")),
+        ("eval FILE NAME --state", 14, ("eval", *VARIABLE)),
+    ]
+    commands = [process(*DWARFGPU, *words) for _, _, words in questions]
     bare, *times = in_turns([process(*BARE), *commands], rounds=10)
-    for (name, (most, *_)), time in zip(questions.items(), times, strict=True):
+    for (name, most, _), time in zip(questions, times, strict=True):
         show(f"dwarfgpu {name} / python3 -c pass", time / bare, f"at most {most}", f"{time * 1e3:.0f} ms")
 
 

@@ -247,7 +247,7 @@ def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Se
 # The GNU tables of split units before version 5 have no header: they reach to the section's end.
 
 
-@frozen(eq=False, repr=False)
+@frozen(repr=False)
 class AddressTable:
     """The addresses of one unit, by index."""
 
