@@ -117,6 +117,22 @@ LATE_FOR_START_UP = {
 }
 """Foreign packages that starting the command line must not load."""
 
+ONE_VARIABLE = (
+    *("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even"),
+    *("--lane", "2", "--state", "docs/examples/variables.json"),
+)
+"""The command that shows one variable of one lane of a snapshot."""
+MOST_ENTERED = 110
+MOST_LOADED = 150
+NOT_FOR_ONE_VARIABLE = {
+    *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),
+    *("dwarfgpu.cases", "dwarfgpu.questions", "dwarfgpu.repl", "dwarfgpu.expr.asm", "dwarfgpu.expr.verify"),
+    *("dwarfgpu.backends.core", "dwarfgpu.objfile.elf.core", "dwarfgpu.program.stack.gdb_process"),
+    *("dwarfgpu.program.language.syntax", "dwarfgpu.program.language.names", "dwarfgpu.objfile.kernels"),
+    *("dwarfgpu.program.stack.call_sites", "dwarfgpu.program.code.thread_storage", "dwarfgpu.cfi.rules"),
+}
+"""What that command must not load."""
+
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}
 NO_INPUT_OUTPUT = {"render"}
@@ -374,6 +390,33 @@ def test_the_command_line_starts_without_heavy_packages():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split()) & LATE_FOR_START_UP
     assert not loaded, f"importing {PROJECT}.cli loads {', '.join(sorted(loaded))}"
+
+
+ENTERED = """
+import sys
+from dwarfgpu.cli import main
+entered = set()
+def note(frame, event, _argument):
+    if event == "call" and frame.f_code.co_flags & 2:  # a function, not the body of a module or a class
+        entered.add(frame.f_globals.get("__name__", ""))
+sys.setprofile(note)
+sys.argv[0] = "dwarfgpu"
+status = main()
+sys.setprofile(None)
+assert status == 0, status
+print("entered", *sorted(name for name in entered if name.startswith("dwarfgpu")))
+print("loaded", *sorted(sys.modules))
+"""
+
+
+def test_one_variable_needs_few_modules():
+    words = [sys.executable, "-c", ENTERED, *ONE_VARIABLE]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    lines = {line.partition(" ")[0]: set(line.split()[1:]) for line in done.stdout.splitlines()}
+    heavy = lines["loaded"] & NOT_FOR_ONE_VARIABLE
+    assert not heavy, f"showing one variable loads {', '.join(sorted(heavy))}"
+    assert len(lines["entered"]) <= MOST_ENTERED
+    assert len([name for name in lines["loaded"] if name.startswith(PROJECT)]) <= MOST_LOADED
 
 
 def test_the_table_names_only_its_own_units():

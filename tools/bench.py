@@ -118,22 +118,22 @@ def expressions() -> None:
 def startup() -> None:
     """Whole processes, with the bytecode in place as an installation has it."""
     compile_all()
-    bare, version, evaluated = in_turns(
-        [
-            process(*BARE),
-            process(*DWARFGPU, "--version"),
-            process(*DWARFGPU, "eval", "--ops", "DW_OP_lit1"),
-        ],
-        rounds=10,
-    )
-    show("dwarfgpu --version / python3 -c pass", version / bare, "at most 3", f"{version * 1e3:.0f} ms")
-    show(
-        "dwarfgpu eval --ops DW_OP_lit1 / python3 -c pass",
-        evaluated / bare,
-        "at most 9",
-        f"{evaluated * 1e3:.0f} ms",
-    )
+    questions = [
+        ("--version", 3, ("--version",)),
+        ("eval --ops", 9, ("eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4")),
+        ("eval FILE NAME --state", 14, ("eval", *VARIABLE)),
+    ]
+    commands = [process(*DWARFGPU, *words) for _, _, words in questions]
+    bare, *times = in_turns([process(*BARE), *commands], rounds=10)
+    for (name, most, _), time in zip(questions, times, strict=True):
+        show(f"dwarfgpu {name} / python3 -c pass", time / bare, f"at most {most}", f"{time * 1e3:.0f} ms")
 
+
+VARIABLE = (
+    *("fixtures/asm/lane-pc.gfx90a.w64.co", "even"),
+    *("--lane", "2", "--state", "docs/examples/variables.json"),
+)
+"""A variable of one lane of a snapshot."""
 
 GROUPS = {
     "expressions": expressions,

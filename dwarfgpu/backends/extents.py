@@ -34,7 +34,7 @@ class Overlap(Exception):
         self.key = key
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Even:
     """Extents of equal size: one for each instance from the first on, all in one array of bytes."""
 
@@ -48,7 +48,7 @@ class Even:
     """The distance of the extents in the array."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Columns:
     """The extents as arrays."""
 

@@ -41,7 +41,7 @@ GROUP_APERTURE = 64
 """The byte of ``group_segment_aperture_base_hi`` in it; ``private_segment_aperture_base_hi`` follows."""
 
 
-@frozen
+@frozen(repr=False)
 class LoadedCodeObject:
     """A file of code that the machine has loaded."""
 
@@ -51,7 +51,7 @@ class LoadedCodeObject:
     sha256: str | None = None
 
 
-@frozen
+@frozen(repr=False)
 class Dispatch:
     """The execution of a kernel over a grid."""
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Target
 
 
-@frozen
+@frozen(repr=False)
 class Region:
     """Bytes of memory in one address space."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, TargetRegister
 
 
-@frozen
+@frozen(repr=False)
 class Capabilities:
     """The capabilities of a backend, for its users, its documentation and the tests that all backends share."""
 

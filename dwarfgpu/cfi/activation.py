@@ -376,7 +376,7 @@ def is_open(location: Location, backend: Backend) -> bool:
 # This module knows no files: the loader of the code provides the call frame information of an address.
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Information:
     """The call frame information about the code at an address."""
 

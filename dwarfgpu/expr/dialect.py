@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Path: TypeAlias = tuple[int, ...]
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Encoding:
     """The encoding of an operation: its path, and the kind of each operand."""
 

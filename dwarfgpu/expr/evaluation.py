@@ -37,7 +37,7 @@ TAKEN = object()
 """What a branch returns when it is taken."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Return:
     """The position at which evaluation continues when a called expression ends (A.2.5.4.2 (5))."""
 
@@ -400,7 +400,7 @@ class Evaluation:
         return evolve(context, **changes) if changes else context
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Nested:
     """The result of a nested evaluation, and the number of operations it had left."""
 

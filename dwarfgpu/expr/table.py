@@ -25,7 +25,7 @@ _CFI_NEEDS = frozenset(("lane", "iteration", "unit", "object"))
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Operand:
     """An operand of an operation: its letter in the text, and how it is encoded unless a dialect says otherwise."""
 
@@ -33,7 +33,7 @@ class Operand:
     kind: str
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Operation:
     """A row of the table."""
 

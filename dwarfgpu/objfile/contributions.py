@@ -30,7 +30,7 @@ MAX_BROKEN = 1000
 T = TypeVar("T")
 
 
-@frozen
+@frozen(repr=False)
 class TableHeader:
     """The header of one contribution to ``.debug_addr``, ``.debug_loclists`` or ``.debug_rnglists``."""
 

@@ -206,7 +206,7 @@ def table(
     return [style("dim", lines[0]), *lines[1:]] if lines else []
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class TableRow:
     """A row of a table, with its mark and style."""
 

@@ -47,7 +47,7 @@ MAX_PARTS = 20_000
 """How many members and elements of one value are shown: a small file can describe very many."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Look:
     """The settings for showing values."""
 

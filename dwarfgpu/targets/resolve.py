@@ -245,7 +245,7 @@ ABI_V2 = 0
 ABI_V3 = 1
 
 
-@frozen
+@frozen(repr=False)
 class ElfFlags:
     """The decoded ``e_flags``."""
 

@@ -22,7 +22,7 @@ URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 KINDS = ("host", "hip", "hipv4", "openmp", "sycl", "cuda")
 
 
-@frozen
+@frozen(repr=False)
 class FilePlace:
     """What a user named: a file, the part of it that counts, and which image of that is meant."""
 
@@ -39,7 +39,7 @@ class FilePlace:
         return self.path if is_whole else file_uri(self.path, self.offset, self.size)
 
 
-@frozen
+@frozen(repr=False)
 class TargetId:
     """A processor and the features whose settings are fixed, as a bundle entry ID or a user gives them.
 

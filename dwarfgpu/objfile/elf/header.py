@@ -85,7 +85,7 @@ def malformed(
     return error
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class ElfLayout:
     """How the tables of one class and byte order are laid out; ``section`` and so on are the formats of their rows."""
 
@@ -101,7 +101,7 @@ class ElfLayout:
     word: struct.Struct
 
 
-@frozen
+@frozen(repr=False)
 class Header:
     """The fields of the ELF header (gABI, "ELF Header")."""
 
@@ -121,7 +121,7 @@ class Header:
     names_index: int
 
 
-@frozen
+@frozen(repr=False)
 class SectionHeader:
     """One row of the section header table, in the order of a 64-bit file."""
 
@@ -137,7 +137,7 @@ class SectionHeader:
     entry_size: int
 
 
-@frozen
+@frozen(repr=False)
 class Segment:
     """One row of the program header table."""
 

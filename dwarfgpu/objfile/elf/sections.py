@@ -234,7 +234,7 @@ ZSTD_MAX_WINDOW = 1 << 27
 _ZSTD_HINT = "install the package zstandard, or use Python 3.14 or later"
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Stream:
     """A compressed stream: how it is compressed, where it begins, and the size it should have afterwards."""
 

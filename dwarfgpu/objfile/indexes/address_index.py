@@ -252,7 +252,7 @@ def _constant(die: Die, attribute: int) -> int | None:
 SECTION = ".debug_aranges"
 
 
-@frozen
+@frozen(repr=False)
 class AddressSet:
     """The addresses of one unit, as they are in the section: there may be many, and one question needs few."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.forms import Class
 
 
-@frozen
+@frozen(repr=False)
 class AttributeDialect:
     """Which number is which attribute."""
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     ]  # fmt: skip
 
 
-@frozen
+@frozen(repr=False)
 class Form:
     """One form. ``base`` is the class of its values, unless the attribute decides (`class_of`)."""
 
@@ -50,7 +50,7 @@ class Form:
     base: Class
 
 
-@frozen
+@frozen(repr=False)
 class Indirect:
     """The value of DW_FORM_indirect: the form in the data, and the value in that form."""
 

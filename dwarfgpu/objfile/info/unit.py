@@ -407,7 +407,7 @@ class Unit:
 SPEC = "DWARF 5, 7.5.1"
 
 
-@frozen
+@frozen(repr=False)
 class UnitHeader:
     """The data before the entries of a unit."""
 

@@ -43,7 +43,7 @@ OPERANDS = ("", "x", "xx", "xu", "uu", "", "a", "aa", "au", "uu")
 """For each kind its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length."""
 
 
-@frozen
+@frozen(repr=False)
 class ListContext:
     """What the entries of a list depend on."""
 
@@ -54,7 +54,7 @@ class ListContext:
     address_at: AddressAt | None = None
 
 
-@frozen
+@frozen(repr=False)
 class RawEntry:
     """One entry as it is encoded."""
 
@@ -187,7 +187,7 @@ def pairs_before_5(cursor: Cursor, address_size: int) -> Iterator[tuple[int, int
             yield offset, dw.DW_LLE_offset_pair, (begin, end)
 
 
-@frozen
+@frozen(repr=False)
 class ListTable:
     """A contribution to ``.debug_loclists`` or ``.debug_rnglists``: the lists of one unit (DWARF 5, 7.28 and 7.29)."""
 

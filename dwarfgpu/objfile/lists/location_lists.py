@@ -24,7 +24,7 @@ from dwarfgpu.objfile.lists.list_encoding import (
 )
 
 
-@frozen
+@frozen(repr=False)
 class ListEntry:
     """One location list entry: an operation expression, and when it is valid."""
 
@@ -47,7 +47,7 @@ class ListEntry:
         return self.start <= pc < self.end
 
 
-@frozen
+@frozen(repr=False)
 class LocationList:
     """The entries of one list. Some may be missing when there is an ``error``."""
 

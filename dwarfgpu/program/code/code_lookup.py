@@ -69,7 +69,7 @@ class SymbolInfo:
     """What was looked up counts from the symbol."""
 
 
-@frozen
+@frozen(repr=False)
 class AtAddress:
     """All that is known about one address."""
 
@@ -91,7 +91,7 @@ class AtAddress:
     """Those whose object contains the address, where it is one of data."""
 
 
-@frozen
+@frozen(repr=False)
 class Named:
     """One thing that a name means."""
 
@@ -230,7 +230,7 @@ def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
     return tuple(variables)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Row:
     source: SourceLine
     file: int

@@ -47,7 +47,7 @@ EMBEDDED = (".hip_fatbin", ".llvm.offloading")
 # --- The target ---------------------------------------------------------------------------------------------------
 
 
-@frozen
+@frozen(repr=False)
 class TargetOf:
     """Which target a file is for, and how that is known."""
 
@@ -388,7 +388,7 @@ def check_has_kernels(file: CodeObject) -> None:
         raise NotFound("no_kernels", message, hint=hint)
 
 
-@frozen
+@frozen(repr=False)
 class CodeObjectContents:
     """What a file holds, and what is wrong with the rest."""
 

@@ -235,7 +235,7 @@ def _statements(text: str) -> list[list[str]]:
 # value. A condition is a fact about the operands or the target, named in `CONDITIONS`.
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Seen:
     """A compiler in whose output an idiom was seen."""
 
@@ -259,7 +259,7 @@ CLANG_22 = Seen("clang", r"(?<!AMD )clang version (\d{1,4})\.", 22, 22)
 """LLVM's own; that of ROCm describes variables in another way."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Site:
     """Where an expression is, as far as repairs depend on it."""
 
@@ -270,7 +270,7 @@ class Site:
     """Returns an entry of ``.debug_addr`` as it is in the file; None if there is none."""
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Repair:
     """One idiom: how it is written, and what it means."""
 

@@ -31,7 +31,7 @@ ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", "<
 STEPS = frozenset(("++", "--"))
 
 _SPACE = re.compile(r"\s+")
-_NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][\w]*", re.UNICODE)
+_NAME = re.compile(r"(?:[A-Za-z_]|[^\x00-\x7f])\w*")
 _REGISTER = re.compile(r"\$(?:[fg]s\.base\b|\$?\w*)")
 """Names with a dollar; also ``$``, ``$$`` and ``$$3`` of GDB's value history."""
 _HEX_FLOAT = re.compile(r"0[xX][0-9a-fA-F']*\.?[0-9a-fA-F']*[pP][+-]?\d+[A-Za-z0-9_]*")

@@ -690,7 +690,7 @@ def _based(base: Expression) -> Expression:
 NOT_SAVED, UNAVAILABLE = "not saved", "unavailable"
 
 
-@frozen
+@frozen(repr=False)
 class RegisterContents:
     """What a register holds, as a pattern; ``undefined`` has the bits of which nothing is known."""
 

@@ -31,7 +31,7 @@ MAX_LANES = 1024
 """The limit of lanes. No GPU has more than 64 in a wave, and a work-group has no more than this."""
 
 
-@frozen
+@frozen(repr=False)
 class LanePc:
     """Where a lane is, as far as one function says."""
 

@@ -36,7 +36,7 @@ def open_machine(
     raise UsageError(f"{path} is a described state", hint=hint)
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class Summary:
     """What is in a snapshot."""
 

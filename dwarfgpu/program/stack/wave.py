@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_FRAMES = 10_000
 
 
-@frozen
+@frozen(repr=False)
 class Lane:
     """One lane of a wave."""
 

@@ -18,7 +18,7 @@ from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
 # --- The address spaces of AMDGPU that are views of others --------------------------------------------
 
 
-@frozen
+@frozen(repr=False)
 class LaneView:
     """private_lane and ``private_lane<n>``: private_wave memory, seen by one lane."""
 
@@ -45,7 +45,7 @@ class LaneView:
 PRIVATE_LANE = LaneView()
 
 
-@frozen
+@frozen(repr=False)
 class GenericView:
     """generic: global memory with windows to local and private memory."""
 
@@ -97,7 +97,7 @@ SEGMENT_NULL = SIZE - 1
 """The null of local and private memory."""
 
 
-@frozen
+@frozen(repr=False)
 class Apertures:
     """The bases of the apertures of a process, which are multiples of 2^32."""
 

@@ -140,7 +140,7 @@ ALTERNATIVES: tuple[tuple[str, str], ...] = (
 )
 
 
-@frozen
+@frozen(repr=False)
 class Processor:
     """One row of the table."""
 
