@@ -42,7 +42,6 @@ class FrameInstruction:
         return self.row.name
 
     def pairs(self) -> Iterator[tuple[FrameOperand, Any]]:
-        """Return the operands with their values."""
         return zip(self.row.operands, self.operands, strict=True)
 
 
@@ -109,7 +108,6 @@ class _FrameOperandReader:
         self._factors = {"": 1, "code": format.code_alignment, "data": data, "-data": -data}
 
     def operand(self, operand: FrameOperand, opcode: int) -> Any:
-        """Read an operand."""
         encoding = operand.encoding
         if encoding == "low6":
             return (opcode & 0x3F) * self._factors[operand.factor]

@@ -95,7 +95,6 @@ class Tables:
         self._initial: dict[Common, Initial | DwarfGpuError] = {}
 
     def initial(self, cie: Common) -> Initial:
-        """Return the initial rules of a CIE."""
         rules = self._initial.get(cie)
         if rules is None:
             try:
@@ -250,7 +249,6 @@ class RowState:
         return 0 if self._target is None else self._target.default_space.number
 
     def run(self, instruction: FrameInstruction) -> None:
-        """Run an instruction."""
         self._spec = instruction.row.spec
         for operand, value in instruction.pairs():
             if operand.role == "offset" and not -(1 << 63) <= value < 1 << 63:

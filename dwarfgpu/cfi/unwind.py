@@ -65,7 +65,6 @@ class CallStack:
 
     @property
     def top(self) -> Activation:
-        """The innermost activation."""
         return self._activations[0]
 
     def __iter__(self) -> Iterator[Activation]:

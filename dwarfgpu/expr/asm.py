@@ -348,7 +348,6 @@ class _Assembler:
         return [*words[:last], ("".join([word[2:] for word, _ in rest]), position)]
 
     def value(self, kind: str, name: str, word: str, position: int) -> Any:
-        """Parse an operand."""
         if kind in operands.BLOCKS:
             if kind == "expression" and word.startswith("("):
                 return self.nested(position + 1, position + len(word) - 1)

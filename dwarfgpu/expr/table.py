@@ -93,92 +93,69 @@ _ROWS: dict[str, Operation] = {}
 _SECTIONS: list[tuple[str, tuple[str, ...]]] = []
 
 
-def _add(row: Operation) -> None:
-    for name in (row.name, *row.aliases):
-        if name in _ROWS:
-            raise AssertionError(f"{name} has two rows")
-        _ROWS[name] = row
-
-
-def _operands(text: str) -> tuple[Operand, ...]:
-    return tuple(Operand(*item.split(":")) for item in text.split())
-
-
-def operation(  # noqa: PLR0913 (the columns of the table)
+def operation(
     name: str,
     effect: str,
     spec: str,
     *,
     operands: str = "",
-    since: str = "2",
     needs: Iterable[str] = (),
-    circular: bool = False,
-    ends_location: bool = False,
-    follows_location: bool = False,
-    deprecated: bool = False,
-    aliases: tuple[str, ...] = (),
     family: Iterable[int] | None = None,
+    **columns: Any,
 ) -> Callable[[F], F]:
-    """Declare a row. With ``family``, one row for each number N: ``{N}`` in the name, and N as first operand."""
+    """Declare a row. With ``family``, one row for each number N: ``{N}`` in the name, and N as first operand.
+
+    ``columns`` are further ones of `Operation`.
+    """
 
     def declare(function: F) -> F:
+        meaning = (function.__doc__ or "").strip().partition("\n")[0]
         for number in (None,) if family is None else family:
-            _add(
-                Operation(
-                    name if number is None else name.replace("{N}", str(number)),
-                    function,
-                    effect,
-                    spec,
-                    operands=_operands(operands),
-                    since=since,
-                    needs=frozenset(needs),
-                    circular=circular,
-                    ends_location=ends_location,
-                    follows_location=follows_location,
-                    deprecated=deprecated,
-                    aliases=aliases,
-                    fixed=() if number is None else (number,),
-                    meaning=(function.__doc__ or "").strip().partition("\n")[0],
-                )
-            )
+            fixed = () if number is None else (number,)
+            row_name = _numbered(name, number)
+            _add(row_name, function, effect, spec, operands, needs, fixed=fixed, meaning=meaning, **columns)
         return function
 
     return declare
 
 
-def equivalent(  # noqa: PLR0913 (the columns of the table)
+def equivalent(
     name: str,
     to: str,
     effect: str,
     spec: str,
     *,
     operands: str = "",
-    since: str = "2",
     needs: Iterable[str] = (),
-    ends_location: bool = False,
-    deprecated: bool = False,
-    aliases: tuple[str, ...] = (),
     family: Iterable[int] | None = None,
+    **columns: Any,
 ) -> None:
     """Declare a row that the text defines as other operations; ``{R}`` in ``to`` is the operand R."""
     for number in (None,) if family is None else family:
-        expansion = to if number is None else to.replace("{N}", str(number))
-        _add(
-            Operation(
-                name if number is None else name.replace("{N}", str(number)),
-                None,
-                effect,
-                spec,
-                operands=_operands(operands),
-                since=since,
-                needs=frozenset(needs),
-                ends_location=ends_location,
-                deprecated=deprecated,
-                to=expansion,
-                aliases=aliases,
-                meaning=f"Performs {expansion}.",
-            )
-        )
+        expansion = _numbered(to, number)
+        row_name, meaning = _numbered(name, number), f"Performs {expansion}."
+        _add(row_name, None, effect, spec, operands, needs, to=expansion, meaning=meaning, **columns)
+
+
+def _numbered(text: str, number: int | None) -> str:
+    return text if number is None else text.replace("{N}", str(number))
+
+
+def _add(
+    name: str,
+    run: Callable[..., Any] | None,
+    effect: str,
+    spec: str,
+    operands: str,
+    needs: Iterable[str],
+    **columns: Any,
+) -> None:
+    letters = tuple(Operand(*item.split(":")) for item in operands.split())
+    added = Operation(name, run, effect, spec, operands=letters, needs=frozenset(needs), **columns)
+    for known_name in (name, *added.aliases):
+        if known_name in _ROWS:
+            raise AssertionError(f"{known_name} has two rows")
+        _ROWS[known_name] = added
 
 
 def _load(wanted: str | None = None) -> dict[str, Operation]:

@@ -35,7 +35,6 @@ class Value:
         return b.signed(self.bits, kind.bit_size) if kind.is_signed and not kind.is_generic else self.bits
 
     def select(self, positions: Positions) -> Value:
-        """Return the value in some of the slots."""
         if type(self.bits) is int:
             return self
         return Value(self.type, b.select(self.bits, positions))

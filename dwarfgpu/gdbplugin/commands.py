@@ -44,7 +44,6 @@ class Prefix(gdb.Command):  # type: ignore[misc]
         gdb.Command.__init__(self, PREFIX, gdb.COMMAND_DATA, gdb.COMPLETE_NONE, prefix=True)
 
     def invoke(self, text: str, _from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
-        """List the commands."""
         if text:
             raise gdb.GdbError(
                 f'Undefined {PREFIX} command: "{text.split(maxsplit=1)[0]}".  Try "help {PREFIX}".'

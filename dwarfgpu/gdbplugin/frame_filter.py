@@ -31,11 +31,9 @@ class Shown:
         self._value = value
 
     def symbol(self) -> Any:
-        """Return the symbol, or a name."""
         return self._symbol
 
     def value(self) -> Any:
-        """Return the value."""
         return self._value
 
 
@@ -83,11 +81,9 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         return frame.name() or "??"
 
     def frame_args(self) -> Any:
-        """Return the parameters."""
         return self._shown(FrameDecorator.frame_args(self))
 
     def frame_locals(self) -> Any:
-        """Return the local variables."""
         if type(self._base) is not FrameDecorator:  # another filter's
             return self._shown(self._base.frame_locals())
         return self._shown(_locals(self.inferior_frame()))

@@ -60,7 +60,6 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
         installed.append(self.name)
 
     def get_set_string(self) -> str:
-        """Take the new value over, or refuse it."""
         from dwarfgpu.gdbplugin.debugger import debugger
         from dwarfgpu.gdbplugin.host import gdb_host
         from dwarfgpu.program.code.repairs import policy_of
@@ -78,7 +77,6 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
         return ""
 
     def get_show_string(self, _text_of_gdb: str) -> str:
-        """Return the text of ``show``."""
         value = MAX_NUMBER if self.value in (None, 0) and self.setting.unlimited else self.value
         return f'"{self.name}" is {self.setting.text(value)}.'
 
@@ -111,12 +109,10 @@ class PluginParameter(gdb.Parameter):  # type: ignore[misc]
         installed.append(self.name)
 
     def get_set_string(self) -> str:
-        """Take the new value over."""
         self.take(self.value)
         return ""
 
     def get_show_string(self, _text_of_gdb: str) -> str:
-        """Return the text of ``show``."""
         return f'"{self.name}" is {_text(self.value)}.'
 
 

@@ -10,26 +10,14 @@ import gdb
 from dwarfgpu.backends.gdb.process import watch
 from dwarfgpu.dwarf_constants import DW_AT_decl_line, DW_ATE_float
 from dwarfgpu.errors import UsageError
+from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import (
-    Array,
-    Base,
-    Enumeration,
-    Function,
-    Pointer,
-    Qualified,
-    Struct,
-    Subrange,
-    Typedef,
-    Void,
-)
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import Variable
 
 if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.variables.quantity import Quantity
 
@@ -53,10 +41,10 @@ class GdbTypes:
     """GDB's types for those of the library, kept until a file is loaded or forgotten."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Type, Any]] = {}
+        self._known: dict[int, tuple[model.Type, Any]] = {}
         self._files = -1
 
-    def of(self, kind: Type, frame: Any, variable: Variable | None = None) -> Any:
+    def of(self, kind: model.Type, frame: Any, variable: Variable | None = None) -> Any:
         """Return GDB's type as seen from one of its frames, or that of GDB's symbol for the variable."""
         if self._files != watch().files:
             self._files = watch().files
@@ -79,7 +67,7 @@ def block_of(frame: Any) -> Any:
         return None
 
 
-def _of_symbol(variable: Variable, frame: Any, kind: Type) -> Any:
+def _of_symbol(variable: Variable, frame: Any, kind: model.Type) -> Any:
     """Return the type of the variable that GDB finds by its name, if that has the same size."""
     symbol = None
     block = block_of(frame)
@@ -110,29 +98,28 @@ class _TypeFinder:
         self.block = block_of(frame)
         self.architecture = frame.architecture()
 
-    def of(self, kind: Type, depth: int = 0) -> Any:
-        """Return GDB's type for a type of the library."""
+    def of(self, kind: model.Type, depth: int = 0) -> Any:
         if depth > DEEPEST:
             raise NotInGdb(f"the type {safe_text(kind)} leads through too many others")
-        if isinstance(kind, Void):
+        if isinstance(kind, model.Void):
             return self.named("void")
-        if isinstance(kind, Qualified):
+        if isinstance(kind, model.Qualified):
             inner = self.of(kind.target, depth + 1)
             return {"const": inner.const, "volatile": inner.volatile}.get(kind.word, lambda: inner)()
         size = known_size(kind)
-        if isinstance(kind, Pointer):
+        if isinstance(kind, model.Pointer):
             return self._pointer(kind, depth)
-        if isinstance(kind, Array):
+        if isinstance(kind, model.Array):
             return self._array(kind, depth)
         for name in _names(kind):
             theirs = self.named(name)
             if theirs is not None and theirs.sizeof == size and not _has_own_bounds(theirs):
                 return theirs
-        if isinstance(kind, Base):
+        if isinstance(kind, model.Base):
             return self._base(kind, size)
-        if isinstance(kind, (Typedef, Subrange)):
+        if isinstance(kind, (model.Typedef, model.Subrange)):
             return self.of(kind.target, depth + 1)
-        if isinstance(kind, Enumeration):
+        if isinstance(kind, model.Enumeration):
             return self._integer(size)
         raise NotInGdb(f"GDB has no type {safe_text(kind)}")
 
@@ -143,7 +130,7 @@ class _TypeFinder:
                 return gdb.lookup_type(*arguments)
         return None
 
-    def _pointer(self, kind: Pointer, depth: int) -> Any:
+    def _pointer(self, kind: model.Pointer, depth: int) -> Any:
         try:
             target = self.of(kind.target, depth + 1)
         except NotInGdb:
@@ -152,7 +139,7 @@ class _TypeFinder:
         # a pointer of another address space may be shorter than GDB's
         return pointer if pointer.sizeof == kind.byte_size else self._integer(kind.byte_size)
 
-    def _array(self, kind: Array, depth: int) -> Any:
+    def _array(self, kind: model.Array, depth: int) -> Any:
         if kind.is_dynamic or kind.column_major:
             raise NotInGdb(f"GDB has no type {safe_text(kind)}")
         array = self.of(kind.element, depth + 1)
@@ -163,7 +150,7 @@ class _TypeFinder:
             array = array.vector(length - 1) if kind.is_vector else array.array(lower, lower + length - 1)
         return array
 
-    def _base(self, kind: Base, size: int | None) -> Any:
+    def _base(self, kind: model.Base, size: int | None) -> Any:
         if kind.vector_size:
             return self.of(kind.element, 1).vector(kind.vector_size - 1)
         if kind.encoding == DW_ATE_float:
@@ -182,13 +169,12 @@ class _TypeFinder:
 
 
 def _names(kind: Any) -> tuple[str, ...]:
-    """Return the names that GDB may have for a type."""
     name = getattr(kind, "name", None)
     if not name:
         return ()
-    if isinstance(kind, Struct):
+    if isinstance(kind, model.Struct):
         return (f"{_KEYWORD.get(kind.kind, kind.kind)} {name}", name)
-    return (f"enum {name}", name) if isinstance(kind, Enumeration) else (name,)
+    return (f"enum {name}", name) if isinstance(kind, model.Enumeration) else (name,)
 
 
 # --- Values -------------------------------------------------------------------------------------------------------
@@ -199,7 +185,7 @@ _types = GdbTypes()
 def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = None) -> Any:
     """Return a variable or an expression as a value of GDB; ``chosen`` is GDB's frame for ``frame``."""
     content = quantity.object(lane)
-    if isinstance(resolved(content.type), Function):
+    if isinstance(resolved(content.type), model.Function):
         return _function(content)
     kind = _type_of(content, quantity, chosen)
     address = content.address
@@ -221,7 +207,7 @@ def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = N
 def _type_of(content: Object, quantity: Quantity, chosen: Any) -> Any:
     variable = quantity if isinstance(quantity, Variable) and content.type is quantity.type else None
     try:
-        if known_size(content.type) is None and isinstance(resolved(content.type), Array):
+        if known_size(content.type) is None and isinstance(resolved(content.type), model.Array):
             elements = content.array()  # its bounds are those that it has now
             element = _types.of(elements.element, chosen)
             return element.array(elements.lower, elements.lower + elements.length - 1)

@@ -72,7 +72,6 @@ class Tracer:
     def record(
         self, ev: Evaluation, expression: Expression, step: Step, before: Entries, after: Entries
     ) -> None:
-        """Add an operation to the trace."""
         lanes = ev.lanes.lane
         slots = () if lanes is None else (lanes,) if isinstance(lanes, int) else tuple(lanes.tolist())
         text = self._text(expression, step)
@@ -147,7 +146,6 @@ class Tracer:
         return self.renderer.entry(entry)
 
     def documents(self) -> list[dict[str, Any]]:
-        """Return the trace as JSON objects."""
         return [
             {
                 **_where_json(step.where),

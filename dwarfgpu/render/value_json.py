@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.floats import as_float
+from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import safe_text, speaks_cplus, type_text
-from dwarfgpu.program.types.model import (
-    Array,
-    Base,
-    Enumeration,
-    Function,
-    MemberPointer,
-    Pointer,
-    String,
-    Struct,
-    Void,
-)
 from dwarfgpu.program.types.sizes import resolved, stripped
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address
@@ -34,7 +24,6 @@ from dwarfgpu.render.numbers import float_text, signed
 from dwarfgpu.render.values import MAX_PARTS, PLAIN, ValueWriter
 
 if TYPE_CHECKING:
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.scalars import Scalar
     from dwarfgpu.program.values.storage import Reading
@@ -68,14 +57,16 @@ class _Json:
         inner = stripped(value.type)
         if depth > self.look.depth or self.left <= 0:
             return {"state": "omitted"}
-        if isinstance(inner, Struct):
+        if isinstance(inner, model.Struct):
             return self._struct(value, inner, depth)
-        if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
+        if isinstance(inner, model.Array) or (
+            isinstance(inner, model.Base) and inner.vector_size is not None
+        ):
             return self._array(value, depth)
-        if isinstance(inner, (Function, Void)):
+        if isinstance(inner, (model.Function, model.Void)):
             address = value.address
             return {} if address is None else {"address": address.value}
-        if isinstance(inner, (String, MemberPointer)):
+        if isinstance(inner, (model.String, model.MemberPointer)):
             return {"text": self.text.text(value, depth)}
         parts = value.parts()
         if parts is not None:
@@ -84,14 +75,14 @@ class _Json:
         scalar_found = value.scalar
         if scalar_found is None:
             return {"state": "unsupported"}
-        if isinstance(inner, Pointer):
+        if isinstance(inner, model.Pointer):
             return self._pointer(value, inner, depth)
         reading = value.pattern()
         if reading.undefined:
             return {"state": "undefined", "undefined_bits": hex(int(reading.undefined))}
         return self._scalar(int(reading.bits), scalar_found, value.type)
 
-    def _scalar(self, pattern: int, scalar: Scalar, type: Type) -> dict[str, Any]:
+    def _scalar(self, pattern: int, scalar: Scalar, type: model.Type) -> dict[str, Any]:
         inner = resolved(type)
         if scalar.layout is not None:
             return {"value": _float(pattern, scalar), "bits": hex(pattern)}
@@ -100,13 +91,13 @@ class _Json:
             return {"value": scalar.number(pattern), "bits": hex(pattern)}
         if scalar.kind == "boolean" and pattern <= 1:
             return {"value": bool(pattern)}
-        if isinstance(inner, Enumeration):
+        if isinstance(inner, model.Enumeration):
             return {"value": number, "name": self.text.number(pattern, scalar, type)}
         if scalar.kind == "character" or character_prefix(type) is not None:
             return {"value": number, "text": self.text.number(pattern, scalar, type).partition(" ")[2]}
         return {"value": number}
 
-    def _pointer(self, value: Object, type: Pointer, depth: int) -> dict[str, Any]:
+    def _pointer(self, value: Object, type: model.Pointer, depth: int) -> dict[str, Any]:
         implied = value.implied()
         if implied is not None:
             return {"implicit": True, "target": self.value(implied, depth + 1)}
@@ -147,7 +138,7 @@ class _Json:
                 result["text"] = text
         return result
 
-    def _struct(self, value: Object, type: Struct, depth: int) -> dict[str, Any]:
+    def _struct(self, value: Object, type: model.Struct, depth: int) -> dict[str, Any]:
         if type.is_incomplete:
             return {"state": "incomplete"}
         bases, members = [], []
@@ -164,7 +155,7 @@ class _Json:
         result: dict[str, Any] = {"members": members}
         return {"bases": bases} | result if bases else result
 
-    def _guarded(self, make: Any, type: Type, depth: int) -> dict[str, Any]:
+    def _guarded(self, make: Any, type: model.Type, depth: int) -> dict[str, Any]:
         """Return a part of a value, or the error of its location."""
         try:
             return self.value(make(), depth + 1)

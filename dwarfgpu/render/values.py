@@ -8,20 +8,8 @@ from attrs import frozen
 
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
+from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, speaks_cplus, type_text
-from dwarfgpu.program.types.model import (
-    Array,
-    Base,
-    Enumeration,
-    Function,
-    MemberPointer,
-    Pointer,
-    Qualified,
-    String,
-    Struct,
-    UnspecifiedType,
-    Void,
-)
 from dwarfgpu.program.types.sizes import known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
@@ -32,7 +20,6 @@ from dwarfgpu.render.numbers import check_format, float_text, formatted, signed,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.program.types.model import Method, Type
     from dwarfgpu.program.values.arrays import Elements
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.scalars import Scalar
@@ -76,7 +63,7 @@ def value_text(value: Object, look: Look = PLAIN) -> str:
     return ValueWriter(look, is_cplus=speaks_cplus(value.type)).top(value)
 
 
-def flags_text(pattern: int, type: Base) -> str:
+def flags_text(pattern: int, type: model.Base) -> str:
     """Return the flags that are set: ``[ ZF PF ]``."""
     return f"[ {''.join(f'{name} ' for name, bit in type.flags if name and pattern >> bit & 1)}]"
 
@@ -109,12 +96,12 @@ class ValueWriter:
         inner = resolved(value.type)
         letter = self.look.letter
         plain = letter in (None, "s", "r")
-        if isinstance(inner, Pointer) and (plain or inner.is_reference):
+        if isinstance(inner, model.Pointer) and (plain or inner.is_reference):
             text = self.text(value, 0, is_top=True)
             if text.startswith("<") or (not inner.is_reference and self._is_string(value.type, inner)):
                 return text
             return f"({self._type(value.type)}) {text}"
-        if isinstance(inner, MemberPointer):
+        if isinstance(inner, model.MemberPointer):
             return member_pointer_text(self, value, inner, is_top=True)
         if letter is not None and letter in _WHOLE and value.parts() is not None:
             # a complex number by itself is one number to these letters, one in a structure is two
@@ -123,13 +110,13 @@ class ValueWriter:
                 return formatted(int(reading.bits), value.bits(), letter, is_signed=False, layout=None)
         return self.text(value, 0)
 
-    def _type(self, type: Type) -> str:
+    def _type(self, type: model.Type) -> str:
         return type_text(type, is_cplus=self.is_cplus)
 
     @staticmethod
-    def _is_string(kind: Type, pointer: Pointer) -> bool:
+    def _is_string(kind: model.Type, pointer: model.Pointer) -> bool:
         """Whether a pointer is shown as a string without its type; not if its type has a name."""
-        while isinstance(kind, Qualified):
+        while isinstance(kind, model.Qualified):
             kind = kind.target
         prefix = character_prefix(pointer.target)
         name = getattr(stripped(pointer.target), "name", "")
@@ -138,23 +125,25 @@ class ValueWriter:
     def text(self, value: Object, depth: int, *, is_top: bool = False) -> str:
         """Return a value inside another one, or by itself."""
         inner = stripped(value.type)
-        if isinstance(inner, Struct):
+        if isinstance(inner, model.Struct):
             if inner.is_incomplete:
                 return "<incomplete type>"
             return "{...}" if self._is_deep(depth) else self._struct(value, inner, depth)
-        if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
+        if isinstance(inner, model.Array) or (
+            isinstance(inner, model.Base) and inner.vector_size is not None
+        ):
             return self._array(value, depth)
-        if isinstance(inner, Pointer):
+        if isinstance(inner, model.Pointer):
             return self._pointer(value, inner, depth, is_top=is_top)
-        if isinstance(inner, MemberPointer):
+        if isinstance(inner, model.MemberPointer):
             return member_pointer_text(self, value, inner, is_top=False)
-        if isinstance(inner, Function):
+        if isinstance(inner, model.Function):
             address = value.address
             where = "" if address is None else f" {self.address(address, symbol=True)}"
             return f"{{{self._type(inner)}}}{where}"
-        if isinstance(inner, String):
+        if isinstance(inner, model.String):
             return self._string(value)
-        if isinstance(inner, Void):
+        if isinstance(inner, model.Void):
             return "void"
         return self._scalar(value)
 
@@ -183,7 +172,7 @@ class ValueWriter:
             return OPTIMIZED_OUT
         return self.number(int(reading.bits), scalar, value.type)
 
-    def number(self, pattern: int, scalar: Scalar, type: Type) -> str:
+    def number(self, pattern: int, scalar: Scalar, type: model.Type) -> str:
         """Return the pattern of a scalar as text."""
         letter = self.look.letter
         width = scalar.bits
@@ -202,23 +191,23 @@ class ValueWriter:
         number = signed(pattern, width) if scalar.is_signed else pattern
         if scalar.layout is not None:
             return float_text(pattern, scalar.layout)
-        if isinstance(inner, Base) and inner.flags:
+        if isinstance(inner, model.Base) and inner.flags:
             return flags_text(pattern, inner)
         if scalar.scale is not None:
             return str(scalar.number(pattern))
         if scalar.kind == "boolean" and pattern <= 1:
             return "true" if pattern else "false"
-        if isinstance(inner, Enumeration):
+        if isinstance(inner, model.Enumeration):
             return _enumeration(number, inner)
         prefix = character_prefix(type) if scalar.kind in ("character", "integer") else None
         if prefix is not None:
             size = known_size(inner) or 1
             return f"{number} {numbers.character(pattern, prefix, size)}"
         if scalar.kind == "pointer":
-            space = inner.address_space if isinstance(inner, Base) else None
+            space = inner.address_space if isinstance(inner, model.Base) else None
             return (
                 "0"
-                if isinstance(inner, UnspecifiedType)
+                if isinstance(inner, model.UnspecifiedType)
                 else self.address(Address(space, pattern), symbol=True)
             )
         return f"{pattern:#x}" if scalar.kind == "bytes" else str(number)
@@ -260,7 +249,7 @@ class ValueWriter:
                 return f"{text} <{name_there}>"
         return text
 
-    def _pointer(self, value: Object, type: Pointer, depth: int, *, is_top: bool) -> str:
+    def _pointer(self, value: Object, type: model.Pointer, depth: int, *, is_top: bool) -> str:
         implied = value.implied()
         if implied is not None:
             shown = f": {self.member(implied, depth)}" if type.is_reference and is_top else ""
@@ -289,7 +278,7 @@ class ValueWriter:
             return text
         return f"{text} {self.pointed_text(value, type)}"
 
-    def pointed_text(self, value: Object, type: Pointer) -> str:
+    def pointed_text(self, value: Object, type: model.Pointer) -> str:
         """Return the string that a pointer leads to, as far as it can be read and the limit allows."""
         prefix = character_prefix(type.target) or ""
         size = known_size(type.target) or 1
@@ -341,7 +330,7 @@ class ValueWriter:
 
     # --- Structures -----------------------------------------------------------------------------------------------
 
-    def _struct(self, value: Object, type: Struct, depth: int) -> str:
+    def _struct(self, value: Object, type: model.Struct, depth: int) -> str:
         size = known_size(type)
         if size is not None and 0 < size <= MAX_READ and self._is_gone(value):
             return OPTIMIZED_OUT
@@ -367,7 +356,7 @@ class ValueWriter:
             fields = ["<No data fields>"]
         return self._laid_out(parts, fields, type, depth)
 
-    def _laid_out(self, parts: list[str], fields: list[str], type: Struct, depth: int) -> str:
+    def _laid_out(self, parts: list[str], fields: list[str], type: model.Struct, depth: int) -> str:
         """Return bases and members in braces, on one line or each on its own."""
         indent = "\n" + "  " * (depth + 1)
         is_empty = fields == ["<No data fields>"]
@@ -420,7 +409,7 @@ class ValueWriter:
     def _static(self, value: Object, name: str, depth: int) -> str:
         """Return a static member, unless static members of its class are being shown already."""
         inner = stripped(value.type)
-        assert isinstance(inner, Struct)  # noqa: S101 (only structures have them)
+        assert isinstance(inner, model.Struct)  # noqa: S101 (only structures have them)
         member = next(static for static in inner.body.statics if static.name == name)
         if member.die in self.shown_statics:
             return f"static {name} = <same as static member of an already seen type>"
@@ -435,7 +424,7 @@ class ValueWriter:
         return f"static {name} = {text}"
 
 
-def _enumeration(number: int, type: Enumeration) -> str:
+def _enumeration(number: int, type: model.Enumeration) -> str:
     """Return the name of a value; if all names are single bits, the names of its bits."""
     names = type.enumerators
     for enumerator in names:
@@ -582,14 +571,16 @@ _CONSTU = 0x10
 MAX_DEPTH = 16
 
 
-def member_pointer_text(writer: ValueWriter, value: Object, type: MemberPointer, *, is_top: bool) -> str:
+def member_pointer_text(
+    writer: ValueWriter, value: Object, type: model.MemberPointer, *, is_top: bool
+) -> str:
     """Return a pointer to a data member or to a member function."""
     size = type.byte_size
     reading = value.place.read(8 * size)
     if reading.undefined:
         return OPTIMIZED_OUT
     bits = int(reading.bits)
-    is_method = isinstance(resolved(type.target), Function)
+    is_method = isinstance(resolved(type.target), model.Function)
     # the letter does not apply to a method inside another value
     letter = None if is_method and not is_top else writer.look.letter
     if letter == "a":
@@ -602,11 +593,11 @@ def member_pointer_text(writer: ValueWriter, value: Object, type: MemberPointer,
     if offset == -1:
         return "NULL"
     owner = stripped(type.owner.get())
-    member = _member_at(owner, 8 * offset, 0) if isinstance(owner, Struct) else None
+    member = _member_at(owner, 8 * offset, 0) if isinstance(owner, model.Struct) else None
     return str(offset) if member is None else f"&{member}"
 
 
-def _member_at(owner: Struct, bit_offset: int, depth: int) -> str | None:
+def _member_at(owner: model.Struct, bit_offset: int, depth: int) -> str | None:
     """Return the name of the member at an offset, in the class or a base; None if there is none."""
     if depth > MAX_DEPTH:
         return None
@@ -615,14 +606,14 @@ def _member_at(owner: Struct, bit_offset: int, depth: int) -> str | None:
             return f"{owner.name or '(unnamed)'}::{member.name}"
     for base in owner.body.bases:
         inner = stripped(base.type)
-        if base.location is None and isinstance(inner, Struct) and base.bit_offset is not None:
+        if base.location is None and isinstance(inner, model.Struct) and base.bit_offset is not None:
             inherited = _member_at(inner, bit_offset - base.bit_offset, depth + 1)
             if inherited is not None:
                 return inherited
     return None
 
 
-def _method(writer: ValueWriter, value: Object, type: MemberPointer) -> str:
+def _method(writer: ValueWriter, value: Object, type: model.MemberPointer) -> str:
     """Return a pointer to a member function: its address or virtual function, and the adjustment of this."""
     half = 4 * type.byte_size
     pointer = int(value.place.read(half).bits)
@@ -635,12 +626,12 @@ def _method(writer: ValueWriter, value: Object, type: MemberPointer) -> str:
         return f"{shown}, this adjustment {adjustment}" if adjustment else shown
     offset = pointer - 1
     owner = stripped(type.owner.get())
-    method = _virtual(owner, offset * 8 // half, 0) if isinstance(owner, Struct) else None
+    method = _virtual(owner, offset * 8 // half, 0) if isinstance(owner, model.Struct) else None
     shown = f"&virtual table offset {offset}" if method is None else f"&virtual {method}"
     return f"{shown}, this adjustment {adjustment}" if adjustment else shown
 
 
-def _virtual(owner: Struct, slot: int, depth: int) -> str | None:
+def _virtual(owner: model.Struct, slot: int, depth: int) -> str | None:
     """Return the name of the virtual function in a slot of the table, in the class or a base."""
     if depth > MAX_DEPTH:
         return None
@@ -649,13 +640,13 @@ def _virtual(owner: Struct, slot: int, depth: int) -> str | None:
             return _signature(owner, method)
     for base in owner.body.bases:
         inner = stripped(base.type)
-        inherited = _virtual(inner, slot, depth + 1) if isinstance(inner, Struct) else None
+        inherited = _virtual(inner, slot, depth + 1) if isinstance(inner, model.Struct) else None
         if inherited is not None:
             return inherited
     return None
 
 
-def _slot(method: Method) -> int | None:
+def _slot(method: model.Method) -> int | None:
     location = None if method.die is None else method.die.number(DW_AT_vtable_elem_location)
     if location is None or location.value_class not in ("exprloc", "block"):
         return None
@@ -668,7 +659,7 @@ def _slot(method: Method) -> int | None:
     return value
 
 
-def _signature(owner: Struct, method: Method) -> str:
+def _signature(owner: model.Struct, method: model.Method) -> str:
     parameters = Declarer(is_cplus=True).parameters(method.to.get(), skip=1)
     shown = "" if parameters == "void" else parameters
     qualifiers = [word for word in ("const", "volatile") if word in method.object_qualifiers]

@@ -237,7 +237,6 @@ def _head(wave_lanes: Lanes, width: int, style: Style) -> Iterator[str]:
 def _grid(
     signs: dict[int, tuple[str, str]], count: int, per_row: int, width: int, style: Style
 ) -> Iterator[str]:
-    """Yield the signs of all lanes in rows."""
     while per_row > 8 and LABEL + 2 + CELL * per_row > width:
         per_row //= 2
     numbers = "".join(f"{column:^{CELL}}" for column in range(min(per_row, count)))

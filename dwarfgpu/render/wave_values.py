@@ -63,7 +63,6 @@ class WaveValuesRenderer:
         yield from (self.style("kind", line) for line in wrapped(head))
 
     def text(self, values: Values) -> Iterator[str]:
-        """Return the values at one place as lines."""
         kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
         yield f"  {self.style('name', shown(values.text))}{kind}"
         cells = Cells(values, self.letter, locations=self.locations)
@@ -99,7 +98,6 @@ class WaveValuesRenderer:
                 yield chosen, line, places
 
     def _shown(self, cells: Cells, wave: int) -> list[int]:
-        """Return the positions of the lanes that are shown."""
         executing = cells.executing[wave].tolist()
         return [position for position, is_active in enumerate(executing) if self.inactive or is_active]
 
@@ -247,7 +245,6 @@ class Cells:
         return {**content, "state": STATES[int(self.states[wave, position])]}
 
     def places(self, wave: int, positions: list[int]) -> tuple[str, ...]:
-        """Return where the values of some lanes are."""
         if not self.locations or self.values.frame is None:
             return ()
         answers = tuple(self.values.at(wave, position) for position in positions)

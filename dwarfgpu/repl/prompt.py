@@ -182,7 +182,6 @@ class Prompt:
             return None
 
     def show_full_screen(self) -> None:
-        """Show the full screen until the user leaves it."""
         from dwarfgpu.repl.tui import FullScreen
 
         FullScreen(self.runner, self.session).run(self.wait_for)
@@ -234,7 +233,6 @@ class LinesOfFile(History):
 
     @property
     def path(self) -> str:
-        """The path of the history file."""
         chosen: str = self._settings["history filename"]
         if chosen:
             return os.path.expanduser(chosen)  # noqa: PTH111 (`pathlib` costs start-up time)
@@ -357,7 +355,6 @@ class NameReader:
             self._thread.start()
 
     def close(self) -> None:
-        """Stop reading."""
         self._is_closed = True
         if self._thread is not None:
             self._thread.join(1.0)

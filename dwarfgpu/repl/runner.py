@@ -136,7 +136,6 @@ class Interrupts:
             yield
 
     def remember(self, *_signal: Any) -> None:
-        """Note that ^C has come."""
         self._has_come = True
 
     def forget(self) -> None:

@@ -90,7 +90,6 @@ class Terminal:
             output.height = max(2, lines if height == AUTOMATIC else height)
 
     def size(self) -> tuple[int, int]:
-        """Return the columns and lines of the terminal."""
         if self.is_terminal:
             try:
                 terminal_size = os.get_terminal_size(sys.stdout.fileno())
@@ -104,7 +103,6 @@ class Terminal:
 
     @property
     def has_colors(self) -> bool:
-        """Whether styles are shown."""
         return self.style("name", "x") != "x"
 
     def style(self, style: str, text: str) -> str:
@@ -192,7 +190,6 @@ class FirstPrompt:
         self._mode = ExitStack()
 
     def show(self) -> None:
-        """Show the prompt."""
         self._mode.enter_context(keys_wait())
         self._write(PROMPT)
 

@@ -258,7 +258,6 @@ class Panels:
         """How many lines of output are below its window."""
 
     def write(self, text: str) -> None:
-        """Add the output of a command."""
         self.written += text.expandtabs(TAB).splitlines()
         del self.written[:-KEPT]
         self.scrolled = 0
