@@ -16,19 +16,8 @@ from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.source_files import short_name
+from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import Declarer, type_text
-from dwarfgpu.program.types.model import (
-    Base,
-    Enumeration,
-    Function,
-    Pointer,
-    Qualified,
-    String,
-    Struct,
-    Subrange,
-    Typedef,
-    UnspecifiedType,
-)
 from dwarfgpu.program.types.reader import canonical, is_cplus
 from dwarfgpu.program.types.sizes import resolved
 
@@ -41,7 +30,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.stack.execution import Execution
-    from dwarfgpu.program.types.model import Type
 
 _BODY = re.compile(r"\{[^{}]*\n[^{}]*\}")
 _SHF_EXECINSTR = 4
@@ -129,17 +117,17 @@ def _text(state: Execution, die: Die, kind: Kind, name: str) -> str | None:
         external = die.find_number(dw.DW_AT_external)
         static = "" if external is not None and external.value else "static "
         found = state.types.of(die) if kind == "function" else state.types.type_of(die)
-        text = _method(state, die, found, name) if isinstance(found, Function) else None
+        text = _method(state, die, found, name) if isinstance(found, t.Function) else None
         return static + _short(text or type_text(found, name, is_cplus=cplus)) + ";"
     found = state.types.of(die)
-    if isinstance(found, Typedef):
+    if isinstance(found, t.Typedef):
         return f"typedef {_short(type_text(found.target, name, is_cplus=cplus))};"
-    if isinstance(found, (Struct, Enumeration)):
+    if isinstance(found, (t.Struct, t.Enumeration)):
         return f"{_short(type_text(found, is_cplus=cplus))};"
-    return name if isinstance(found, (Base, Subrange, UnspecifiedType, String)) else None
+    return name if isinstance(found, (t.Base, t.Subrange, t.UnspecifiedType, t.String)) else None
 
 
-def _method(state: Execution, die: Die, type: Function, name: str) -> str | None:
+def _method(state: Execution, die: Die, type: t.Function, name: str) -> str | None:
     """A member function without the parameter that is its object, whose qualifiers stand behind it; None for others."""
     first = next((each for each in die.children() if each.tag == dw.DW_TAG_formal_parameter), None)
     artificial = None if first is None else first.find_number(dw.DW_AT_artificial)
@@ -147,8 +135,8 @@ def _method(state: Execution, die: Die, type: Function, name: str) -> str | None
         return None
     pointer = resolved(state.types.type_of(first))
     words = []
-    target: Type | None = pointer.target if isinstance(pointer, Pointer) else None
-    while isinstance(target, Qualified):
+    target: t.Type | None = pointer.target if isinstance(pointer, t.Pointer) else None
+    while isinstance(target, t.Qualified):
         words.append(target.word)
         target = target.target
     parameters = Declarer(is_cplus=True).parameters(type, skip=1)

@@ -5,27 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
-from dwarfgpu.program.types.model import (
-    Array,
-    Base,
-    Dynamic,
-    Enumeration,
-    Function,
-    MemberPointer,
-    Opaque,
-    Pointer,
-    Qualified,
-    String,
-    Struct,
-    Subrange,
-    Typedef,
-    UnspecifiedType,
-    Void,
-)
+from dwarfgpu.program.types import model as t
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.program.types.model import Type
 
 MAX_DEPTH = 64
 """How many types a type may go through: typedefs, qualifiers, arrays of arrays. A broken file may have a cycle."""
@@ -33,27 +16,27 @@ MAX_BYTES = 1 << 62
 """The largest size that is accepted; a larger one is an error in the file."""
 
 
-def stripped(kind: Type) -> Type:
+def stripped(kind: t.Type) -> t.Type:
     """Return a type without the names and qualifiers in front of it."""
     start = kind
     for _ in range(MAX_DEPTH):
-        if not isinstance(kind, (Typedef, Qualified)):
+        if not isinstance(kind, (t.Typedef, t.Qualified)):
             return kind
         kind = kind.target
     raise cycle(start)
 
 
-def resolved(kind: Type) -> Type:
+def resolved(kind: t.Type) -> t.Type:
     """Return the stored type: without names and qualifiers, and for a subrange the type it is a part of."""
     start = kind
     for _ in range(MAX_DEPTH):
-        if not isinstance(kind, (Typedef, Qualified, Subrange)):
+        if not isinstance(kind, (t.Typedef, t.Qualified, t.Subrange)):
             return kind
         kind = kind.target
     raise cycle(start)
 
 
-def cycle(type: Type) -> DwarfGpuError:
+def cycle(type: t.Type) -> DwarfGpuError:
     """Return the error of a type that goes through too many others."""
     error = MalformedFile(
         "type_cycle",
@@ -63,7 +46,7 @@ def cycle(type: Type) -> DwarfGpuError:
     return _at(error, getattr(type, "die", None))
 
 
-def byte_size(type: Type) -> int:
+def byte_size(type: t.Type) -> int:
     """Return the bytes of an object; raise an error if the size depends on the object or is unknown."""
     size = known_size(type)
     if size is None:
@@ -74,43 +57,43 @@ def byte_size(type: Type) -> int:
     return size
 
 
-def known_size(type: Type, depth: int = 0) -> int | None:
+def known_size(type: t.Type, depth: int = 0) -> int | None:
     """Return the bytes of an object; None if the size depends on the object or is unknown."""
     if depth > MAX_DEPTH:
         raise cycle(type)
-    if isinstance(type, (Typedef, Qualified)):
+    if isinstance(type, (t.Typedef, t.Qualified)):
         return known_size(stripped(type), depth + 1)
-    if isinstance(type, Base):
+    if isinstance(type, t.Base):
         return None if type.byte_size is None else checked(type.byte_size * (type.vector_size or 1), type)
-    if isinstance(type, (Pointer, MemberPointer)):
+    if isinstance(type, (t.Pointer, t.MemberPointer)):
         return checked(type.byte_size, type)
-    if isinstance(type, Array):
+    if isinstance(type, t.Array):
         return _array_size(type, depth)
-    if isinstance(type, Struct):
+    if isinstance(type, t.Struct):
         return None if type.is_incomplete else _declared(type)
-    if isinstance(type, Enumeration):
+    if isinstance(type, t.Enumeration):
         if type.byte_size is None and type.underlying is not None:
             return known_size(type.underlying.get(), depth + 1)
         return None if type.byte_size is None else checked(type.byte_size, type)
-    if isinstance(type, Subrange):
+    if isinstance(type, t.Subrange):
         return known_size(type.target, depth + 1) if type.byte_size is None else checked(type.byte_size, type)
-    if isinstance(type, (String, Opaque)):
+    if isinstance(type, (t.String, t.Opaque)):
         return _declared(type)
     return _unsized(type)
 
 
-def _unsized(type: Type) -> int | None:
-    if isinstance(type, (Void, Function)):
+def _unsized(type: t.Type) -> int | None:
+    if isinstance(type, (t.Void, t.Function)):
         return 1  # as GNU C has it, so that pointers to them can be moved
     return None
 
 
-def _declared(type: Struct | String | Opaque) -> int | None:
+def _declared(type: t.Struct | t.String | t.Opaque) -> int | None:
     size = type.byte_size
-    return None if size is None or isinstance(size, Dynamic) else checked(size, type)
+    return None if size is None or isinstance(size, t.Dynamic) else checked(size, type)
 
 
-def _array_size(type: Array, depth: int) -> int | None:
+def _array_size(type: t.Array, depth: int) -> int | None:
     if isinstance(type.byte_size, int):
         return checked(type.byte_size, type)
     if type.is_dynamic:
@@ -127,7 +110,7 @@ def _array_size(type: Array, depth: int) -> int | None:
     return checked((bits + 7) // 8, type)
 
 
-def element_bits(type: Array, depth: int = 0) -> int | None:
+def element_bits(type: t.Array, depth: int = 0) -> int | None:
     """Return how many bits an element takes in an array."""
     if isinstance(type.bit_stride, int):
         return type.bit_stride
@@ -135,7 +118,7 @@ def element_bits(type: Array, depth: int = 0) -> int | None:
     return None if size is None else size * 8
 
 
-def checked(size: int, type: Type) -> int:
+def checked(size: int, type: t.Type) -> int:
     """Return a size that an object can have; raise an error for any other."""
     if not 0 <= size <= MAX_BYTES:
         message = f"{_what(type)} has an impossible size of {shown(size)} bytes"
@@ -143,11 +126,11 @@ def checked(size: int, type: Type) -> int:
     return size
 
 
-def _what(type: Type) -> str:
+def _what(type: t.Type) -> str:
     name = getattr(type, "name", None)
     if name:
         return f"the type {name}"
-    if isinstance(type, UnspecifiedType):
+    if isinstance(type, t.UnspecifiedType):
         return "an unspecified type"
     word = type.__class__.__name__.lower()
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word} type"
