@@ -34,6 +34,7 @@ from dwarfgpu.program.language.operands import (
     size_of_target,
 )
 from dwarfgpu.program.language.syntax import Boolean, Character, Float, Integer, Null
+from dwarfgpu.program.language.tokens import STRINGS
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.sizes import byte_size, resolved
@@ -66,10 +67,7 @@ class Arithmetic:
             assert layout is not None  # noqa: S101 (they are all floating point)
             return ScalarOperand(kind, layout.encode_exact(Fraction(node.numerator, node.denominator)))
         if isinstance(node, Character):
-            name = {"": "char", "L": "wchar_t", "u": "char16_t", "U": "char32_t", "u8": "char8_t"}[
-                node.prefix
-            ]
-            kind = self.model.base(name)
+            kind = self.model.base(STRINGS[node.prefix])
             return ScalarOperand(kind, node.value & ((1 << 8 * byte_size(kind)) - 1))
         if isinstance(node, Boolean):
             return ScalarOperand(self.model.base("_Bool"), int(node.value))
@@ -196,8 +194,7 @@ class Arithmetic:
             return of_flags(_compared(operator, kind, left, right), self.model.truth)
         if operator in ("&", "|", "^"):
             return ScalarOperand(kind, _bitwise(operator, left.bits, right.bits))
-        found_bits = getattr(computing(kind), _NAMES[operator])(left.bits, right.bits)
-        return ScalarOperand(kind, found_bits)
+        return ScalarOperand(kind, getattr(computing(kind), _NAMES[operator])(left.bits, right.bits))
 
     def logical(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
         """Apply ``&&`` or ``||`` to operands that have both been evaluated."""
@@ -377,8 +374,7 @@ def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> Scalar
     if _is_complex(operand.type):
         real, imaginary = _parts(computer, operand)
         if operator == "!":
-            none = computer.logical("||", real, imaginary)
-            return computer.unary("!", none)
+            return computer.unary("!", computer.logical("||", real, imaginary))
         if operator == "~":  # the conjugate, as GNU C has it
             return _complex(operand.type, real, computer.unary("-", imaginary))
         return _complex(operand.type, computer.unary(operator, real), computer.unary(operator, imaginary))
@@ -388,10 +384,8 @@ def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> Scalar
     if operator == "!":
         raise _no_operator(operator, operand.type)
     element, count = vector
-    results = [
-        computer.cast(computer.unary(operator, value), element) for value in _elements(computer, operand)
-    ]
-    return _packed(computer, element, count, results)
+    values = [computer.unary(operator, value) for value in _elements(computer, operand)]
+    return _packed(computer, element, count, values)
 
 
 def binary(
@@ -423,7 +417,7 @@ def cast(computer: Arithmetic, operand: ScalarOperand, type: t.Type) -> ScalarOp
             if byte_size(operand.type) != byte_size(type):
                 raise UsageError("vectors of different sizes do not convert", kind="type_mismatch")
             return ScalarOperand(type, operand.bits)
-        return _packed(computer, element, count, [computer.cast(operand, element)] * count)
+        return _packed(computer, element, count, [operand] * count)
     return None
 
 
@@ -457,8 +451,7 @@ def _complex(type: t.Type, real: ScalarOperand, imaginary: ScalarOperand) -> Sca
 def _on_complex(
     computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
 ) -> ScalarOperand:
-    kinds = [kind for kind in (left.type, right.type) if _is_complex(kind)]
-    kind = max(kinds, key=byte_size)
+    kind = max(filter(_is_complex, (left.type, right.type)), key=byte_size)
     part = computer.model.base(_PARTS[byte_size(kind)])
     for operand in (left, right):  # complex float and double are computed as complex double
         if (
@@ -525,6 +518,8 @@ def _elements(computer: Arithmetic, operand: ScalarOperand) -> list[ScalarOperan
 
 
 def _packed(computer: Arithmetic, element: t.Type, count: int, values: list[ScalarOperand]) -> ScalarOperand:
+    """Return a vector of some values, each converted to the type of the elements."""
+    values = [computer.cast(value, element) for value in values]
     width = 8 * byte_size(element)
     total = width * count
     if computer.model.byte_order == "big":
@@ -552,15 +547,10 @@ def _on_vectors(
         if vector[1] != count or byte_size(vector[0]) != byte_size(element):
             raise UsageError("operators need vectors of the same shape", kind="type_mismatch")
         sides.append(_elements(computer, operand))
-    pairs = zip(*sides, strict=True)
-    if operator in ("==", "!=", "<", "<=", ">", ">="):
+    values = [computer.binary(operator, *pair) for pair in zip(*sides, strict=True)]
+    if operator in COMPARISONS:
         size = byte_size(element)
         mask = computer.model.base({1: "signed char", 2: "short", 4: "int", 8: "long"}.get(size, "long"))
-        flags = [computer.unary("-", computer.binary(operator, *pair)) for pair in pairs]
-        return _packed(computer, mask, count, [computer.cast(flag, mask) for flag in flags])
-    return _packed(
-        computer, element, count, [computer.cast(computer.binary(operator, *pair), element) for pair in pairs]
-    )
-
-
-__all__ = ["binary", "cast", "of_flags", "unary"]
+        values = [computer.unary("-", value) for value in values]
+        element = mask
+    return _packed(computer, element, count, values)

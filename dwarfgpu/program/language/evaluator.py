@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
 
 
-MAX_TEXT = 1 << 16
-"""The number of characters that a string in an expression may have."""
 _WORD = re.compile(r"(?<!^)([A-Z])")
 
 
@@ -106,9 +104,9 @@ class Evaluator:
         name = _WORD.sub(r"_\1", type(node).__name__).lower()
         try:
             return getattr(self, f"_{name}")(node)
+        except ExpressionError:
+            raise
         except UsageError as error:
-            if isinstance(error, ExpressionError):
-                raise
             raise self.error(node, error.message, hint=error.hint, kind=error.kind) from error
 
     def object(self, node: Any) -> Object:
@@ -120,9 +118,9 @@ class Evaluator:
         """Return the value of a tree as a number."""
         try:
             return self._loaded(self.value(node))
+        except ExpressionError:
+            raise
         except UsageError as error:
-            if isinstance(error, ExpressionError):
-                raise
             raise self.error(node, error.message, hint=error.hint, kind=error.kind) from error
 
     def error(self, node: Any, message: str, *, hint: str | None = None, kind: str = "") -> ExpressionError:
@@ -219,8 +217,7 @@ class Evaluator:
         outer = names.outer(self.frame, node.parts, node.file)
         if outer is None and node.file is None and len(node.parts) > 1:
             member = self._member_of_this(node.parts[-1])
-            this = member.this if isinstance(member, OfThis) else None
-            if this is not None and has_base(this.type, node.parts[:-1]):
+            if isinstance(member, OfThis) and has_base(member.this.type, node.parts[:-1]):
                 return member
         return outer
 
@@ -294,11 +291,7 @@ class Evaluator:
                 count = b.sub(count, elements.lower & mask, mask)
                 moved = b.add(address.value, b.mul(count, elements.stride // 8 & mask, mask), mask)
                 return Object(elements.element, self.around.memory(Address(address.space, moved)))
-        uniform(index.bits)
-        number = evolve(
-            index, bits=index.bits if isinstance(index.bits, int) else int(index.bits[0])
-        ).number()
-        return owner.element(int(number))
+        return owner.element(int(evolve(index, bits=uniform(index.bits)).number()))
 
     def _followed(self, pointer: Object) -> Object:
         """Return the target of a pointer, also of an implicit pointer, which has no number."""
@@ -374,9 +367,8 @@ class Evaluator:
         source = resolved(operand.type)
         if isinstance(inner, t.Pointer) and isinstance(source, t.Pointer):
             if inner.address_space is None:
-                kind = inner = evolve(
-                    inner, address_space=source.address_space
-                )  # an address stays in its space
+                # an address stays in its space
+                kind = inner = evolve(inner, address_space=source.address_space)
             operand = self._of_class(operand, source.target, inner.target)
         if inner == t.VOID:
             return ScalarOperand(self.compute.model.base("int"), 0)
@@ -416,9 +408,8 @@ class Evaluator:
             return self._at_entry(node)
         first = self.value(node.operand)
         if isinstance(first, ScalarOperand):
-            raise self.error(
-                node, "a computed value has no address, which @ needs", hint="write *p@8", kind="no_address"
-            )
+            message = "a computed value has no address, which @ needs"
+            raise self.error(node, message, hint="write *p@8", kind="no_address")
         first = definite(first.target())
         count = self.operand(node.count)
         number = evolve(count, bits=uniform(count.bits)).number()
@@ -427,9 +418,7 @@ class Evaluator:
     def _at_entry(self, node: s.Repeat) -> Object:
         """Return ``x@entry``: the value of a parameter when the function was called, as GDB writes it."""
         parameter = self.named(node.operand)
-        if parameter is None:
-            raise self.error(node, "only a parameter has a value at entry", kind="no_name")
-        if parameter.kind != PARAMETER:  # a variable of a block has its name
+        if parameter is not None and parameter.kind != PARAMETER:  # a variable of a block has its name
             same = (variable for variable in parameter.frame.variables() if variable.name == parameter.name)
             parameter = next((variable for variable in same if variable.kind == PARAMETER), None)
         if parameter is None:
@@ -467,16 +456,13 @@ class Evaluator:
             return history.note(self, node, node.target.name)
         target = self.value(node.target)
         if isinstance(target, ScalarOperand):
-            raise self.error(
-                node,
-                "the left side of an assignment must be a variable, a register or memory",
-                kind="not_writable",
-            )
-        operand = self.operand(node.value)
-        before = self._loaded(target) if node.operator else operand
-        after = self.assign(
-            target, self.compute.binary(node.operator, before, operand) if node.operator else operand
-        )
+            message = "the left side of an assignment must be a variable, a register or memory"
+            raise self.error(node, message, kind="not_writable")
+        before = operand = self.operand(node.value)
+        if node.operator:
+            before = self._loaded(target)
+            operand = self.compute.binary(node.operator, before, operand)
+        after = self.assign(target, operand)
         return before if node.is_postfix else after
 
     def assign(self, target: Object, operand: ScalarOperand) -> ScalarOperand:
@@ -524,8 +510,7 @@ def member_named(type: t.Type, name: str, depth: int = 0) -> t.Member | t.Static
         return own
     inside = [member.type for member in body.members if member.name is None]
     inside += [base.type for base in body.bases]
-    members = (member_named(kind, name, depth + 1) for kind in inside)
-    return next((member for member in members if member is not None), None)
+    return next(filter(None, (member_named(kind, name, depth + 1) for kind in inside)), None)
 
 
 def base_named(owner: Object, name: str) -> Object:
@@ -595,11 +580,7 @@ def _part(owner: Object, name: str, depth: int) -> Object | None:
         return None
     if inner.name == name:
         return owner
-    for base in inner.body.bases:
-        part = _part(owner.base(base), name, depth + 1)
-        if part is not None:
-            return part
-    return None
+    return next(filter(None, (_part(owner.base(base), name, depth + 1) for base in inner.body.bases)), None)
 
 
 # --- Pointers to members ------------------------------------------------------------------------------
@@ -654,8 +635,7 @@ def _data_member(type: t.Type, name: str, depth: int) -> tuple[t.Type, t.Member,
                 member,
                 None if offset is None or candidate.bit_offset is None else offset + candidate.bit_offset,
             )
-    bases = (_data_member(base.type, name, depth + 1) for base in inner.body.bases)
-    return next((member for member in bases if member is not None), None)
+    return next(filter(None, (_data_member(base.type, name, depth + 1) for base in inner.body.bases)), None)
 
 
 # --- Hints for unknown names --------------------------------------------------------------------------

@@ -88,10 +88,10 @@ class Parser:
         """Return a later token; after the last one, the end."""
         return self.tokens[min(self.index + count, len(self.tokens) - 1)]
 
-    def advance(self) -> Token:
-        token = self.tokens[self.index]
-        if token.kind != "end":
-            self.index += 1
+    def advance(self, count: int = 1) -> Token:
+        """Move on; return the token that was the current one."""
+        token = self.token
+        self.index = min(self.index + count, len(self.tokens) - 1)
         return token
 
     def accept(self, sign: str) -> bool:
@@ -201,8 +201,7 @@ class Parser:
             if token.text == "sizeof":
                 return self._sizeof()
             if self.peek(1).text == "#" and self.peek(1).kind == "sign":
-                self.advance()
-                self.advance()
+                self.advance(2)
                 return s.InSpace(token.text, self._unary(), token.position)
         return self._postfixed()
 
@@ -274,23 +273,20 @@ class Parser:
 
     def _member_name(self) -> tuple[str, ...]:
         parts: list[str] = []
-        while True:
+        while not parts or self.accept("::"):
             if self.token.kind != "name":
                 raise self.error("the name of a member is missing")
             parts.append(self.advance().text)
-            if not self.accept("::"):
-                return tuple(parts)
+        return tuple(parts)
 
     def _arguments(self) -> tuple[s.Node, ...]:
         self.expect("(")
         arguments: list[s.Node] = []
-        if self.accept(")"):
-            return ()
-        while True:
+        while not self.accept(")"):
+            if arguments:
+                self.expect(",")
             arguments.append(self.expression())
-            if self.accept(")"):
-                return tuple(arguments)
-            self.expect(",")
+        return tuple(arguments)
 
     # --- Names and literals ---------------------------------------------------------------------------------------
 
@@ -330,7 +326,7 @@ class Parser:
         token = self.advance()
         if self.token.text == "::" and self.token.kind == "sign" and not token.prefix:
             self.advance()
-            return self._scoped((), token.position, token.value)
+            return self._scoped(token.position, token.value)
         if len(token.value) != 1 and token.value and not token.prefix:
             return s.Name(tuple(token.value.split("::")), token.position)
         return character_literal(token, self.text)
@@ -350,8 +346,8 @@ class Parser:
                     return converted
             file = self._file_name()
             if file is not None:
-                return self._scoped((), token.position, file)
-        return self._scoped((), token.position, None)
+                return self._scoped(token.position, file)
+        return self._scoped(token.position, None)
 
     def _converted(self) -> s.Node | None:
         """Parse a cast in the form of a call, ``int(x)``; None where a name only begins like that of a type."""
@@ -386,11 +382,9 @@ class Parser:
             index += 1
         return None
 
-    def _scoped(self, parts: tuple[str, ...], position: int, file: str | None) -> s.Node:
+    def _scoped(self, position: int, file: str | None) -> s.Node:
         """Parse a name with its scopes."""
-        names = list(parts)
-        if self.accept("::"):
-            names.append("")
+        names = [""] if self.accept("::") else []
         while True:
             token = self.token
             if token.kind == "sign" and token.text == "~" and names:

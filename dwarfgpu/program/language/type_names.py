@@ -73,8 +73,7 @@ class TypeParser:
                 if named_type is None:
                     break
                 name, count = named_type
-                for _ in range(count):
-                    parser.advance()
+                parser.advance(count)
                 named = s.NamedType(name, "", position)
             else:
                 break
@@ -87,22 +86,18 @@ class TypeParser:
     def _any_name(self, keyword: str) -> str:
         """Parse the name after a keyword, which may be unknown."""
         parser = self.parser
-        token = parser.token
-        if token.kind != "name":
-            raise parser.error(f"the name of a {keyword} is missing")
-        longest = self._longest(lambda _name: True)
+        longest = self._longest(lambda _name: True) if parser.token.kind == "name" else None
         if longest is None:
             raise parser.error(f"the name of a {keyword} is missing")
         name, count = longest
-        for _ in range(count):
-            parser.advance()
+        parser.advance(count)
         return name
 
     def _named_type(self) -> tuple[str, int] | None:
         """Return the longest name here that is that of a type, and the number of its tokens."""
         return self._longest(self.parser.is_type)
 
-    def _longest(self, accepts: object) -> tuple[str, int] | None:
+    def _longest(self, accepts: Callable[[str], bool]) -> tuple[str, int] | None:
         """Return the longest accepted qualified name, with its template arguments, and the number of its tokens."""
         parser = self.parser
         best: tuple[str, int] | None = None
@@ -115,14 +110,14 @@ class TypeParser:
             parts.append(words[index].text)
             index += 1
             plain = "::".join(parts)
-            if accepts(plain):  # type: ignore[operator]
+            if accepts(plain):
                 best = plain, index - parser.index
             if words[index].text == "<":
                 closed = parser.closing_angle(index)
                 if closed is not None:
                     text = parser.template_text(index, closed)
                     whole = "::".join([*parts[:-1], parts[-1] + text])
-                    if accepts(whole):  # type: ignore[operator]
+                    if accepts(whole):
                         best = whole, closed + 1 - parser.index
                         parts[-1] += text
                         index = closed + 1
@@ -142,22 +137,16 @@ class TypeParser:
         is_complex = "_Complex" in rest
         if is_complex:
             rest.remove("_Complex")
-        wrong = (
-            len(rest) > 1
-            or longs > 2
-            or shorts > 1
-            or (longs and shorts)
-            or len(signs) > 1
-            or words.count("int") > 1
-        )
         base = rest[0] if rest else ""
-        if base and (shorts or "int" in words or (longs and not (base == "double" and longs == 1))):
-            wrong = True
-        if base and signs and base not in ("char", "__int128"):
-            wrong = True
-        if is_complex and base not in ("float", "double"):
-            wrong = True
-        if wrong:
+        is_long_double = base == "double" and longs == 1
+        if (
+            max(len(rest), shorts, len(signs), words.count("int")) > 1
+            or longs > 2
+            or (longs and shorts)
+            or (base and (shorts or "int" in words or (longs and not is_long_double)))
+            or (base and signs and base not in ("char", "__int128"))
+            or (is_complex and base not in ("float", "double"))
+        ):
             raise parser.error_at(position, f"there is no type {' '.join(words)}")
         sign = "unsigned " if "unsigned" in signs else ""
         if base == "char":
@@ -200,8 +189,7 @@ class TypeParser:
                 raise parser.error("a type is nested too deep")
             if token.text == "@" and parser.peek(1).kind == "name":
                 space = parser.peek(1).text
-                parser.advance()
-                parser.advance()
+                parser.advance(2)
             elif token.text in ("*", "&", "&&") and token.kind == "sign":
                 parser.advance()
                 base = s.PointerType(token.text, base, token.position, space)
@@ -239,8 +227,7 @@ class TypeParser:
         count = self._owner_words()
         first, last = parser.token, parser.tokens[parser.index + count - 3]
         owner = parser.text[first.position : last.end]
-        for _ in range(count):
-            parser.advance()
+        parser.advance(count)
         return s.MemberPointerType(owner, base, first.position)
 
     def _is_group(self) -> bool:
@@ -300,12 +287,9 @@ class TypeParser:
         return count
 
     def _has_parameters(self) -> bool:
-        parser = self.parser
-        if parser.peek(1).text == ")":
-            return True
-        parser.index += 1
-        starts = self.starts()
-        parser.index -= 1
+        self.parser.index += 1
+        starts = self.parser.token.text == ")" or self.starts()
+        self.parser.index -= 1
         return starts
 
     def _parameters(self, depth: int) -> tuple[tuple[s.TypeNode, ...], bool]:
@@ -324,10 +308,9 @@ class TypeParser:
                 break
             parser.advance()
         parser.expect(")")
-        is_void = (
-            len(parameters) == 1 and isinstance(parameters[0], s.NamedType) and parameters[0].name == "void"
-        )
-        return (() if is_void else tuple(parameters)), is_variadic
+        if [getattr(parameter, "name", None) for parameter in parameters] == ["void"]:
+            return (), is_variadic
+        return tuple(parameters), is_variadic
 
 
 # --- Building types -----------------------------------------------------------------------------------
@@ -351,10 +334,8 @@ class TypeBuilder:
                 kind = Qualified(word, Lazy.known(kind))
             return kind
         if isinstance(node, s.PointerType):
-            size, space = self.model.pointer_size, None
-            if node.space is not None:
-                space = self._space(node.space)
-            return Pointer(node.sign, Lazy.known(self.build(node.to)), size, space)
+            space = None if node.space is None else self._space(node.space)
+            return Pointer(node.sign, Lazy.known(self.build(node.to)), self.model.pointer_size, space)
         if isinstance(node, s.MemberPointerType):
             target = self.build(node.to)
             owner = self._named(s.NamedType(node.owner, "", node.position))
@@ -367,12 +348,13 @@ class TypeBuilder:
         return Function(Lazy.known(self.build(node.result)), Lazy.known(parameters), node.is_variadic)
 
     def _named(self, node: s.NamedType) -> Type:
-        if not node.keyword:
-            words = node.name.split()
-            if all(word in ARITHMETIC or word == "complex" for word in words):
-                built = self.lookup(node.name, "")
-                return self.model.type(node.name) if built is None else built
         built = self.lookup(node.name, node.keyword)
+        if (
+            built is None
+            and not node.keyword
+            and ARITHMETIC.union(("complex",)).issuperset(node.name.split())
+        ):
+            return self.model.type(node.name)
         if built is None:
             kind = node.keyword or "type"
             raise UsageError(f"there is no {kind} named {node.name}", kind="no_type")

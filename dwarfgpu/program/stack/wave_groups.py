@@ -45,12 +45,6 @@ class WaveGroup:
         """Their indices."""
         return [self.waves] if isinstance(self.waves, int) else self.waves.tolist()
 
-    def part(self, positions: Array | slice) -> WaveGroup:
-        """Some of them, by their positions in the group."""
-        if isinstance(self.waves, int):
-            return self
-        return _group(self.waves[positions], self.pc)
-
 
 def wave_groups(stopped: Stopped, waves: list[int] | None = None) -> list[WaveGroup]:
     """Waves (all, if not said otherwise), grouped by where they stand, in the order of the first of each."""

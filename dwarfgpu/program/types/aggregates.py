@@ -38,10 +38,8 @@ def body(types: Types, die: Die) -> t.Body:
     arguments: list[t.TemplateArgument] = []
     for index, child in enumerate(die.children()):
         if index > MAX_MEMBERS:
-            error = MalformedFile(
-                "limit_exceeded", f"a type has more than {MAX_MEMBERS} parts", spec="DWARF 5, 5.7"
-            )
-            raise die.unit.error(error, die.offset)
+            message = f"a type has more than {MAX_MEMBERS} parts"
+            raise die.unit.error(MalformedFile("limit_exceeded", message, spec="DWARF 5, 5.7"), die.offset)
         tag = child.tag
         if tag == dw.DW_TAG_inheritance:
             bases.append(_base(types, child))
@@ -252,11 +250,8 @@ def bound_of(found: Attribute) -> t.Bound:
         return t.Dynamic(found, found.reference())
     if kind in ("exprloc", "block", "loclist"):
         return t.Dynamic(found)
-    error = MalformedFile(
-        "bad_class",
-        f"{found.name} is neither a number nor computed ({found.form_name})",
-        spec="DWARF 5, 2.19",
-    )
+    message = f"{found.name} is neither a number nor computed ({found.form_name})"
+    error = MalformedFile("bad_class", message, spec="DWARF 5, 2.19")
     raise found.die.unit.error(error, found.die.offset)
 
 

@@ -307,9 +307,7 @@ class _MemberWriter:
         data = [member for member in body.members if not _is_table(member)]
         if not (body.members or body.statics or body.methods or body.typedefs or body.variant_parts):
             word = "<incomplete type>" if self.type.is_incomplete else "<no data fields>"
-            if body.bases:
-                self.lines = []
-            else:
+            if not body.bases:
                 self.lines.append(f"{self._indent()}{word}")
         labelled = self._needs_labels()
         for entry in body.order:
@@ -360,10 +358,11 @@ class _MemberWriter:
         return f"[with {shown}] "
 
     def _bases(self) -> str:
-        shown = []
-        for base in self.body.bases:
-            word = f"{base.access or self.default} {'virtual ' if base.is_virtual else ''}"
-            shown.append(word + self.outer.text(base.type, "", -1, 0))
+        shown = [
+            f"{base.access or self.default} {'virtual ' if base.is_virtual else ''}"
+            + self.outer.text(base.type, "", -1, 0)
+            for base in self.body.bases
+        ]
         return f": {', '.join(shown)} " if shown else ""
 
     # --- Access ---------------------------------------------------------------------------------------------------
@@ -374,8 +373,7 @@ class _MemberWriter:
         if self.type.kind == "union":
             return False
         parts: list[t.Member | t.StaticMember | t.Method] = [*body.members, *body.statics, *body.methods]
-        every = [self._access_of(part) for part in parts]
-        return any(access != self.default for access in every)
+        return any(self._access_of(part) != self.default for part in parts)
 
     def _access_of(self, member: t.Member | t.StaticMember | t.Method) -> str:
         """Return the access of a member. What a producer added, such as a pointer to a vtable, counts as private."""

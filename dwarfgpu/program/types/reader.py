@@ -92,10 +92,8 @@ class Types:
             return t.Qualified(_WORDS[tag], self.lazy(die), die)
         if tag in _KINDS:
             return self._struct(die, _KINDS[tag])
-        maker = _MAKERS.get(tag)
-        if maker is not None:
-            made: t.Type = maker(self, die)
-            return made
+        if tag in _MAKERS:
+            return _MAKERS[tag](self, die)
         if not tag.endswith("_type"):
             error = MalformedFile("no_type", f"{die.tag_name} is not a type", spec="DWARF 5, 5")
             raise die.unit.error(error, die.offset)
@@ -262,7 +260,7 @@ class Types:
         return t.UnspecifiedType(die.name or "(unspecified)", die)
 
 
-_MAKERS: dict[str, Callable[[Types, Die], Any]] = {
+_MAKERS: dict[str, Callable[[Types, Die], t.Type]] = {
     "base_type": Types._base,  # noqa: SLF001 (the table of the class)
     "ptr_to_member_type": Types._member_pointer,  # noqa: SLF001
     "typedef": Types._typedef,  # noqa: SLF001
@@ -362,7 +360,8 @@ def definition(die: Die) -> Die:
     try:
         for entry in die.unit.dwarf.index.find(f"::{name}"):
             other = entry.die
-            if entry.kind != "type" or not _same_kind(die.tag, other.tag) or other.is_declaration:
+            is_same_kind = die.tag == other.tag or {die.tag, other.tag} <= _CLASSES
+            if entry.kind != "type" or not is_same_kind or other.is_declaration:
                 continue
             if other.unit is die.unit:
                 return other
@@ -370,10 +369,6 @@ def definition(die: Die) -> Die:
     except DwarfGpuError as error:  # that a unit is broken does not make the declaration so
         die.unit.dwarf.note(error)
     return fallback or die
-
-
-def _same_kind(tag: int, other_tag: int) -> bool:
-    return tag == other_tag or (tag in _CLASSES and other_tag in _CLASSES)
 
 
 # --- Types by name ------------------------------------------------------------------------------------

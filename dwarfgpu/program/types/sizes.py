@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
 from dwarfgpu.program.types import model as t
-
-if TYPE_CHECKING:
-    from dwarfgpu.objfile.info.dies import Die
 
 MAX_DEPTH = 64
 """How many types a type may go through: typedefs, qualifiers, arrays of arrays. A broken file may have a cycle."""
@@ -18,42 +15,35 @@ MAX_BYTES = 1 << 62
 
 def stripped(kind: t.Type) -> t.Type:
     """Return a type without the names and qualifiers in front of it."""
-    start = kind
-    for _ in range(MAX_DEPTH):
-        if not isinstance(kind, (t.Typedef, t.Qualified)):
-            return kind
-        kind = kind.target
-    raise cycle(start)
+    return _behind(kind, (t.Typedef, t.Qualified))
 
 
 def resolved(kind: t.Type) -> t.Type:
     """Return the stored type: without names and qualifiers, and for a subrange the type it is a part of."""
+    return _behind(kind, (t.Typedef, t.Qualified, t.Subrange))
+
+
+def _behind(kind: Any, wrappers: Any) -> t.Type:
     start = kind
     for _ in range(MAX_DEPTH):
-        if not isinstance(kind, (t.Typedef, t.Qualified, t.Subrange)):
-            return kind
+        if not isinstance(kind, wrappers):
+            return kind  # type: ignore[no-any-return]
         kind = kind.target
     raise cycle(start)
 
 
 def cycle(type: t.Type) -> DwarfGpuError:
     """Return the error of a type that goes through too many others."""
-    error = MalformedFile(
-        "type_cycle",
-        f"a type leads through more than {MAX_DEPTH} others, or back to itself",
-        spec="DWARF 5, 5.3",
-    )
-    return _at(error, getattr(type, "die", None))
+    message = f"a type leads through more than {MAX_DEPTH} others, or back to itself"
+    return _at(MalformedFile("type_cycle", message, spec="DWARF 5, 5.3"), type)
 
 
 def byte_size(type: t.Type) -> int:
     """Return the bytes of an object; raise an error if the size depends on the object or is unknown."""
     size = known_size(type)
     if size is None:
-        raise _at(
-            EvaluationError("unknown_size", f"the size of {_what(type)} is unknown", spec="DWARF 5, 2.21"),
-            getattr(type, "die", None),
-        )
+        message = f"the size of {_what(type)} is unknown"
+        raise _at(EvaluationError("unknown_size", message, spec="DWARF 5, 2.21"), type)
     return size
 
 
@@ -79,13 +69,8 @@ def known_size(type: t.Type, depth: int = 0) -> int | None:
         return known_size(type.target, depth + 1) if type.byte_size is None else checked(type.byte_size, type)
     if isinstance(type, (t.String, t.Opaque)):
         return _declared(type)
-    return _unsized(type)
-
-
-def _unsized(type: t.Type) -> int | None:
-    if isinstance(type, (t.Void, t.Function)):
-        return 1  # as GNU C has it, so that pointers to them can be moved
-    return None
+    # as GNU C has it, so that pointers to them can be moved
+    return 1 if isinstance(type, (t.Void, t.Function)) else None
 
 
 def _declared(type: t.Struct | t.String | t.Opaque) -> int | None:
@@ -102,11 +87,8 @@ def _array_size(type: t.Array, depth: int) -> int | None:
     if bits is None:
         return None
     for dimension in reversed(type.dimensions if not type.column_major else type.dimensions[::-1]):
-        length = dimension.length
-        if length is None:
-            length = 0
         stride = dimension.bit_stride
-        bits = length * (abs(stride) if isinstance(stride, int) else bits)
+        bits = (dimension.length or 0) * (abs(stride) if isinstance(stride, int) else bits)
     return checked((bits + 7) // 8, type)
 
 
@@ -122,7 +104,7 @@ def checked(size: int, type: t.Type) -> int:
     """Return a size that an object can have; raise an error for any other."""
     if not 0 <= size <= MAX_BYTES:
         message = f"{_what(type)} has an impossible size of {shown(size)} bytes"
-        raise _at(MalformedFile("absurd_size", message, spec="DWARF 5, 2.21"), getattr(type, "die", None))
+        raise _at(MalformedFile("absurd_size", message, spec="DWARF 5, 2.21"), type)
     return size
 
 
@@ -136,5 +118,6 @@ def _what(type: t.Type) -> str:
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word} type"
 
 
-def _at(error: DwarfGpuError, die: Die | None) -> DwarfGpuError:
+def _at(error: DwarfGpuError, type: t.Type) -> DwarfGpuError:
+    die = getattr(type, "die", None)
     return error if die is None else die.unit.error(error, die.offset)

@@ -6,6 +6,7 @@ read is an error of that object alone.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -96,22 +97,21 @@ class Object:
     def _struct(self) -> t.Struct:
         inner = self.inner
         if not isinstance(inner, t.Struct):
-            message = f"the type {safe_text(self.type)} has no members"
-            raise UsageError(message, kind="no_member")
+            raise UsageError(f"the type {safe_text(self.type)} has no members", kind="no_member")
         return inner
 
     def base(self, base: t.BaseClass) -> Object:
         """Return the part of the object that is a base class."""
-        if base.location is not None:
-            return Object(base.type, self.place.storage.place(base.location, self.place), container=self)
-        return Object(base.type, self.place.moved(base.bit_offset or 0), container=self)
+        return Object(base.type, self._part(base), container=self)
 
     def field(self, member: t.Member) -> Object:
         """Return a member of the object."""
-        if member.location is not None:
-            place = self.place.storage.place(member.location, self.place)
-            return Object(member.type, place, member.bit_size, self)
-        return Object(member.type, self.place.moved(member.bit_offset or 0), member.bit_size, self)
+        return Object(member.type, self._part(member), member.bit_size, self)
+
+    def _part(self, part: t.Member | t.BaseClass) -> ObjectPlace:
+        if part.location is not None:
+            return self.place.storage.place(part.location, self.place)
+        return self.place.moved(part.bit_offset or 0)
 
     def static(self, member: t.StaticMember) -> Object | None:
         """Return the object of a static member; None if it has no location."""
@@ -156,20 +156,13 @@ class Object:
                 return self.field(member)
         for static in inner.body.statics:
             if static.name == name:
-                inner_member = self.static(static)
-                if inner_member is None:
+                shared = self.static(static)
+                if shared is None:
                     raise optimized_out()
-                return inner_member
-        for member in self.members():
-            if member.name is None:
-                inner_member = self.field(member).found(name, depth + 1)
-                if inner_member is not None:
-                    return inner_member
-        for base in inner.body.bases:
-            inner_member = self.base(base).found(name, depth + 1)
-            if inner_member is not None:
-                return inner_member
-        return None
+                return shared
+        unnamed = (self.field(member) for member in self.members() if member.name is None)
+        owners = chain(unnamed, map(self.base, inner.body.bases))
+        return next(filter(None, (owner.found(name, depth + 1) for owner in owners)), None)
 
     # --- Arrays and complex numbers -------------------------------------------------------------------------------
 
@@ -182,8 +175,7 @@ class Object:
             return arrays.Elements(
                 self, inner.element, self.place, inner.vector_size, byte_size(inner.element) * 8
             )
-        message = f"the type {safe_text(self.type)} has no elements"
-        raise UsageError(message, kind="no_elements")
+        raise UsageError(f"the type {safe_text(self.type)} has no elements", kind="no_elements")
 
     def element(self, index: int) -> Object:
         """Return the element with an index as the program counts; a pointer counts in objects from its target."""
@@ -214,8 +206,7 @@ class Object:
         """Read the address that a pointer or reference holds."""
         inner = resolved(self.type)
         if not isinstance(inner, t.Pointer):
-            message = f"the type {safe_text(self.type)} is not a pointer"
-            raise UsageError(message, kind="not_a_pointer")
+            raise UsageError(f"the type {safe_text(self.type)} is not a pointer", kind="not_a_pointer")
         reading = self.pattern()
         if type(reading.undefined) is not int or reading.undefined:
             raise optimized_out()
@@ -306,11 +297,6 @@ def constant(type: t.Type, data: bytes, byte_order: Any = "little") -> Object:
 def optimized_out() -> DwarfGpuError:
     """Return the error of a value that is read as a number and of which bits are missing."""
     return EvaluationError("undefined_read", "the value is optimized out", spec="A.2.5.4.2.2")
-
-
-def is_void(type: t.Type) -> bool:
-    """Whether a type is void, so that a pointer to it has no object to read."""
-    return isinstance(stripped(type), t.Void)
 
 
 def _members_hint(owner: Object) -> str | None:
