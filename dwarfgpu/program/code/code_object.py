@@ -7,6 +7,7 @@ the others.
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -141,7 +142,6 @@ class CodeObject:
         self.shared_line_tables: dict[Any, LineTable] = {}
         """The same by where they stand."""
         self._attributes = attributes
-        self._target: TargetOf | None = None
         self._kernels: Kernels | None = None
         self._dwarf: Dwarf | None = None
         self._frames: Frames | None = None
@@ -205,13 +205,11 @@ class CodeObject:
                     break
         return tuple(sorted(found))
 
-    @property
+    @cached_property
     def target(self) -> TargetOf:
         """The target, with the wave size of the kernels if they have one in common."""
-        if self._target is None:
-            sizes = self.wave_sizes if self.is_amdgpu else ()
-            self._target = find_target(self.image, sizes[0] if len(sizes) == 1 else None)
-        return self._target
+        sizes = self.wave_sizes if self.is_amdgpu else ()
+        return find_target(self.image, sizes[0] if len(sizes) == 1 else None)
 
     @property
     def debug(self) -> CodeObject:

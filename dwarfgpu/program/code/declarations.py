@@ -12,7 +12,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, kind_of
 from dwarfgpu.objfile.info.pc_ranges import Ranges
-from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.objfile.info.scopes import is_local, qualified_name
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.source_files import short_name
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _BODY = re.compile(r"\{[^{}]*\n[^{}]*\}")
 _SHF_EXECINSTR = 4
-_CODE_SCOPES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_lexical_block))
 
 
 @frozen
@@ -91,9 +90,7 @@ def _of_unit(
 
 def _is_defined(die: Die, kind: Kind) -> bool:
     """Whether an entry is one of the index, and a variable none of a function."""
-    return kind_of(die) == kind and not (
-        kind == "variable" and any(owner.tag in _CODE_SCOPES for owner in die.ancestors())
-    )
+    return kind_of(die) == kind and (kind != "variable" or not is_local(die))
 
 
 def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:

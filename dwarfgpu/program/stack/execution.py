@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
@@ -38,16 +39,13 @@ class Execution:
         self.names = Names(self)
         self.remembered: Remembered | None = None
         """What ``$1`` and ``$foo`` are, where somebody keeps values."""
-        self._sources: SourceFiles | None = None
 
-    @property
+    @cached_property
     def sources(self) -> SourceFiles:
         """The source files of the code."""
-        if self._sources is None:
-            from dwarfgpu.program.code.source_files import SourceFiles
+        from dwarfgpu.program.code.source_files import SourceFiles
 
-            self._sources = SourceFiles(self)
-        return self._sources
+        return SourceFiles(self)
 
     def with_machine(self, backend: Backend) -> Execution:
         """The same code with another machine, or with the same one later: what is known of the code is kept."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.code.source_files import SourceFile
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.variable import Variable
 
 
-FUNCTIONS: tuple[Kind, ...] = ("function",)
 _FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
 _NUMBER = re.compile(r"[+-]?\d{1,9}$")
 
@@ -86,7 +84,7 @@ class LinespecReader:
             return list(self._in_file(match[1].strip().strip("'\""), match[2].strip()))
         spans = list(self.functions(text))
         if not spans:
-            raise _no_function(text)
+            raise NotFound("no_function", f'Function "{text[:80]}" not defined.')
         return [self._at(span.entry, span.name, is_address=False) for span in spans]
 
     def address(self, text: str) -> int:
@@ -149,7 +147,7 @@ class LinespecReader:
     def functions(self, name: str) -> Iterator[CodeSpan]:
         """The functions with a name that have code; else the places where they were inlined; else symbols of code."""
         seen = set()
-        found = list(self._entries(name))
+        found = list(self.frame.state.names.find(name, ("function",)))
         for spans in (
             (spans_of(code, die)[:1] for code, die in found),
             (_inlined(code, die) for code, die in found),
@@ -166,12 +164,6 @@ class LinespecReader:
                 if symbol.is_defined and code.holds(address) and address not in seen:
                     seen.add(address)
                     yield CodeSpan(symbol.name, address, address + symbol.size, address, is_symbol=True)
-
-    def _entries(self, name: str) -> Iterator[tuple[LoadedCode, Die]]:
-        for code in self.files.state.loaded.codes:
-            if code.file.has_dwarf:
-                for entry in code.file.dwarf.index.find(name, FUNCTIONS):
-                    yield code, entry.die
 
     def function_at(self, address: int) -> CodeSpan | None:
         """The function with code at an address, as the stretch of it that has the address."""
@@ -245,10 +237,6 @@ def address_of(found: Object) -> int | None:
     else:
         value = python_value(target)
     return value if isinstance(value, int) else None
-
-
-def _no_function(name: str) -> NotFound:
-    return NotFound("no_function", f'Function "{name[:80]}" not defined.')
 
 
 # --- What a place of a program can see ----------------------------------------------------------------

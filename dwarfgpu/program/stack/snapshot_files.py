@@ -14,7 +14,7 @@ from dwarfgpu.errors import MalformedFile, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.backends.machine import Dispatch, LoadedCodeObject
+    from dwarfgpu.backends.machine import Dispatch
     from dwarfgpu.program.stack.stopped import Stopped
 
 MAX_NAMES = 4
@@ -74,7 +74,10 @@ def summary(path: str) -> Summary:
         wave_ids=machine.ids[:MAX_NAMES],
         registers=", ".join(_file_text(machine, index) for index in range(len(machine.files))),
         dispatches=[dispatch_text(one) for one in machine.dispatches],
-        code_objects=[_code_text(one) for one in machine.code_objects],
+        code_objects=[
+            one.path if one.load_address is None else f"{one.path} at {one.load_address:#x}"
+            for one in machine.code_objects
+        ],
         memory=memory,
         problems=[f"code_objects[{index}]: {what}" for index, what, _other in problems],
         is_sound=not any(other for _index, _what, other in problems),
@@ -111,7 +114,3 @@ def dispatch_text(one: Dispatch) -> str:
     if one.work_group:
         text += f", work-groups of {'x'.join(map(str, one.work_group))}"
     return text
-
-
-def _code_text(one: LoadedCodeObject) -> str:
-    return one.path if one.load_address is None else f"{one.path} at {one.load_address:#x}"

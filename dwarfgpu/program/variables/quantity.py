@@ -11,6 +11,7 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.lanes import each_part
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables.answers import values_of
 from dwarfgpu.program.variables.columns import python_value
@@ -79,7 +80,7 @@ class Quantity(ABC):
     def provenance(self, lane: int | None = None) -> tuple[ValueSource, ...]:
         """Return the register, lane and bit, or the address, that each part of the value comes from."""
         found = self.object(lane)
-        return sources(self._location(found), self.bits_of(found))
+        return sources(self._location(found), found.bits())
 
     def why(self, lane: int | None = None) -> Reason | None:
         """Return why there is no value in a lane; None where there is one."""
@@ -89,7 +90,7 @@ class Quantity(ABC):
             if found.scalar is not None:
                 python_value(found)
             elif size and found.is_undefined():
-                return self._explained(reason_of(_undefined()), lane)
+                return self._explained(reason_of(optimized_out()), lane)
         except UsageError:
             raise
         except DwarfGpuError as error:
@@ -130,10 +131,6 @@ class Quantity(ABC):
     # --- Parts ----------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def bits_of(found: Object) -> int:
-        return found.bits()
-
-    @staticmethod
     def _location(found: Object) -> Location:
         storage = found.place.storage
         if not isinstance(storage, Located):
@@ -149,12 +146,6 @@ class Quantity(ABC):
             return reason
         found = self.explain(self.frame.lane(lane))
         return reason if found is None else found.reason
-
-
-def _undefined() -> DwarfGpuError:
-    from dwarfgpu.program.values.objects import optimized_out
-
-    return optimized_out()
 
 
 def store(found: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneSet) -> None:

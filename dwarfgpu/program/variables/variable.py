@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -13,7 +14,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Part
-from dwarfgpu.objfile.info.scopes import qualified_name, split_name
+from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.encoding_context import findings as found_in
 from dwarfgpu.program.code.encoding_context import of_frame
@@ -119,8 +120,6 @@ class Variable(Quantity):
         """What it is in the lanes that have asked, if it stays where it is until something is written."""
         self._changes = -1
         """Up to which write that holds."""
-        self._type: Type | None = None
-        self._repairs: tuple[Repair, ...] | None = None
 
     def __repr__(self) -> str:
         return f"Variable({self.name!r})"
@@ -141,20 +140,16 @@ class Variable(Quantity):
         found = self.die.find_number(dw.DW_AT_artificial)
         return found is not None and bool(found.value)
 
-    @property
+    @cached_property
     def type(self) -> Type:
         """The type of the program."""
-        if self._type is None:
-            self._type = self.frame.state.types.type_of(self.die)
-        return self._type
+        return self.frame.state.types.type_of(self.die)
 
     # --- Where it is ----------------------------------------------------------------------------------------------
 
     def find(self, lanes: LaneSet) -> Object:
         """The variable as an object, for some lanes."""
-        plan = self._plan
-        if plan is None:
-            plan = self._plan = self._planned()
+        plan = self._plan_here()
         if isinstance(plan, Unavailable):
             raise plan.with_traceback(None)
         if self.repairs:
@@ -190,15 +185,15 @@ class Variable(Quantity):
         ]
         return found[0] if len(found) == 1 else locations.union(found, lanes.count)
 
-    def _planned(self) -> _Plan | Unavailable:
+    def _plan_here(self) -> _Plan | Unavailable:
         """Where it is at the place of the frame; what is wrong is remembered as well."""
-        try:
-            plan = self._read_plan()
-        except Unavailable as error:
-            return error
-        if all(_is_fixed(each) for each in plan.expressions):
-            return evolve(plan, is_fixed=True)
-        return plan
+        if self._plan is None:
+            try:
+                plan = self._read_plan()
+                self._plan = evolve(plan, is_fixed=all(map(_is_fixed, plan.expressions)))
+            except Unavailable as error:
+                self._plan = error
+        return self._plan
 
     def _read_plan(self) -> _Plan:
         frame, die = self.frame, self.definition
@@ -226,26 +221,23 @@ class Variable(Quantity):
 
     # --- Repairs --------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def repairs(self) -> tuple[Repair, ...]:
         """What its location went through to be what the producer means, with what the frame base did."""
-        if self._repairs is None:
-            if self._plan is None:
-                self._plan = self._planned()
-            found: list[Repair] = []
-            if isinstance(self._plan, _Plan):
-                found += [repair for each in self._plan.expressions for repair in repairs_of(each)]
-                if self.frame.activation is not None and any(map(uses_frame_base, self._plan.expressions)):
-                    found += self.frame.outer.base_repairs
-            self._repairs = tuple(dict.fromkeys(found))
-        return self._repairs
+        plan = self._plan_here()
+        if isinstance(plan, Unavailable):
+            return ()
+        found = [repair for each in plan.expressions for repair in repairs_of(each)]
+        if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
+            found += self.frame.outer.base_repairs
+        return tuple(dict.fromkeys(found))
 
     def as_written(self) -> Variable:
         """The same variable as the text alone has it, without repairs."""
         found = Variable(
             self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed
         )
-        plan = self._plan or self._planned()
+        plan = self._plan_here()
         if isinstance(plan, _Plan):
             plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
         found._plan = plan
@@ -293,9 +285,7 @@ class Variable(Quantity):
 
     def is_here(self) -> bool:
         """Whether the file gives it a location or a constant value at the place of the frame."""
-        if self._plan is None:
-            self._plan = self._planned()
-        return isinstance(self._plan, _Plan)
+        return isinstance(self._plan_here(), _Plan)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Why nothing of it is there, as its expressions and the frames below tell."""
@@ -346,8 +336,6 @@ def _tuple(found: Any) -> tuple[Expression, ...]:
 
 
 # --- Variables as a file declares them ----------------------------------------------------------------
-
-_FUNCTIONS = (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_lexical_block)
 
 
 @frozen
@@ -405,8 +393,7 @@ def _of_unit(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variable]:
     try:
         for die, _depth in unit.root.walk():
             if die.tag in scopes.DECLARED and die.name:
-                is_local = any(owner.tag in _FUNCTIONS for owner in die.ancestors())
-                yield Variable(frame, die, code, kind_of(die) if is_local else STATIC)
+                yield Variable(frame, die, code, kind_of(die) if is_local(die) else STATIC)
     except DwarfGpuError as error:
         unit.dwarf.note(error)
 
