@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.frame_rows import Frames
     from dwarfgpu.targets.target import Target
 
-__all__ = [
-    "CodeObject",
-    "CodeObjectContents",
-    "ImageSections",
-    "TargetOf",
-    "check_has_kernels",
-    "list_contents",
-    "opened",
-]
-
 ABI_V2, ABI_V3 = 0, 1
 EMBEDDED = (".hip_fatbin", ".llvm.offloading")
 """The sections of host programs that hold code objects."""

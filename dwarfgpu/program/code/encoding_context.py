@@ -37,15 +37,11 @@ class EncodingContext:
 
     def decoded(self, data: bytes, section: str | None = None) -> Expression:
         """The expression that some bytes are."""
-        from dwarfgpu.dialects import known_in
-
-        return decode(data, self.dialect, self.form, section=section, known_in=known_in)
+        return decode(data, self.dialect, self.form, section=section, known_in=dialects.known_in)
 
     def parsed(self, text: str) -> Expression:
         """The expression that a text is."""
-        from dwarfgpu.expr.asm import parse
-
-        return parse(text, self.dialect, self.form, target=self.target)
+        return asm.parse(text, self.dialect, self.form, target=self.target)
 
 
 # --- Expressions by themselves ------------------------------------------------------------------------

@@ -93,7 +93,7 @@ class Arithmetic:
 
     def size(self, type: t.Type) -> ScalarOperand:
         """Return the value of ``sizeof``."""
-        return ScalarOperand(self.model.size_type, byte_size(type))
+        return ScalarOperand(self.model.base("unsigned long"), byte_size(type))
 
     # --- Types of results -----------------------------------------------------------------------------------------
 
@@ -266,7 +266,7 @@ class Arithmetic:
             )
             raise UsageError(message, kind="type_mismatch")
         width = left.scalar.bits
-        kind = self.model.difference_type
+        kind = self.model.base("long")
         bytes_between = ScalarOperand(
             self._integer_type(width, is_signed=True), b.sub(left.bits, right.bits, (1 << width) - 1)
         )

@@ -510,7 +510,8 @@ def member_named(type: t.Type, name: str, depth: int = 0) -> t.Member | t.Static
         return own
     inside = [member.type for member in body.members if member.name is None]
     inside += [base.type for base in body.bases]
-    return next(filter(None, (member_named(kind, name, depth + 1) for kind in inside)), None)
+    members = (member_named(kind, name, depth + 1) for kind in inside)
+    return next((member for member in members if member is not None), None)
 
 
 def base_named(owner: Object, name: str) -> Object:

@@ -185,7 +185,7 @@ class Names:
     def _of_file(self, frame: Frame, parts: tuple[str, ...], file: str) -> Meaning | None:
         """Return a variable or function of a source file: ``'file.c'::x``."""
         for code, unit in self._units():
-            if not _is_file(unit.name, file):
+            if unit.name is None or not f"/{unit.name}".endswith(f"/{file}"):  # the path, or the end of it
                 continue
             for variable in self.statics(frame, unit):
                 if variable.name == parts[-1] and (
@@ -363,11 +363,6 @@ def _is_static(die: Die) -> bool:
     if location is None:
         return die.find_number(dw.DW_AT_const_value) is not None
     return location.value_class in ("exprloc", "block") and is_static(location.block().data)
-
-
-def _is_file(path: str | None, wanted: str) -> bool:
-    """Whether a name means a source file: its path, or the end of it."""
-    return path is not None and (path == wanted or path.endswith(f"/{wanted}"))
 
 
 # --- Imported names -----------------------------------------------------------------------------------

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from dwarfgpu.dwarf_constants import (
-    DW_AT_frame_base,
-    DW_AT_inline,
-    DW_TAG_inlined_subroutine,
-    DW_TAG_subprogram,
-)
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.stack.frame import frames_at
@@ -196,10 +191,10 @@ def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
 
 def _inlined(code: LoadedCode, die: Die) -> Iterator[CodeSpan]:
     """The code of the calls of a function that were inlined into others of its unit (DWARF 5, 3.3.8.2)."""
-    if die.number(DW_AT_inline) is None:
+    if die.number(dw.DW_AT_inline) is None:
         return
     for each in die.unit.dies():
-        origin = each.origin() if each.tag == DW_TAG_inlined_subroutine else None
+        origin = each.origin() if each.tag == dw.DW_TAG_inlined_subroutine else None
         if origin is not None and (origin.unit, origin.offset) == (die.unit, die.offset):
             yield from spans_of(code, each)[:1]
 
@@ -254,8 +249,8 @@ def scope_at(frame: Frame, address: int) -> tuple[Variable, ...]:
 def frame_base_of(variable: Variable) -> Expression | None:
     """The frame base of the function that a variable belongs to, where it is one expression."""
     for owner in variable.die.ancestors():
-        if owner.tag == DW_TAG_subprogram:
-            base = owner.find_number(DW_AT_frame_base)
+        if owner.tag == dw.DW_TAG_subprogram:
+            base = owner.find_number(dw.DW_AT_frame_base)
             if base is None or base.value_class == "loclist":
                 return None
             found = variable.frame.unit_info(base.die.unit, variable.code).expressions(base)

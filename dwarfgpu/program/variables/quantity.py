@@ -13,16 +13,9 @@ from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.storage import Located
+from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.answers import values_of
 from dwarfgpu.program.variables.columns import python_value
-from dwarfgpu.program.variables.reasons import (
-    Reason,
-    Unavailable,
-    ValueSource,
-    reason_of,
-    sources,
-    unavailable,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +48,7 @@ class Quantity(ABC):
         """Return the value as an object, with members and elements; raise `Unavailable` where there is none."""
         try:
             return self.find(self.frame.lane(lane))
-        except (Unavailable, UsageError, MalformedFile):
+        except (reasons.Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
             raise self._unavailable(error) from error
@@ -68,7 +61,7 @@ class Quantity(ABC):
         """
         try:
             return python_value(self.find(self.frame.lane(lane)))
-        except (Unavailable, UsageError, MalformedFile):
+        except (reasons.Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
             raise self._unavailable(error, lane) from error
@@ -77,12 +70,12 @@ class Quantity(ABC):
         """Return where the value is. A value that was computed is in an implicit location."""
         return self._location(self.object(lane))
 
-    def provenance(self, lane: int | None = None) -> tuple[ValueSource, ...]:
+    def provenance(self, lane: int | None = None) -> tuple[reasons.ValueSource, ...]:
         """Return the register, lane and bit, or the address, that each part of the value comes from."""
         found = self.object(lane)
-        return sources(self._location(found), found.bits())
+        return reasons.sources(self._location(found), found.bits())
 
-    def why(self, lane: int | None = None) -> Reason | None:
+    def why(self, lane: int | None = None) -> reasons.Reason | None:
         """Return why there is no value in a lane; None where there is one."""
         try:
             found = self.object(lane).target()
@@ -90,14 +83,14 @@ class Quantity(ABC):
             if found.scalar is not None:
                 python_value(found)
             elif size and found.is_undefined():
-                return self._explained(reason_of(optimized_out()), lane)
+                return self._explained(reasons.reason_of(optimized_out()), lane)
         except UsageError:
             raise
         except DwarfGpuError as error:
             return self._unavailable(error, lane).reason
         return None
 
-    def explain(self, lanes: LaneSet) -> Unavailable | None:
+    def explain(self, lanes: LaneSet) -> reasons.Unavailable | None:
         """Return why nothing of the value is there, as far as its description tells."""
         return None
 
@@ -134,13 +127,13 @@ class Quantity(ABC):
     def _location(found: Object) -> Location:
         storage = found.place.storage
         if not isinstance(storage, Located):
-            raise unavailable("no_location", "the value is in no location")
+            raise reasons.unavailable("no_location", "the value is in no location")
         return storage.moved(found.place.bit_offset)
 
-    def _unavailable(self, error: DwarfGpuError, lane: int | None = None) -> Unavailable:
-        return Unavailable(self._explained(reason_of(error), lane))
+    def _unavailable(self, error: DwarfGpuError, lane: int | None = None) -> reasons.Unavailable:
+        return reasons.Unavailable(self._explained(reasons.reason_of(error), lane))
 
-    def _explained(self, reason: Reason, lane: int | None) -> Reason:
+    def _explained(self, reason: reasons.Reason, lane: int | None) -> reasons.Reason:
         """Return a reason, with what is known beyond the bits that are missing."""
         if reason.kind != "undefined":
             return reason

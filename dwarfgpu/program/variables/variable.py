@@ -24,15 +24,8 @@ from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Located, ObjectPlace, constant_place, definition_of
+from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.quantity import Quantity
-from dwarfgpu.program.variables.reasons import (
-    MISSING,
-    OPTIMIZED_OUT,
-    Unavailable,
-    not_listed,
-    unavailable,
-    why_undefined,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +108,7 @@ class Variable(Quantity):
         """``parameter``, ``local``, ``static`` or ``constant``."""
         self.is_shadowed = is_shadowed
         """Whether a variable of an inner block has the same name."""
-        self._plan: _Plan | Unavailable | None = None
+        self._plan: _Plan | reasons.Unavailable | None = None
         self._objects: dict[Any, Object] = {}
         """What it is in the lanes that have asked, if it stays where it is until something is written."""
         self._changes = -1
@@ -150,7 +143,7 @@ class Variable(Quantity):
     def find(self, lanes: LaneSet) -> Object:
         """The variable as an object, for some lanes."""
         plan = self._plan_here()
-        if isinstance(plan, Unavailable):
+        if isinstance(plan, reasons.Unavailable):
             raise plan.with_traceback(None)
         if self.repairs:
             self.frame.repaired[self.name] = self
@@ -185,13 +178,13 @@ class Variable(Quantity):
         ]
         return found[0] if len(found) == 1 else locations.union(found, lanes.count)
 
-    def _plan_here(self) -> _Plan | Unavailable:
+    def _plan_here(self) -> _Plan | reasons.Unavailable:
         """Where it is at the place of the frame; what is wrong is remembered as well."""
         if self._plan is None:
             try:
                 plan = self._read_plan()
                 self._plan = evolve(plan, is_fixed=all(map(_is_fixed, plan.expressions)))
-            except Unavailable as error:
+            except reasons.Unavailable as error:
                 self._plan = error
         return self._plan
 
@@ -202,16 +195,16 @@ class Variable(Quantity):
             constant = die.find_number(dw.DW_AT_const_value)
             if constant is None:
                 what = "it has neither a location nor a constant value: it is optimized out"
-                raise unavailable(OPTIMIZED_OUT, what)
+                raise reasons.unavailable(reasons.OPTIMIZED_OUT, what)
             return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
         unit = frame.unit_info(location.die.unit, self.code)
         if frame.place is None and location.value_class == "loclist":
             what = "its location list is about program locations, and there is none"
-            raise unavailable(MISSING, what)
+            raise reasons.unavailable(reasons.MISSING, what)
         expressions = _tuple(unit.expressions(location))
         if not expressions and frame.place is not None:
             bias, entries = self.code.in_program, location_list(location).entries
-            raise not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
+            raise reasons.not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
         return _Plan(unit, expressions)
 
     @property
@@ -225,7 +218,7 @@ class Variable(Quantity):
     def repairs(self) -> tuple[Repair, ...]:
         """What its location went through to be what the producer means, with what the frame base did."""
         plan = self._plan_here()
-        if isinstance(plan, Unavailable):
+        if isinstance(plan, reasons.Unavailable):
             return ()
         found = [repair for each in plan.expressions for repair in repairs_of(each)]
         if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
@@ -287,13 +280,13 @@ class Variable(Quantity):
         """Whether the file gives it a location or a constant value at the place of the frame."""
         return isinstance(self._plan_here(), _Plan)
 
-    def explain(self, lanes: LaneSet) -> Unavailable | None:
+    def explain(self, lanes: LaneSet) -> reasons.Unavailable | None:
         """Why nothing of it is there, as its expressions and the frames below tell."""
         plan = self._plan
         if not isinstance(plan, _Plan):
             return None
         try:
-            return why_undefined(plan.expressions, self.frame.activation, lanes)
+            return reasons.why_undefined(plan.expressions, self.frame.activation, lanes)
         except DwarfGpuError:
             return None
 
