@@ -22,7 +22,7 @@ from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
-from dwarfgpu.program.variables.columns import column_of
+from dwarfgpu.program.variables.columns import column_of, listed
 from dwarfgpu.program.variables.reasons import (
     NO_MEMORY,
     NO_REGISTER,
@@ -435,8 +435,6 @@ class Values:
 
     def _read_alone(self, slot: int, value: Object) -> None:
         """Read the value of one lane, without numpy."""
-        from dwarfgpu.program.variables.quantity import listed
-
         if self._array is None:
             self._array = [0] * len(self)
         try:

@@ -51,6 +51,25 @@ def pattern_of(found: Object, scalar: Scalar) -> Reading:
     return found.pattern()
 
 
+def listed(found: Object, depth: int = 0) -> Any:
+    """Return an object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
+    found = found.target()
+    inner = resolved(found.type)
+    if depth > MAX_DEPTH:
+        return found
+    if isinstance(inner, Struct):
+        members = list(found.members())
+        if all(each.name is not None for each in members):
+            return {each.name: listed(found.field(each), depth + 1) for each in members}
+        return found
+    if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
+        elements = found.array()
+        if elements.is_open or elements.length > MAX_ELEMENTS:
+            return found
+        return [listed(elements.at(index), depth + 1) for index in range(elements.length)]
+    return python_value(found)
+
+
 # --- An object of many slots as an array --------------------------------------------------------------
 
 WORD = 8
@@ -120,7 +139,7 @@ def _bytes_of(bits: Any, size: int, byte_order: ByteOrder) -> Any:
 # --- Types of a program as numpy has them -------------------------------------------------------------
 
 MAX_ELEMENTS = 1 << 12
-"""Arrays with more elements are kept as bytes."""
+"""Arrays with more elements are kept as bytes, or as objects."""
 MAX_DEPTH = 16
 
 

@@ -9,8 +9,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.lanes import each_part
-from dwarfgpu.program.types.model import Array, Base, Struct
-from dwarfgpu.program.types.sizes import known_size, resolved
+from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables import reasons
@@ -148,29 +147,3 @@ def store(found: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneS
     for position in range(lanes.count):
         place = location if lanes.count == 1 else location.select(position)
         accessor.write(place, bit_size, int(b.select(pattern, position)))
-
-
-# --- Values in many lanes without numpy ---------------------------------------------------------------
-
-MAX_ELEMENTS = 1 << 12
-"""Arrays with more elements are kept as objects."""
-MAX_DEPTH = 16
-
-
-def listed(found: Object, depth: int = 0) -> Any:
-    """Return an object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
-    found = found.target()
-    inner = resolved(found.type)
-    if depth > MAX_DEPTH:
-        return found
-    if isinstance(inner, Struct):
-        members = list(found.members())
-        if all(each.name is not None for each in members):
-            return {each.name: listed(found.field(each), depth + 1) for each in members}
-        return found
-    if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
-        elements = found.array()
-        if elements.is_open or elements.length > MAX_ELEMENTS:
-            return found
-        return [listed(elements.at(index), depth + 1) for index in range(elements.length)]
-    return python_value(found)
