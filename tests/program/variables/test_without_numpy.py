@@ -7,7 +7,7 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu import bits
 from dwarfgpu.program.variables.answers import answer
-from dwarfgpu.program.variables.quantity import listed
+from dwarfgpu.program.variables.columns import listed
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"
