@@ -15,6 +15,7 @@ from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.answers import values_of
 from dwarfgpu.program.variables.columns import python_value
+from dwarfgpu.program.variables.reasons import Reason, Unavailable, ValueSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +48,7 @@ class Quantity(ABC):
         """Return the value as an object, with members and elements; raise `Unavailable` where there is none."""
         try:
             return self.find(self.frame.lane(lane))
-        except (reasons.Unavailable, UsageError, MalformedFile):
+        except (Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
             raise self._unavailable(error) from error
@@ -60,7 +61,7 @@ class Quantity(ABC):
         """
         try:
             return python_value(self.find(self.frame.lane(lane)))
-        except (reasons.Unavailable, UsageError, MalformedFile):
+        except (Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
             raise self._unavailable(error, lane) from error
@@ -69,12 +70,12 @@ class Quantity(ABC):
         """Return where the value is. A value that was computed is in an implicit location."""
         return self._location(self.object(lane))
 
-    def provenance(self, lane: int | None = None) -> tuple[reasons.ValueSource, ...]:
+    def provenance(self, lane: int | None = None) -> tuple[ValueSource, ...]:
         """Return the register, lane and bit, or the address, that each part of the value comes from."""
         found = self.object(lane)
         return reasons.sources(self._location(found), found.bits())
 
-    def why(self, lane: int | None = None) -> reasons.Reason | None:
+    def why(self, lane: int | None = None) -> Reason | None:
         """Return why there is no value in a lane; None where there is one."""
         try:
             found = self.object(lane).target()
@@ -89,7 +90,7 @@ class Quantity(ABC):
             return self._unavailable(error, lane).reason
         return None
 
-    def explain(self, lanes: LaneSet) -> reasons.Unavailable | None:
+    def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Return why nothing of the value is there, as far as its description tells."""
         return None
 
@@ -129,10 +130,10 @@ class Quantity(ABC):
             raise reasons.unavailable("no_location", "the value is in no location")
         return storage.moved(found.place.bit_offset)
 
-    def _unavailable(self, error: DwarfGpuError, lane: int | None = None) -> reasons.Unavailable:
-        return reasons.Unavailable(self._explained(reasons.reason_of(error), lane))
+    def _unavailable(self, error: DwarfGpuError, lane: int | None = None) -> Unavailable:
+        return Unavailable(self._explained(reasons.reason_of(error), lane))
 
-    def _explained(self, reason: reasons.Reason, lane: int | None) -> reasons.Reason:
+    def _explained(self, reason: Reason, lane: int | None) -> Reason:
         """Return a reason, with what is known beyond the bits that are missing."""
         if reason.kind != "undefined":
             return reason

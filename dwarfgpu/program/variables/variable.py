@@ -26,6 +26,7 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Located, ObjectPlace, constant_place, definition_of
 from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.quantity import Quantity
+from dwarfgpu.program.variables.reasons import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +109,7 @@ class Variable(Quantity):
         """``parameter``, ``local``, ``static`` or ``constant``."""
         self.is_shadowed = is_shadowed
         """Whether a variable of an inner block has the same name."""
-        self._plan: _Plan | reasons.Unavailable | None = None
+        self._plan: _Plan | Unavailable | None = None
         self._objects: dict[Any, Object] = {}
         """What it is in the lanes that have asked, if it stays where it is until something is written."""
         self._changes = -1
@@ -143,7 +144,7 @@ class Variable(Quantity):
     def find(self, lanes: LaneSet) -> Object:
         """The variable as an object, for some lanes."""
         plan = self._plan_here()
-        if isinstance(plan, reasons.Unavailable):
+        if isinstance(plan, Unavailable):
             raise plan.with_traceback(None)
         if self.repairs:
             self.frame.repaired[self.name] = self
@@ -178,13 +179,13 @@ class Variable(Quantity):
         ]
         return found[0] if len(found) == 1 else locations.union(found, lanes.count)
 
-    def _plan_here(self) -> _Plan | reasons.Unavailable:
+    def _plan_here(self) -> _Plan | Unavailable:
         """Where it is at the place of the frame; what is wrong is remembered as well."""
         if self._plan is None:
             try:
                 plan = self._read_plan()
                 self._plan = evolve(plan, is_fixed=all(map(_is_fixed, plan.expressions)))
-            except reasons.Unavailable as error:
+            except Unavailable as error:
                 self._plan = error
         return self._plan
 
@@ -218,7 +219,7 @@ class Variable(Quantity):
     def repairs(self) -> tuple[Repair, ...]:
         """What its location went through to be what the producer means, with what the frame base did."""
         plan = self._plan_here()
-        if isinstance(plan, reasons.Unavailable):
+        if isinstance(plan, Unavailable):
             return ()
         found = [repair for each in plan.expressions for repair in repairs_of(each)]
         if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
@@ -280,7 +281,7 @@ class Variable(Quantity):
         """Whether the file gives it a location or a constant value at the place of the frame."""
         return isinstance(self._plan_here(), _Plan)
 
-    def explain(self, lanes: LaneSet) -> reasons.Unavailable | None:
+    def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Why nothing of it is there, as its expressions and the frames below tell."""
         plan = self._plan
         if not isinstance(plan, _Plan):
