@@ -12,15 +12,7 @@ from attrs import field
 from dwarfgpu.backends.extents import INSTANCE_SHIFT
 from dwarfgpu.bits import comparable
 from dwarfgpu.immutable import immutable
-from dwarfgpu.targets.amdgpu.address_spaces import (
-    DWORD,
-    SIZE,
-    GenericView,
-    LaneView,
-    contains,
-    lane_to_wave,
-    segment_address,
-)
+from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.numbers import GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_WAVE
 from dwarfgpu.targets.target import Scope
 
@@ -123,11 +115,11 @@ class Resolver:
         self, space: AddressSpace, addresses: Any, size: int, waves: Any, lanes: Any, count: int
     ) -> list[StoredPlace]:
         """Return the places of the bytes of all slots. Bytes without a place are not available."""
-        if isinstance(space.alias, LaneView):
+        if isinstance(space.alias, ap.LaneView):
             if space.alias.fixed_lane is not None:
                 lanes = space.alias.fixed_lane
             return self._lane_places(addresses, size, waves, lanes, count)
-        if isinstance(space.alias, GenericView):
+        if isinstance(space.alias, ap.GenericView):
             space = self.own(space)
             return self._generic_places(space, addresses, size, waves, lanes, count)
         keys, inside = self._keys(space, addresses, size, waves, count)
@@ -175,7 +167,7 @@ class Resolver:
                 return self._by_alignment(skips, addresses, size, waves, lanes, count)
             skip = int(skips[0]) if count else 0
         else:
-            skip = addresses % DWORD
+            skip = addresses % ap.DWORD
         exists = None
         if not isinstance(lanes, int):
             lanes = lanes.astype(np.uint64) if lanes.dtype != np.uint64 else lanes
@@ -187,9 +179,9 @@ class Resolver:
         places = []
         position = 0
         while position < size:
-            length = min(DWORD - (skip + position) % DWORD, size - position)
-            at = lane_to_wave(addresses + (position if isinstance(addresses, int) else np.uint64(position)),
-                              lanes, wave_size)  # fmt: skip
+            length = min(ap.DWORD - (skip + position) % ap.DWORD, size - position)
+            start = addresses + (position if isinstance(addresses, int) else np.uint64(position))
+            at = ap.lane_to_wave(start, lanes, wave_size)
             keys, inside = self._keys(private_wave, at, length, waves, count)  # type: ignore[arg-type]
             inside = inside if exists is None else inside & exists
             places.append(StoredPlace(PRIVATE_WAVE, keys, inside, first=position, size=length))
@@ -201,7 +193,7 @@ class Resolver:
     ) -> list[StoredPlace]:
         """Return the places of lane ranges that begin at different bytes of their dwords, one alignment at a time."""
         places = []
-        for skip in range(DWORD):
+        for skip in range(ap.DWORD):
             slots = (skips == skip).nonzero()[0]
             if len(slots):
                 parts = self._lane_places(
@@ -221,10 +213,10 @@ class Resolver:
         if apertures is None:
             return []
         keys = _array(addresses, count)
-        inner = segment_address(keys)
-        across = inner > np.uint64(SIZE - size)
-        is_local = contains(apertures.shared, keys)
-        is_private = contains(apertures.private, keys)
+        inner = ap.segment_address(keys)
+        across = inner > np.uint64(ap.SIZE - size)
+        is_local = ap.contains(apertures.shared, keys)
+        is_private = ap.contains(apertures.private, keys)
         places = []
         if is_private.all() and not across.any():  # a stack of every lane: nothing needs sorting
             return self.places(self.target.space(PRIVATE_LANE), inner, size, waves, lanes, count)  # type: ignore[arg-type]
@@ -239,8 +231,8 @@ class Resolver:
                 at = (keys if number == GLOBAL else inner)[slots]
                 parts = self.places(meant, at, size, _some(waves, slots), _some(lanes, slots), len(slots))
                 places += [_at(place, slots) for place in parts]
-        for room in np.unique(SIZE - inner[across].astype(np.int64)).tolist():
-            slots = (across & (inner == np.uint64(SIZE - room))).nonzero()[0]
+        for room in np.unique(ap.SIZE - inner[across].astype(np.int64)).tolist():
+            slots = (across & (inner == np.uint64(ap.SIZE - room))).nonzero()[0]
             slots = slots[keys[slots] <= np.uint64((1 << 64) - size)]
             for first, length in ((0, room), (room, size - room)):
                 at = keys[slots] + np.uint64(first)

@@ -158,20 +158,6 @@ class RegisterFile:
         bytewise: Array = _bytes(column)[owners, index]
         return bytewise
 
-    def scatter(self, waves: Any, number: int, offsets: Any, rows: Array) -> None:
-        """Write bytes of a register from a byte offset on; rows that meet are written in their order."""
-        import numpy as np
-
-        position = self.positions[number]
-        column = self.data[:, position]
-        count, size = rows.shape
-        owners = np.full(count, waves) if isinstance(waves, int) else waves
-        starts = np.full(count, offsets) if isinstance(offsets, int) else offsets
-        index = starts[:, None] + np.arange(size)
-        _bytes(column)[np.repeat(owners, size), index.reshape(-1)] = rows.reshape(-1)
-        if self._known is not None and size == self.byte_size:
-            self._known.array[owners, position] = True
-
 
 def _taken(column: Array, waves: Any, index: Array) -> Array:
     """Return one unit of each slot. The same units of wave after wave, the usual order, are taken as blocks."""

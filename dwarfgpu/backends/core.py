@@ -9,12 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from dwarfgpu.backends.protocol import (
-    Backend,
-    Capabilities,
-    memory_unavailable,
-    register_unavailable,
-)
+from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:

@@ -249,19 +249,6 @@ class Extents:
             rows[rest], known[rest] = self._bytewise(keys[rest], size)
         return rows, known
 
-    def scatter(self, keys: Array, rows: Array) -> None:
-        """Write many ranges, all of whose bytes are known, in order."""
-        import numpy as np
-
-        size = rows.shape[1]
-        block, offsets, known = self._locate(keys, size)
-        if known.all():  # ranges that overlap are in one extent, so in one array, where their order is kept
-            for number, slots in self._by_block(block, keys, known):
-                _put(self.blocks[number].array, offsets[slots], rows[slots])
-            return
-        single = (keys[:, None] + np.arange(size, dtype=np.uint64)).reshape(-1)
-        self.scatter(single, rows.reshape(-1, 1))
-
     def known(self, keys: Array, size: int) -> Array:
         """Return flags of the ranges all of whose bytes are known."""
         _block, _offsets, known = self._locate(keys, size)
@@ -394,16 +381,3 @@ def _rows(block: Array, offsets: Array, size: int) -> Array:
     windows = np.lib.stride_tricks.sliding_window_view(block, size)
     gathered: Array = windows[offsets]
     return gathered
-
-
-def _put(block: Array, offsets: Array, rows: Array) -> None:
-    """Write rows of bytes at some offsets, all inside the array; where rows overlap the last one stays."""
-    import numpy as np
-
-    size = rows.shape[1]
-    words = _words(block, offsets, size)
-    if words is not None:
-        words[0][words[1]] = np.ascontiguousarray(rows).view(words[0].dtype).reshape(-1)
-        return
-    # Overlapping rows of a window view would be written in no order: bytes, in the order of the rows, have one.
-    block[(offsets[:, None] + np.arange(size)).reshape(-1)] = rows.reshape(-1)

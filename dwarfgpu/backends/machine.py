@@ -374,34 +374,6 @@ class Machine(Backend):
             known[slots] = file.flags(chosen, register.number, len(slots))
         return data, known
 
-    def scatter_register(
-        self,
-        register: TargetRegister,
-        offsets: Bits,
-        rows: Array,
-        waves: Bits,
-        lanes: Bits | None,
-        count: int,
-    ) -> Array:
-        import numpy as np
-
-        size = rows.shape[1]
-        whole = size == unit_count(register) * unit_bits(register) // 8
-        if whole and register.number not in self._file_of:
-            self.allocate_registers([register])
-        file = self._file_of.get(register.number)
-        chosen = self._rows(register, waves, lanes)
-        inside = _inside(file, offsets, size, chosen)
-        if file is None or inside is False:
-            return np.zeros(count, dtype=bool)
-        done = np.array(np.broadcast_to(inside, (count,)))
-        owners, starts = _each(chosen, count), _each(offsets, count)
-        if not whole:
-            done[done] = file.flags(owners[done], register.number, int(done.sum()))
-        file.scatter(owners[done], register.number, starts[done], rows[done])
-        self.changes += 1
-        return done
-
     # --- Memory ---------------------------------------------------------------------------------------------------
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
@@ -426,17 +398,6 @@ class Machine(Backend):
         ):  # nothing to gather, but an address may still mean the memory of a lane that there is not
             return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
         return self.memory.gather(space, addresses, size, waves, lanes, count)
-
-    def scatter_memory(
-        self,
-        space: AddressSpace,
-        addresses: Bits,
-        rows: Array,
-        waves: Bits | None,
-        lanes: Bits | None,
-        count: int,
-    ) -> Array:
-        return self.memory.scatter(space, addresses, rows, waves, lanes, count)
 
 
 def _column(given: Any, count: int, width: int = 1) -> list[int]:

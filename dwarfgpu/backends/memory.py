@@ -293,19 +293,5 @@ class MachineMemory:
         whole: Any = known.all(axis=1)
         return rows, whole
 
-    def scatter(
-        self, space: AddressSpace, addresses: Bits, rows: Array, waves: Any, lanes: Any, count: int
-    ) -> Array:
-        import numpy as np
-
-        size = rows.shape[1]
-        self._owner.changes += 1
-        whole = self.known(space, addresses, size, waves, lanes, count)
-        for place in self._resolver.places(space, addresses, size, waves, lanes, count) if size else []:
-            chosen = whole[place.slots]
-            data = rows[place.slots, place.first : place.first + place.size]
-            self._stored(place.space).scatter(place.keys[chosen], np.ascontiguousarray(data[chosen]))
-        return whole
-
     def _stored(self, number: int) -> Extents:
         return self.stores.get(number) or Extents()

@@ -93,27 +93,6 @@ class Backend:
 
         return gather(read, size, count)
 
-    def scatter_memory(
-        self,
-        space: AddressSpace,
-        addresses: Bits,
-        rows: Array,
-        waves: Bits | None,
-        lanes: Bits | None,
-        count: int,
-    ) -> Array:
-        """Write a row of bytes at one address a slot, in the order of the slots. Flags of the slots that were written.
-
-        A slot is written as a whole or not at all.
-        """
-
-        def write(slot: int) -> None:
-            wave, lane = of_slot(waves, slot), of_slot(lanes, slot)
-            address = int(b.select(addresses, slot))
-            self.write_memory(space, address, rows[slot].tobytes(), wave or 0, lane)
-
-        return scatter(write, count)
-
     def gather_register(
         self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
@@ -128,30 +107,6 @@ class Backend:
 
         return gather(read, size, count)
 
-    def scatter_register(
-        self,
-        register: TargetRegister,
-        offsets: Bits,
-        rows: Array,
-        waves: Bits,
-        lanes: Bits | None,
-        count: int,
-    ) -> Array:
-        """Write bytes from a byte offset in a register on, one row a slot, as `scatter_memory` writes memory."""
-        whole_size = -(-register.bit_size // 8)
-
-        def write(slot: int) -> None:
-            first, data = int(b.select(offsets, slot)), rows[slot].tobytes()
-            wave, lane = int(b.select(waves, slot)), of_slot(lanes, slot)
-            if first + len(data) > whole_size:
-                raise register_unavailable(register)
-            if len(data) < whole_size:
-                old = self.read_register(register, wave, lane)
-                data = old[:first] + data + old[first + len(data) :]
-            self.write_register(register, data, wave, lane)
-
-        return scatter(write, count)
-
 
 def of_slot(bits: Bits | None, slot: int) -> int | None:
     """Return the element of a slot from bits that may be absent, one for all, or one a slot."""
@@ -159,28 +114,16 @@ def of_slot(bits: Bits | None, slot: int) -> int | None:
 
 
 def gather(read: Callable[[int], bytes], size: int, count: int) -> tuple[Array, Array]:
-    """Gather by reading slot after slot."""
+    """Gather by reading slot after slot; flags of the slots that could be read."""
     import numpy as np
 
-    data = np.zeros((count, size), dtype=np.uint8)
-
-    def put(slot: int) -> None:
-        data[slot] = np.frombuffer(read(slot), dtype=np.uint8)
-
-    return data, scatter(put, count)
-
-
-def scatter(write: Callable[[int], None], count: int) -> Array:
-    """Write slot after slot; flags of the slots that could be written."""
-    import numpy as np
-
-    done = np.ones(count, dtype=bool)
+    data, done = np.zeros((count, size), dtype=np.uint8), np.ones(count, dtype=bool)
     for slot in range(count):
         try:
-            write(slot)
+            data[slot] = np.frombuffer(read(slot), dtype=np.uint8)
         except DwarfGpuError:
             done[slot] = False
-    return done
+    return data, done
 
 
 def memory_unavailable(space: AddressSpace, address: int, size: int, why: str = "") -> EvaluationError:

@@ -175,20 +175,6 @@ def _read(node: Node, expressions: ExpressionReader) -> Read:
 # What is wrong with the *form* of a case is a `NotACase`. What is wrong with the expression that it holds,
 # or what has no answer in the context that it describes, is part of the answer.
 
-__all__ = [
-    "Case",
-    "CaseAnswer",
-    "NotACase",
-    "Outcome",
-    "Read",
-    "ReadBits",
-    "answer_case",
-    "answer_json",
-    "parse_case",
-    "parse_line",
-    "run_case",
-]
-
 
 def parse_line(line: str, number: int) -> object:
     """Parse the JSON value in a line; raise `NotACase` if there is none."""

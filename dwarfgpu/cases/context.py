@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
@@ -298,24 +298,15 @@ class DescribedDie:
     const_value: bytes | None = None
 
 
+@frozen(eq=False)
 class DescribedUnit:
     """A compilation unit of which some tables are known; None is a table that is not described."""
 
-    __slots__ = ("base_types", "debug_addr", "dies", "reference_size")
-
-    def __init__(
-        self,
-        reference_size: int = 4,
-        *,
-        base_types: Mapping[int, Callable[[], BaseType]] | None = None,
-        debug_addr: Mapping[int, int] | None = None,
-        dies: Mapping[DieReference, DescribedDie] | None = None,
-    ) -> None:
-        self.reference_size = reference_size
-        self.base_types = base_types
-        """Base types by unit offset: functions, because a type may be ill-formed, which concerns only who uses it."""
-        self.debug_addr = debug_addr
-        self.dies = dies
+    reference_size: int = 4
+    base_types: Mapping[int, Callable[[], BaseType]] | None = None
+    """Base types by unit offset: functions, because a type may be ill-formed, which concerns only who uses it."""
+    debug_addr: Mapping[int, int] | None = None
+    dies: Mapping[DieReference, DescribedDie] | None = None
 
     def base_type(self, offset: int) -> BaseType:
         if self.base_types is None:
@@ -354,32 +345,21 @@ def _no_table(what: str, name: str) -> NoReturn:
     raise MissingContext("unit", message, hint=f"describe them as `{name}`")
 
 
+@frozen(eq=False)
 class DescribedFrame:
     """A call frame: the top one of a described machine, with what is known about its caller.
 
     A location may leave open whose memory or register it is (``lane`` None): then it is that of the lane that asks.
     """
 
-    __slots__ = ("_cfa", "_entry_registers", "_frame_base", "_own", "entry_values", "machine", "tls")
-
-    def __init__(
-        self,
-        machine: DescribedMachine,
-        *,
-        cfa: Location | None = None,
-        frame_base: Location | None = None,
-        entry_registers: Mapping[int, Location] | None = None,
-        entry_values: Mapping[bytes, Value] | None = None,
-        tls: Mapping[int, int] | None = None,
-    ) -> None:
-        self.machine = machine
-        self.entry_values = entry_values or {}
-        self.tls = tls
-        self._cfa = cfa
-        self._frame_base = frame_base
-        self._entry_registers = entry_registers
-        self._own: dict[int, Location] = {}
-        """The locations of registers that are the same for all lanes, once they are known."""
+    machine: DescribedMachine
+    _cfa: Location | None = None
+    _frame_base: Location | None = None
+    _entry_registers: Mapping[int, Location] | None = None
+    entry_values: Mapping[bytes, Value] = field(factory=dict)
+    tls: Mapping[int, int] | None = None
+    _own: dict[int, Location] = field(factory=dict, init=False)
+    """The locations of registers that are the same for all lanes, once they are known."""
 
     # --- Registers ------------------------------------------------------------------------------------------------
 

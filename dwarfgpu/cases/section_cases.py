@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.cfi.rows import FrameRow
+    from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.targets.target import Target
 
 
@@ -63,22 +64,27 @@ def run_frame_case(obj: object, line: int) -> dict[str, Any]:
 
 
 def _question(fields: dict[str, Node]) -> _Question:
-    address_size = fields["address_size"].unsigned(8) if "address_size" in fields else 8
-    if address_size not in ADDRESS_SIZES:
-        raise fields["address_size"].fail(f"an address cannot have {address_size} bytes")
-    order = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else "little"
+    address_size, order = _layout(fields)
     bits = 8 * address_size
     address = fields["section_address"].unsigned(bits) if "section_address" in fields else 0
     section = FrameSection(
         fields["section"].bytes(),
         f".{fields['section_kind'].choice(FRAME_SECTIONS)}",
-        byte_order="little" if order == "little" else "big",
+        byte_order=order,
         address_size=address_size,
         bases=Bases(address),
     )
     target = fields.get("target")
     pc, fde = (unsigned_or_none(fields.get(key), size) for key, size in (("pc", bits), ("fde", 64)))
     return _Question(section, None if target is None else _target(target), pc, fde)
+
+
+def _layout(fields: dict[str, Node]) -> tuple[int, ByteOrder]:
+    address_size = fields["address_size"].unsigned(8) if "address_size" in fields else 8
+    if address_size not in ADDRESS_SIZES:
+        raise fields["address_size"].fail(f"an address cannot have {address_size} bytes")
+    order = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else "little"
+    return address_size, "little" if order == "little" else "big"
 
 
 def _target(node: Node) -> Target | None:
@@ -191,13 +197,10 @@ def _check_version(node: Node | None) -> None:
 
 
 def _context(fields: dict[str, Node]) -> ListContext:
-    address_size = fields["address_size"].unsigned(8) if "address_size" in fields else 8
-    if address_size not in ADDRESS_SIZES:
-        raise fields["address_size"].fail(f"an address cannot have {address_size} bytes")
-    order = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else "little"
+    address_size, order = _layout(fields)
     return ListContext(
         address_size,
-        "little" if order == "little" else "big",
+        order,
         unsigned_or_none(fields.get("unit_base"), 8 * address_size),
         _address_at(fields.get("debug_addr"), 8 * address_size),
     )
@@ -216,9 +219,8 @@ def _address_at(node: Node | None, bits: int) -> Callable[[int], int]:
 
     def address_at(index: int) -> int:
         if index not in addresses:
-            raise MalformedFile(
-                "index_out_of_range", f"there is no address {index} in .debug_addr", spec="DWARF 5, 7.27"
-            )
+            message = f"there is no address {index} in .debug_addr"
+            raise MalformedFile("index_out_of_range", message, spec="DWARF 5, 7.27")
         return addresses[index]
 
     return address_at

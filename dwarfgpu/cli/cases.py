@@ -28,7 +28,8 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
 
     A line that is no case is reported, and the others are answered all the same.
     """
-    from dwarfgpu.cases.case import NotACase, parse_line
+    from dwarfgpu.cases.case import parse_line
+    from dwarfgpu.strict_json import NotACase
 
     bad = 0
     for number, line in enumerate(read_lines(path), 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
@@ -32,20 +33,17 @@ class Program:
         self.dialect = dialect
         self.repair = repair
         """Which repairs of compiler errors are applied."""
-        self._state: Execution | None = None
         self._live: Live | None = None
         self._last: Attached | None = None
 
     def __repr__(self) -> str:
         return f"Program({self.file.name!r})"
 
-    @property
+    @cached_property
     def state(self) -> Execution:
         """The file alone, at the addresses it was linked for."""
-        if self._state is None:
-            loaded = Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
-            self._state = Execution(loaded, self.file.target.target)
-        return self._state
+        loaded = Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
+        return Execution(loaded, self.file.target.target)
 
     @property
     def target(self) -> Target:
@@ -90,14 +88,11 @@ class Program:
             return self._attach_live(machine)
         elif hasattr(machine, "code_objects"):
             waves: Any = machine
-            loaded, problems = load_code(
-                waves, self.file, force=force, dialect=self.dialect, repair=self.repair
-            )
-            stopped = Stopped(machine, loaded, problems)
+            options: Any = {"dialect": self.dialect, "repair": self.repair}
+            stopped = Stopped(machine, *load_code(waves, self.file, force=force, **options))
         else:
-            stopped = Stopped(
-                machine, Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
-            )
+            code = LoadedCode(self.file, dialect=self.dialect, repair=self.repair)
+            stopped = Stopped(machine, Loaded([code]))
         return Attached(self, stopped)
 
     def _attach_live(self, machine: Any) -> Attached:
@@ -108,10 +103,9 @@ class Program:
             self._live = Live(self.file, dialect=self.dialect, repair=self.repair)
         stopped = self._live.stopped(machine)
         last = self._last
-        state: Execution | None = None
         if last is not None and last.stopped.loaded is stopped.loaded and last.state.target == machine.target:
             state = last.state.with_machine(machine)
-        if state is None:
+        else:
             state = Execution(stopped.loaded, machine.target, machine, rules_of(machine.target))
         self._last = Attached(self, stopped, state)
         return self._last

@@ -239,7 +239,7 @@ def _register(frame: Frame, name: str, lane: int | None) -> str | None:
         found = frame.expression(f"${name}")
         value = found.value(lane)
         if isinstance(value, int):
-            size = found.bits_of(found.object(lane))
+            size = found.object(lane).bits()
             return f"{name} {value & ((1 << size) - 1):#x}"
         element = frame.expression(f"${name}[{lane or 0}]").value(lane)
         return f"{name} {element & 0xFFFFFFFF:#x}" if isinstance(element, int) else None

@@ -163,9 +163,7 @@ class BackendConformance:
         counts = [found.changes]
         for write in (
             lambda: found.write_register(register, whole, 0, None),
-            lambda: found.scatter_register(register, u64([0, 4]), np.zeros((2, 4), np.uint8), 0, None, 2),
             lambda: found.write_memory(space, address, b"x", 0, None),
-            lambda: found.scatter_memory(space, u64([address]), np.zeros((1, 1), np.uint8), 0, None, 1),
         ):
             write()
             counts.append(found.changes)
@@ -193,28 +191,6 @@ class BackendConformance:
                 known = isinstance(expected, bytes) and offset + size <= whole
                 assert flag == known
                 assert not known or row.tobytes() == expected[offset : offset + size]
-
-    @for_every_member
-    @given(data=st.data())
-    def test_scattering_registers_is_writing_each_in_order(self, data):
-        left, right = self.make(WAVE64), self.make(WAVE64)
-        register = WAVE64.target.register_named(data.draw(st.sampled_from(["s0", "v1", "v9"])))
-        whole = register.bit_size // 8
-        size = data.draw(st.sampled_from([4, 3, whole]))
-        offsets = data.draw(st.lists(st.integers(0, min(whole, 12)), min_size=1, max_size=5))
-        offsets = [0] * len(offsets) if size == whole else offsets
-        rows = np.array(
-            [data.draw(st.binary(min_size=size, max_size=size)) for _ in offsets], dtype=f"S{size}"
-        )
-        rows = np.frombuffer(b"".join(row.ljust(size, b"\0") for row in rows.tolist()), dtype=np.uint8)
-        rows = rows.reshape(len(offsets), size)
-        arguments = (register, u64(offsets), rows, 0, None, len(offsets))
-        assert (
-            left.scatter_register(*arguments).tolist() == Backend.scatter_register(right, *arguments).tolist()
-        )
-        assert outcome(left.read_register, register, 0, None) == outcome(
-            right.read_register, register, 0, None
-        )
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
@@ -289,21 +265,6 @@ class BackendConformance:
         plain, known = Backend.gather_memory(found, *arguments)
         assert flags.tolist() == known.tolist()
         assert (rows[known] == plain[known]).all()
-
-    @for_every_member
-    @given(access=accesses(longest=6), data=st.data())
-    def test_scattering_memory_is_writing_each_in_order(self, access, data):
-        left, right = self.make(WAVE64), self.make(WAVE64)
-        space = WAVE64.target.space_named(access.name)
-        count = len(access.addresses)
-        content = data.draw(st.binary(min_size=count * access.size, max_size=count * access.size))
-        rows = np.frombuffer(content, dtype=np.uint8).reshape(count, access.size)
-        arguments = (space, u64(access.addresses), rows, 0, u64(access.lanes), count)
-        done = left.scatter_memory(*arguments).tolist()
-        assert done == Backend.scatter_memory(right, *arguments).tolist()
-        for name, address, described in WAVE64.memory:
-            where = WAVE64.target.space_named(name), address, len(described), 0, None
-            assert left.read_memory(*where) == right.read_memory(*where)
 
     # --- Views ----------------------------------------------------------------------------------------------------
 

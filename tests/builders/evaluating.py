@@ -151,5 +151,5 @@ class Evaluator:
         return Object(self.compute.repeated(found.type, count), found.place)
 
     def on_at(self, node: Any) -> Any:
-        address = converted(self.operand(node.address), self.compute.model.size_type)
+        address = converted(self.operand(node.address), self.compute.model.base("unsigned long"))
         return Object(self.builder.build(node.type), self.program.around.memory(Address(None, address.bits)))

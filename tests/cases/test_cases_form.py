@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from dwarfgpu.cases.case import NotACase, run_case
+from dwarfgpu.cases.case import run_case
 from dwarfgpu.errors import MalformedFile
+from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines
 
 BASE = {"expr": "31"}

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 
 from dwarfgpu import dialects
-from dwarfgpu.cases.case import NotACase, run_case
+from dwarfgpu.cases.case import run_case
+from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines
 from tests.cases.generators import SETTINGS, TYPES, context, random_case
 

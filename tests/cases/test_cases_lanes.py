@@ -11,7 +11,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given
 
-from dwarfgpu.cases.case import NotACase, run_case
+from dwarfgpu.cases.case import run_case
+from dwarfgpu.strict_json import NotACase
 from tests.cases.generators import random_case
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}

@@ -7,6 +7,7 @@ the others.
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -28,16 +29,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.frame_rows import Frames
     from dwarfgpu.targets.target import Target
-
-__all__ = [
-    "CodeObject",
-    "CodeObjectContents",
-    "ImageSections",
-    "TargetOf",
-    "check_has_kernels",
-    "list_contents",
-    "opened",
-]
 
 ABI_V2, ABI_V3 = 0, 1
 EMBEDDED = (".hip_fatbin", ".llvm.offloading")
@@ -149,7 +140,6 @@ class CodeObject:
         self.shared_line_tables: dict[Any, LineTable] = {}
         """The line tables by their offsets."""
         self._attributes = attributes
-        self._target: TargetOf | None = None
         self._kernels: Kernels | None = None
         self._dwarf: Dwarf | None = None
         self._frames: Frames | None = None
@@ -213,16 +203,15 @@ class CodeObject:
                     break
         return tuple(sorted(sizes))
 
-    @property
+    @cached_property
     def target(self) -> TargetOf:
         """The target, with the wave size of the kernels if they have one in common."""
-        if self._target is None:
-            self._target = find_target(self.image)
-            if self.is_amdgpu and not _has_one_wave_size(self._target):
-                sizes = self.wave_sizes
-                if len(sizes) == 1:
-                    self._target = find_target(self.image, sizes[0])
-        return self._target
+        target = find_target(self.image)
+        if self.is_amdgpu and not _has_one_wave_size(target):
+            sizes = self.wave_sizes
+            if len(sizes) == 1:
+                return find_target(self.image, sizes[0])
+        return target
 
     @property
     def debug(self) -> CodeObject:

@@ -12,23 +12,12 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, kind_of
 from dwarfgpu.objfile.info.pc_ranges import Ranges
-from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.objfile.info.scopes import is_local, qualified_name
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.source_files import short_name
+from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import Declarer, type_text
-from dwarfgpu.program.types.model import (
-    Base,
-    Enumeration,
-    Function,
-    Pointer,
-    Qualified,
-    String,
-    Struct,
-    Subrange,
-    Typedef,
-    UnspecifiedType,
-)
 from dwarfgpu.program.types.reader import canonical, is_cplus
 from dwarfgpu.program.types.sizes import resolved
 
@@ -41,11 +30,9 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.stack.execution import Execution
-    from dwarfgpu.program.types.model import Type
 
 _BODY = re.compile(r"\{[^{}]*\n[^{}]*\}")
 _SHF_EXECINSTR = 4
-_CODE_SCOPES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_lexical_block))
 
 
 @frozen
@@ -103,9 +90,7 @@ def _of_unit(
 
 def _is_defined(die: Die, kind: Kind) -> bool:
     """Whether an entry is one of the index, and a variable none of a function."""
-    return kind_of(die) == kind and not (
-        kind == "variable" and any(owner.tag in _CODE_SCOPES for owner in die.ancestors())
-    )
+    return kind_of(die) == kind and (kind != "variable" or not is_local(die))
 
 
 def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
@@ -129,17 +114,17 @@ def _text(state: Execution, die: Die, kind: Kind, name: str) -> str | None:
         external = die.find_number(dw.DW_AT_external)
         static = "" if external is not None and external.value else "static "
         described = state.types.of(die) if kind == "function" else state.types.type_of(die)
-        text = _method(state, die, described, name) if isinstance(described, Function) else None
+        text = _method(state, die, described, name) if isinstance(described, t.Function) else None
         return static + _short(text or type_text(described, name, is_cplus=cplus)) + ";"
     described = state.types.of(die)
-    if isinstance(described, Typedef):
+    if isinstance(described, t.Typedef):
         return f"typedef {_short(type_text(described.target, name, is_cplus=cplus))};"
-    if isinstance(described, (Struct, Enumeration)):
+    if isinstance(described, (t.Struct, t.Enumeration)):
         return f"{_short(type_text(described, is_cplus=cplus))};"
-    return name if isinstance(described, (Base, Subrange, UnspecifiedType, String)) else None
+    return name if isinstance(described, (t.Base, t.Subrange, t.UnspecifiedType, t.String)) else None
 
 
-def _method(state: Execution, die: Die, type: Function, name: str) -> str | None:
+def _method(state: Execution, die: Die, type: t.Function, name: str) -> str | None:
     """Return a member function with the qualifiers of its object behind the parameters; None for others."""
     first = next((child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter), None)
     artificial = None if first is None else first.find_number(dw.DW_AT_artificial)
@@ -147,8 +132,8 @@ def _method(state: Execution, die: Die, type: Function, name: str) -> str | None
         return None
     pointer = resolved(state.types.type_of(first))
     words = []
-    target: Type | None = pointer.target if isinstance(pointer, Pointer) else None
-    while isinstance(target, Qualified):
+    target: t.Type | None = pointer.target if isinstance(pointer, t.Pointer) else None
+    while isinstance(target, t.Qualified):
         words.append(target.word)
         target = target.target
     parameters = Declarer(is_cplus=True).parameters(type, skip=1)

@@ -20,16 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
 
-__all__ = [
-    "DwarfSummary",
-    "FileSummary",
-    "FlagsSummary",
-    "ImageInfo",
-    "Missing",
-    "SectionInfo",
-    "UnitSummary",
-    "summary",
-]
+__all__ = ["SectionInfo"]
 
 _SETTINGS = ("unsupported", "any", "off", "on")
 

@@ -40,21 +40,14 @@ if TYPE_CHECKING:
 Entry: TypeAlias = "Cie | Fde | Terminator"
 
 __all__ = [
-    "CfaRule",
     "Cie",
-    "DecodedFrameEntry",
-    "Entry",
     "ExpressionBytes",
     "Fde",
     "FrameInstruction",
     "FrameRow",
-    "Frames",
     "Instructions",
     "Rule",
-    "Terminator",
     "encoding_text",
-    "known_target",
-    "rule_json",
 ]
 
 

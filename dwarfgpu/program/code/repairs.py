@@ -290,56 +290,31 @@ def _is_vector(site: Site, operands: Mapping[str, Any]) -> bool:
     return register is not None and register.lane_bits == 32
 
 
-def _is_plain(_site: Site, operands: Mapping[str, Any]) -> bool:
-    return bool(operands["B"] == 0)
-
-
-def _is_low_half(_site: Site, operands: Mapping[str, Any]) -> bool:
-    return bool(operands["M"] == 0xFFFF)
-
-
-def _entry_is_zero(site: Site, operands: Mapping[str, Any]) -> bool:
-    return site.address(operands["K"]) == 0
-
-
-def _entry_is_not_zero(site: Site, operands: Mapping[str, Any]) -> bool:
-    return site.address(operands["K"]) not in (0, None)
-
-
-def _address_is_zero(_site: Site, operands: Mapping[str, Any]) -> bool:
-    return bool(operands["A"] == 0)
-
-
-def _address_is_not_zero(_site: Site, operands: Mapping[str, Any]) -> bool:
-    return bool(operands["A"] != 0)
-
-
-def _is_buffer_scratch(site: Site, operands: Mapping[str, Any]) -> bool:
-    """Whether a stack pointer holds addresses of the wave's scratch memory, in which those of lanes are interleaved."""
-    return site.target.stack_scale == 1 and operands["R"] in (site.target.stack_pointer, _frame_pointer(site))
-
-
-def _is_flat_scratch(site: Site, operands: Mapping[str, Any]) -> bool:
-    """Whether a stack pointer holds addresses of private memory of a lane."""
-    return site.target.stack_scale != 1 and operands["R"] in (site.target.stack_pointer, _frame_pointer(site))
-
-
-def _frame_pointer(site: Site) -> int | None:
-    """Return s33, which LLVM makes the frame pointer."""
+def _is_stack(site: Site, operands: Mapping[str, Any]) -> bool:
+    """Whether a register is the stack pointer, or s33, which LLVM makes the frame pointer."""
     pointer = site.target.stack_pointer
-    return None if pointer is None else pointer + 1
+    return operands["R"] in (pointer, None if pointer is None else pointer + 1)
 
 
 CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     "vector": ("R is a vector register", _is_vector),
-    "plain": ("B is 0", _is_plain),
-    "low half": ("M is 0xffff", _is_low_half),
-    "entry 0": ("entry K of .debug_addr is 0", _entry_is_zero),
-    "entry not 0": ("entry K of .debug_addr is not 0", _entry_is_not_zero),
-    "address 0": ("A is 0", _address_is_zero),
-    "address not 0": ("A is not 0", _address_is_not_zero),
-    "buffer scratch": ("the target uses buffer scratch, and R is s32 or s33", _is_buffer_scratch),
-    "flat scratch": ("the target uses flat scratch, and R is s32 or s33", _is_flat_scratch),
+    "plain": ("B is 0", lambda _site, operands: bool(operands["B"] == 0)),
+    "low half": ("M is 0xffff", lambda _site, operands: bool(operands["M"] == 0xFFFF)),
+    "entry 0": ("entry K of .debug_addr is 0", lambda site, operands: site.address(operands["K"]) == 0),
+    "entry not 0": (
+        "entry K of .debug_addr is not 0",
+        lambda site, operands: site.address(operands["K"]) not in (0, None),
+    ),
+    "address 0": ("A is 0", lambda _site, operands: bool(operands["A"] == 0)),
+    "address not 0": ("A is not 0", lambda _site, operands: bool(operands["A"] != 0)),
+    "buffer scratch": (  # a stack pointer holds addresses of the wave's memory, which interleaves those of lanes
+        "the target uses buffer scratch, and R is s32 or s33",
+        lambda site, operands: site.target.stack_scale == 1 and _is_stack(site, operands),
+    ),
+    "flat scratch": (  # it holds addresses of private memory of a lane
+        "the target uses flat scratch, and R is s32 or s33",
+        lambda site, operands: site.target.stack_scale != 1 and _is_stack(site, operands),
+    ),
 }
 
 LOCATION, FRAME_BASE = "DW_AT_location", "DW_AT_frame_base"

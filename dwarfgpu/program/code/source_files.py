@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from dwarfgpu.dwarf_constants import (
-    DW_AT_GNU_macros,
-    DW_AT_language,
-    DW_AT_language_name,
-    DW_AT_macro_info,
-    DW_AT_macros,
-    names,
-)
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
@@ -345,17 +338,17 @@ def facts_of(file: SourceFile) -> SourceFacts | None:
         language_of(unit),
         unit.producer,
         unit.version,
-        unit.root_value(DW_AT_macros, DW_AT_macro_info, DW_AT_GNU_macros) is not None,
+        unit.root_value(dw.DW_AT_macros, dw.DW_AT_macro_info, dw.DW_AT_GNU_macros) is not None,
         file.embedded() is not None,
     )
 
 
 def language_of(unit: Unit) -> str | None:
     """Return the language of a unit as GDB calls it: without the year of its standard."""
-    number, kind = unit.root_number(DW_AT_language), "DW_LANG"
+    number, kind = unit.root_number(dw.DW_AT_language), "DW_LANG"
     if number is None:
-        number, kind = unit.root_number(DW_AT_language_name), "DW_LNAME"
-    name = None if number is None else names(kind).get(number)
+        number, kind = unit.root_number(dw.DW_AT_language_name), "DW_LNAME"
+    name = None if number is None else dw.names(kind).get(number)
     if name is None:
         return None
     name = name.removeprefix("DW_LANG_").removeprefix("DW_LNAME_")

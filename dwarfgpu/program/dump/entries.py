@@ -108,12 +108,10 @@ def tag_number(text: str) -> int:
     from difflib import get_close_matches
 
     short = text.removeprefix("DW_TAG_")
-    close = get_close_matches(
-        short, [known.removeprefix("DW_TAG_") for known in names("DW_TAG").values()], n=3
-    )
-    hint = (
-        f"did you mean {' or '.join(close)}?" if close else "write a tag as DW_TAG_subprogram, or subprogram"
-    )
+    tags = [known.removeprefix("DW_TAG_") for known in names("DW_TAG").values()]
+    hint = "write a tag as DW_TAG_subprogram, or subprogram"
+    if close := get_close_matches(short, tags, n=3):
+        hint = f"did you mean {' or '.join(close)}?"
     raise UsageError(f"there is no tag {text!r}", hint=hint)
 
 
@@ -225,9 +223,8 @@ class EntryDump:
         values = UnitValues(self.file, unit, self.code, wanted.pc)
         limit = wanted.depth if wanted.depth is not None else MAX_DEPTH
         owners: list[int] = []
-        tops = (
-            [] if wanted.is_filter else [0]
-        )  # the depths of those above it that are shown with what is below
+        # the depths of those above it that are shown with what is below
+        tops = [] if wanted.is_filter else [0]
         pruned: int | None = None  # the depth of a block that is left out, with all below it
         for die, depth in root.walk():
             del owners[depth:]
@@ -313,11 +310,8 @@ class EntryDump:
             raise NotFound("no_address", message, hint="show what is there with `dwarfgpu info --pc`")
         if wanted.is_filter:
             asked = [f"is called {' or '.join(wanted.names)}"] if wanted.names else []
-            asked += (
-                [f"is a {' or '.join(name_of('DW_TAG', tag) for tag in sorted(wanted.tags))}"]
-                if wanted.tags
-                else []
-            )
+            if wanted.tags:
+                asked.append(f"is a {' or '.join(name_of('DW_TAG', tag) for tag in sorted(wanted.tags))}")
             raise NotFound("no_entry", f"{name} has no entry that {' and '.join(asked)}")
 
 
@@ -392,7 +386,7 @@ _POINTED = {
     "stroffsetsptr": ".debug_str_offsets",
 }
 _MACRO_SECTIONS = {"DW_AT_macro_info": ".debug_macinfo"}
-_OLD_POINTED = {"rnglistsptr": ".debug_ranges"}
+_OLD_POINTED = {**_POINTED, "rnglistsptr": ".debug_ranges"}
 """Where DW_AT_GNU_ranges_base of version 4 leads."""
 _NO_LIST = "DW_AT_GNU_locviews"
 """An offset in a section of location lists at which there is no list, but the views of one (GNU)."""
@@ -521,9 +515,7 @@ class UnitValues:
         if kind == "macptr":
             section = _MACRO_SECTIONS.get(attribute.name, ".debug_macro")
         else:
-            section = (_OLD_POINTED if self.unit.version < 5 else _POINTED).get(kind) or _POINTED.get(
-                kind, ""
-            )
+            section = (_OLD_POINTED if self.unit.version < 5 else _POINTED).get(kind, "")
         if not section:
             return attribute.value, None, None
         part, full = self.unit.part(section)

@@ -60,9 +60,7 @@ class ListSection:
     def parts(self) -> Iterator[SectionPart]:
         """Yield the headers and lists by offset: those that entries or a header refer to, else all in sequence."""
         owners = self._owners()
-        parts: dict[int, SectionPart | tuple[Unit | None, int | None]] = {}
-        for offset, unit in owners.items():
-            parts[offset] = unit, None
+        parts: dict[int, Any] = {offset: (unit, None) for offset, unit in owners.items()}
         if self.has_tables:
             self._add_tables(parts, owners)
         elif not owners:
@@ -87,11 +85,9 @@ class ListSection:
                         places = known[abbreviation] = self._lists_in(unit, abbreviation)
                     for index, form in places:
                         value = abbreviation.value(index, values)
-                        self._own(
-                            owners,
-                            unit,
-                            *((value.form, value.value) if form == DW_FORM_indirect else (form, value)),
-                        )
+                        if form == DW_FORM_indirect:
+                            form, value = value.form, value.value  # noqa: PLW2901
+                        self._own(owners, unit, form, value)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
         return owners

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 # --- Index sections -----------------------------------------------------------------------------------
 
+_NAME_COLUMNS: Columns = (
+    ("name", "text"), ("entry", "address"), ("tag", "text"), ("unit", "address"), ("die", "address"),
+    ("signature", "address"), ("parent", "address"),
+)  # fmt: skip
+
 
 def names(file: CodeObject, section: str) -> Iterator[SectionPart]:
     """Yield the name indices of ``.debug_names``."""
@@ -42,22 +47,8 @@ def names(file: CodeObject, section: str) -> Iterator[SectionPart]:
             "foreign type units": [f"{number:#018x}" for number in table.foreign_types] or None,
             "names": len(table),
         }
-        columns: Columns = (
-            ("name", "text"),
-            ("entry", "address"),
-            ("tag", "text"),
-            ("unit", "address"),
-            ("die", "address"),
-            ("signature", "address"),
-            ("parent", "address"),
-        )
-        yield SectionPart(
-            section,
-            table.start,
-            "name index",
-            facts,
-            (Table("entries", columns, _name_rows(file.dwarf, table)),),
-        )
+        tables = (Table("entries", _NAME_COLUMNS, _name_rows(file.dwarf, table)),)
+        yield SectionPart(section, table.start, "name index", facts, tables)
 
 
 def _name_rows(dwarf: Dwarf, table: NameTable) -> Iterator[tuple[Any, ...]]:
@@ -119,6 +110,15 @@ def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:
 
 # --- Line tables --------------------------------------------------------------------------------------
 
+_DIRECTORY_COLUMNS: Columns = (("directory", "number"), ("path", "text"))
+_FILE_COLUMNS: Columns = (
+    ("file", "number"), ("directory", "number"), ("name", "text"), ("time", "number"), ("size", "number"),
+    ("md5", "bytes"), ("source", "source"),
+)  # fmt: skip
+_ROW_COLUMNS: Columns = (
+    ("address", "address"), ("line", "number"), ("column", "number"), ("file", "number"), ("isa", "rare"),
+    ("discriminator", "rare"), ("op_index", "rare"), ("flags", "text"),
+)  # fmt: skip
 _FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
 
 
@@ -176,57 +176,18 @@ def _line_strings(file: CodeObject) -> Callable[[str, int], bytes]:
 
 def _part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
     header = table.header
-    return SectionPart(
-        header.section,
-        header.offset,
-        f"line table, version {header.version}",
-        _facts(header),
-        (
-            Table(
-                "directories",
-                (("directory", "number"), ("path", "text")),
-                tuple(enumerate(header.directories, 0 if header.version >= 5 else 1)),
-            ),
-            Table(
-                "files",
-                (
-                    ("file", "number"),
-                    ("directory", "number"),
-                    ("name", "text"),
-                    ("time", "number"),
-                    ("size", "number"),
-                    ("md5", "bytes"),
-                    ("source", "source"),
-                ),
-                tuple(
-                    (
-                        number,
-                        file.directory,
-                        file.name,
-                        file.timestamp or None,
-                        file.size or None,
-                        file.md5,
-                        file.source,
-                    )
-                    for number, file in table.files()
-                ),
-            ),
-            Table(
-                "rows",
-                (
-                    ("address", "address"),
-                    ("line", "number"),
-                    ("column", "number"),
-                    ("file", "number"),
-                    ("isa", "rare"),
-                    ("discriminator", "rare"),
-                    ("op_index", "rare"),
-                    ("flags", "text"),
-                ),
-                map(_row, rows),
-            ),
-        ),
+    directories = tuple(enumerate(header.directories, 0 if header.version >= 5 else 1))
+    files = tuple(
+        (number, file.directory, file.name, file.timestamp or None, file.size or None, file.md5, file.source)
+        for number, file in table.files()
     )
+    tables = (
+        Table("directories", _DIRECTORY_COLUMNS, directories),
+        Table("files", _FILE_COLUMNS, files),
+        Table("rows", _ROW_COLUMNS, map(_row, rows)),
+    )
+    title = f"line table, version {header.version}"
+    return SectionPart(header.section, header.offset, title, _facts(header), tables)
 
 
 def _facts(header: LineHeader) -> dict[str, Any]:

@@ -34,23 +34,13 @@ from dwarfgpu.program.language.operands import (
     size_of_target,
 )
 from dwarfgpu.program.language.syntax import Boolean, Character, Float, Integer, Null
+from dwarfgpu.program.language.tokens import STRINGS
+from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import (
-    VOID,
-    Array,
-    Base,
-    Dimension,
-    Enumeration,
-    Function,
-    Lazy,
-    MemberPointer,
-    Pointer,
-)
 from dwarfgpu.program.types.sizes import byte_size, resolved
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Flags
-    from dwarfgpu.program.types.model import Type
 
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -77,14 +67,11 @@ class Arithmetic:
             assert layout is not None  # noqa: S101 (they are all floating point)
             return ScalarOperand(kind, layout.encode_exact(Fraction(node.numerator, node.denominator)))
         if isinstance(node, Character):
-            name = {"": "char", "L": "wchar_t", "u": "char16_t", "U": "char32_t", "u8": "char8_t"}[
-                node.prefix
-            ]
-            kind = self.model.base(name)
+            kind = self.model.base(STRINGS[node.prefix])
             return ScalarOperand(kind, node.value & ((1 << 8 * byte_size(kind)) - 1))
         if isinstance(node, Boolean):
             return ScalarOperand(self.model.base("_Bool"), int(node.value))
-        return ScalarOperand(self.model.pointer_to(VOID), 0)
+        return ScalarOperand(self.model.pointer_to(t.VOID), 0)
 
     def _integer(self, node: Integer) -> ScalarOperand:
         """Return an integer as the first type that holds it; a decimal one without ``u`` is signed (6.4.4.1)."""
@@ -104,13 +91,13 @@ class Arithmetic:
                 return ScalarOperand(kind, node.value)
         raise UsageError("a number is too large for any type", kind="too_large")
 
-    def size(self, type: Type) -> ScalarOperand:
+    def size(self, type: t.Type) -> ScalarOperand:
         """Return the value of ``sizeof``."""
-        return ScalarOperand(self.model.size_type, byte_size(type))
+        return ScalarOperand(self.model.base("unsigned long"), byte_size(type))
 
     # --- Types of results -----------------------------------------------------------------------------------------
 
-    def promoted(self, type: Type) -> Type:
+    def promoted(self, type: t.Type) -> t.Type:
         """Return the type that an operand of integer type is computed in (6.3.1.1)."""
         if not is_integral(type):
             return type
@@ -119,11 +106,11 @@ class Arithmetic:
         width = 8 * byte_size(number)
         if scalar.bits < width or scalar.kind == "boolean":
             return number
-        if isinstance(resolved(type), Enumeration):
+        if isinstance(resolved(type), t.Enumeration):
             return self._integer_type(scalar.bits, is_signed=scalar.is_signed)
         return self._by_rank(type)
 
-    def common(self, left: Type, right: Type) -> Type:
+    def common(self, left: t.Type, right: t.Type) -> t.Type:
         """Return the type that two arithmetic operands are computed in (6.3.1.8)."""
         floats = [kind for kind in (left, right) if is_float(kind)]
         if floats:
@@ -140,11 +127,11 @@ class Arithmetic:
             return signed
         return self.model.base(f"unsigned {RANKS[self._rank(signed)]}")
 
-    def _rank(self, type: Type) -> int:
+    def _rank(self, type: t.Type) -> int:
         """Return the rank of an integer type: by its name, else that of the first type of its size."""
         inner = resolved(type)
         name = (getattr(inner, "name", None) or "").replace("unsigned ", "").replace(" unsigned", "")
-        if name in RANKS and isinstance(inner, Base):
+        if name in RANKS and isinstance(inner, t.Base):
             return RANKS.index(name)
         bits = scalar_or_error(type).bits
         for rank, candidate in enumerate(RANKS):
@@ -152,12 +139,12 @@ class Arithmetic:
                 return rank
         return len(RANKS) - 1
 
-    def _by_rank(self, type: Type) -> Base:
+    def _by_rank(self, type: t.Type) -> t.Base:
         scalar = scalar_or_error(type)
         name = RANKS[self._rank(type)]
         return self.model.base(name if scalar.is_signed else f"unsigned {name}")
 
-    def _integer_type(self, bits: int, *, is_signed: bool) -> Base:
+    def _integer_type(self, bits: int, *, is_signed: bool) -> t.Base:
         """Return the first integer type that has at least a number of bits."""
         for name in RANKS[3:]:
             if 8 * byte_size(self.model.base(name)) >= bits:
@@ -190,7 +177,9 @@ class Arithmetic:
             return vector_result
         if is_pointer(left.type) or is_pointer(right.type):
             return self._with_pointers(operator, left, right)
-        if isinstance(resolved(left.type), MemberPointer) or isinstance(resolved(right.type), MemberPointer):
+        if isinstance(resolved(left.type), t.MemberPointer) or isinstance(
+            resolved(right.type), t.MemberPointer
+        ):
             if operator in ("==", "!="):
                 flags = b.equal(left.bits, right.bits)
                 return of_flags(flags if operator == "==" else _not(flags), self.model.truth)
@@ -205,8 +194,7 @@ class Arithmetic:
             return of_flags(_compared(operator, kind, left, right), self.model.truth)
         if operator in ("&", "|", "^"):
             return ScalarOperand(kind, _bitwise(operator, left.bits, right.bits))
-        found_bits = getattr(computing(kind), _NAMES[operator])(left.bits, right.bits)
-        return ScalarOperand(kind, found_bits)
+        return ScalarOperand(kind, getattr(computing(kind), _NAMES[operator])(left.bits, right.bits))
 
     def logical(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
         """Apply ``&&`` or ``||`` to operands that have both been evaluated."""
@@ -215,18 +203,18 @@ class Arithmetic:
             return of_flags(b.either(first, second), self.model.truth)
         return of_flags(_not(b.either(_not(first), _not(second))), self.model.truth)
 
-    def cast(self, operand: ScalarOperand, type: Type) -> ScalarOperand:
+    def cast(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
         """Convert an operand to a type, as ``(type) operand`` does."""
         vector_result = cast(self, operand, type)
         return converted(operand, type) if vector_result is None else vector_result
 
-    def assigned(self, operand: ScalarOperand, type: Type) -> ScalarOperand:
+    def assigned(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
         """Return the value as an object of a type holds it.
 
         A pointer stays in its address space, or becomes generic.
         """
         source, target = resolved(operand.type), resolved(type)
-        if isinstance(source, Pointer) and isinstance(target, Pointer):
+        if isinstance(source, t.Pointer) and isinstance(target, t.Pointer):
             _check_spaces(source, target)
         return self.cast(operand, type)
 
@@ -278,36 +266,36 @@ class Arithmetic:
             )
             raise UsageError(message, kind="type_mismatch")
         width = left.scalar.bits
-        kind = self.model.difference_type
+        kind = self.model.base("long")
         bytes_between = ScalarOperand(
             self._integer_type(width, is_signed=True), b.sub(left.bits, right.bits, (1 << width) - 1)
         )
         difference = converted(bytes_between, kind)
         return ScalarOperand(kind, computing(kind).div(difference.bits, size))
 
-    def decayed(self, type: Type, space: int | None = None) -> Type:
+    def decayed(self, type: t.Type, space: int | None = None) -> t.Type:
         """Return the type of an array or a function as an operand, which is a pointer (6.3.2.1)."""
         inner = resolved(type)
-        if isinstance(inner, Array) and not inner.is_vector:
+        if isinstance(inner, t.Array) and not inner.is_vector:
             element = inner.element
             if len(inner.dimensions) > 1:
-                element = Array(inner.element_type, inner.dimensions[1:], die=inner.die)
+                element = t.Array(inner.element_type, inner.dimensions[1:], die=inner.die)
             return self.model.pointer_to(element, space)
-        if isinstance(inner, Function):
+        if isinstance(inner, t.Function):
             return self.model.pointer_to(type, space)
         return type
 
-    def repeated(self, type: Type, count: int) -> Array:
+    def repeated(self, type: t.Type, count: int) -> t.Array:
         """Return the type of ``x@count``."""
         if not 0 < count < 1 << 60:
             raise UsageError(f"an array cannot have {count} elements", kind="bad_index")
-        return Array(Lazy.known(type), (Dimension(0, count=count),))
+        return t.Array(t.Lazy.known(type), (t.Dimension(0, count=count),))
 
 
 # --- Comparisons, bits and checks ---------------------------------------------------------------------------------
 
 
-def _compared(operator: str, type: Type, left: ScalarOperand, right: ScalarOperand) -> Flags:
+def _compared(operator: str, type: t.Type, left: ScalarOperand, right: ScalarOperand) -> Flags:
     numbers = computing(type)
     if operator == "==":
         return numbers.equal(left.bits, right.bits)
@@ -339,7 +327,7 @@ def _extended(count: ScalarOperand, width: int) -> Any:
     return b.resized(count.bits, width)
 
 
-def _precision(type: Type) -> int:
+def _precision(type: t.Type) -> int:
     layout = scalar_or_error(type).layout
     return 0 if layout is None else layout.precision
 
@@ -348,7 +336,7 @@ GENERIC = 1
 """The address space whose pointers lead into all others, on targets that have one."""
 
 
-def _check_spaces(source: Pointer, target: Pointer) -> None:
+def _check_spaces(source: t.Pointer, target: t.Pointer) -> None:
     """Check an implicit conversion: only the generic address space takes pointers of others, as in ROCgdb."""
     first, second = source.address_space, target.address_space
     if second in (first, GENERIC) or not (first or second):
@@ -357,16 +345,16 @@ def _check_spaces(source: Pointer, target: Pointer) -> None:
     raise UsageError(message, kind="address_space_mismatch", hint="to convert the number alone, use a cast")
 
 
-def _check_same_space(left: Type, right: Type) -> None:
+def _check_same_space(left: t.Type, right: t.Type) -> None:
     first, second = resolved(left), resolved(right)
-    assert isinstance(first, Pointer) and isinstance(second, Pointer)  # noqa: S101, PT018 (asked of pointers alone)
+    assert isinstance(first, t.Pointer) and isinstance(second, t.Pointer)  # noqa: S101, PT018 (asked of pointers alone)
     spaces = {first.address_space or 0, second.address_space or 0}
     if len(spaces) > 1 and spaces != {0, GENERIC}:  # a global address is the same number as a generic one
         message = "pointers into different address spaces cannot be compared or subtracted"
         raise UsageError(message, kind="address_space_mismatch", hint="cast one of them")
 
 
-def _no_operator(operator: str, type: Type) -> UsageError:
+def _no_operator(operator: str, type: t.Type) -> UsageError:
     return UsageError(f"{operator} is not defined for the type {safe_text(type)}", kind="bad_operand")
 
 
@@ -386,8 +374,7 @@ def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> Scalar
     if _is_complex(operand.type):
         real, imaginary = _parts(computer, operand)
         if operator == "!":
-            none = computer.logical("||", real, imaginary)
-            return computer.unary("!", none)
+            return computer.unary("!", computer.logical("||", real, imaginary))
         if operator == "~":  # the conjugate, as GNU C has it
             return _complex(operand.type, real, computer.unary("-", imaginary))
         return _complex(operand.type, computer.unary(operator, real), computer.unary(operator, imaginary))
@@ -397,10 +384,8 @@ def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> Scalar
     if operator == "!":
         raise _no_operator(operator, operand.type)
     element, count = vector
-    results = [
-        computer.cast(computer.unary(operator, value), element) for value in _elements(computer, operand)
-    ]
-    return _packed(computer, element, count, results)
+    values = [computer.unary(operator, value) for value in _elements(computer, operand)]
+    return _packed(computer, element, count, values)
 
 
 def binary(
@@ -414,7 +399,7 @@ def binary(
     return None
 
 
-def cast(computer: Arithmetic, operand: ScalarOperand, type: Type) -> ScalarOperand | None:
+def cast(computer: Arithmetic, operand: ScalarOperand, type: t.Type) -> ScalarOperand | None:
     """Convert from or to a complex number or a vector; return None for other conversions."""
     if _is_complex(type):
         part = computer.model.base(_PARTS[byte_size(type)])
@@ -432,16 +417,16 @@ def cast(computer: Arithmetic, operand: ScalarOperand, type: Type) -> ScalarOper
             if byte_size(operand.type) != byte_size(type):
                 raise UsageError("vectors of different sizes do not convert", kind="type_mismatch")
             return ScalarOperand(type, operand.bits)
-        return _packed(computer, element, count, [computer.cast(operand, element)] * count)
+        return _packed(computer, element, count, [operand] * count)
     return None
 
 
 # --- Complex numbers ----------------------------------------------------------------------------------------------
 
 
-def _is_complex(type: Type) -> bool:
+def _is_complex(type: t.Type) -> bool:
     inner = resolved(type)
-    return isinstance(inner, Base) and inner.encoding == DW_ATE_complex_float and inner.byte_size in _PARTS
+    return isinstance(inner, t.Base) and inner.encoding == DW_ATE_complex_float and inner.byte_size in _PARTS
 
 
 def _parts(computer: Arithmetic, operand: ScalarOperand) -> tuple[ScalarOperand, ScalarOperand]:
@@ -456,7 +441,7 @@ def _parts(computer: Arithmetic, operand: ScalarOperand) -> tuple[ScalarOperand,
     return ScalarOperand(part, pair[0]), ScalarOperand(part, pair[1])
 
 
-def _complex(type: Type, real: ScalarOperand, imaginary: ScalarOperand) -> ScalarOperand:
+def _complex(type: t.Type, real: ScalarOperand, imaginary: ScalarOperand) -> ScalarOperand:
     """Combine two parts. The real part is first in memory, which is the low half of a little-endian number."""
     half = 4 * byte_size(type)
     high = b.shl(b.resized(imaginary.bits, 2 * half), half, 2 * half)
@@ -466,8 +451,7 @@ def _complex(type: Type, real: ScalarOperand, imaginary: ScalarOperand) -> Scala
 def _on_complex(
     computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
 ) -> ScalarOperand:
-    kinds = [kind for kind in (left.type, right.type) if _is_complex(kind)]
-    kind = max(kinds, key=byte_size)
+    kind = max(filter(_is_complex, (left.type, right.type)), key=byte_size)
     part = computer.model.base(_PARTS[byte_size(kind)])
     for operand in (left, right):  # complex float and double are computed as complex double
         if (
@@ -501,18 +485,18 @@ def _on_complex(
 # --- Vectors ------------------------------------------------------------------------------------------------------
 
 
-def _vector(type: Type) -> tuple[Type, int] | None:
+def _vector(type: t.Type) -> tuple[t.Type, int] | None:
     """Return the element type and the count of a vector type; None for any other type."""
     inner = resolved(type)
-    if isinstance(inner, Base) and inner.vector_size is not None:
+    if isinstance(inner, t.Base) and inner.vector_size is not None:
         return _limited(inner.element, inner.vector_size)
-    if isinstance(inner, Array) and inner.is_vector and len(inner.dimensions) == 1:
+    if isinstance(inner, t.Array) and inner.is_vector and len(inner.dimensions) == 1:
         length = inner.dimensions[0].length
         return None if length is None else _limited(inner.element, length)
     return None
 
 
-def _limited(element: Type, count: int) -> tuple[Type, int]:
+def _limited(element: t.Type, count: int) -> tuple[t.Type, int]:
     if count > MAX_ELEMENTS:
         message = f"vectors of more than {MAX_ELEMENTS} elements are not supported"
         raise UsageError(message, kind="limit_exceeded")
@@ -533,7 +517,9 @@ def _elements(computer: Arithmetic, operand: ScalarOperand) -> list[ScalarOperan
     ]
 
 
-def _packed(computer: Arithmetic, element: Type, count: int, values: list[ScalarOperand]) -> ScalarOperand:
+def _packed(computer: Arithmetic, element: t.Type, count: int, values: list[ScalarOperand]) -> ScalarOperand:
+    """Return a vector of some values, each converted to the type of the elements."""
+    values = [computer.cast(value, element) for value in values]
     width = 8 * byte_size(element)
     total = width * count
     if computer.model.byte_order == "big":
@@ -541,7 +527,7 @@ def _packed(computer: Arithmetic, element: Type, count: int, values: list[Scalar
     bits: Any = 0
     for place, value in enumerate(values):
         bits = bits | b.shl(b.resized(value.bits, total), place * width, total)
-    kind = Array(Lazy.known(element), (Dimension(0, count=count),), is_vector=True)
+    kind = t.Array(t.Lazy.known(element), (t.Dimension(0, count=count),), is_vector=True)
     return ScalarOperand(kind, bits)
 
 
@@ -561,15 +547,10 @@ def _on_vectors(
         if vector[1] != count or byte_size(vector[0]) != byte_size(element):
             raise UsageError("operators need vectors of the same shape", kind="type_mismatch")
         sides.append(_elements(computer, operand))
-    pairs = zip(*sides, strict=True)
-    if operator in ("==", "!=", "<", "<=", ">", ">="):
+    values = [computer.binary(operator, *pair) for pair in zip(*sides, strict=True)]
+    if operator in COMPARISONS:
         size = byte_size(element)
         mask = computer.model.base({1: "signed char", 2: "short", 4: "int", 8: "long"}.get(size, "long"))
-        flags = [computer.unary("-", computer.binary(operator, *pair)) for pair in pairs]
-        return _packed(computer, mask, count, [computer.cast(flag, mask) for flag in flags])
-    return _packed(
-        computer, element, count, [computer.cast(computer.binary(operator, *pair), element) for pair in pairs]
-    )
-
-
-__all__ = ["binary", "cast", "of_flags", "unary"]
+        values = [computer.unary("-", value) for value in values]
+        element = mask
+    return _packed(computer, element, count, values)

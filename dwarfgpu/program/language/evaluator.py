@@ -32,18 +32,8 @@ from dwarfgpu.program.language.operands import (
 )
 from dwarfgpu.program.language.tokens import ExpressionError, string_bytes
 from dwarfgpu.program.language.type_names import TypeBuilder
+from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import (
-    VOID,
-    Array,
-    Enumeration,
-    Function,
-    Lazy,
-    MemberPointer,
-    Pointer,
-    StaticMember,
-    Struct,
-)
 from dwarfgpu.program.types.reader import is_cplus
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import definite
@@ -58,11 +48,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.language.names import Meaning
     from dwarfgpu.program.language.syntax import Name
     from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.types.model import Member, Type
 
 
-MAX_TEXT = 1 << 16
-"""The number of characters that a string in an expression may have."""
 _WORD = re.compile(r"(?<!^)([A-Z])")
 
 
@@ -117,9 +104,9 @@ class Evaluator:
         name = _WORD.sub(r"_\1", type(node).__name__).lower()
         try:
             return getattr(self, f"_{name}")(node)
+        except ExpressionError:
+            raise
         except UsageError as error:
-            if isinstance(error, ExpressionError):
-                raise
             raise self.error(node, error.message, hint=error.hint, kind=error.kind) from error
 
     def object(self, node: Any) -> Object:
@@ -131,9 +118,9 @@ class Evaluator:
         """Return the value of a tree as a number."""
         try:
             return self._loaded(self.value(node))
+        except ExpressionError:
+            raise
         except UsageError as error:
-            if isinstance(error, ExpressionError):
-                raise
             raise self.error(node, error.message, hint=error.hint, kind=error.kind) from error
 
     def error(self, node: Any, message: str, *, hint: str | None = None, kind: str = "") -> ExpressionError:
@@ -157,7 +144,7 @@ class Evaluator:
             return value
         value = value.target()
         inner = resolved(value.type)
-        if isinstance(inner, Function) or (isinstance(inner, Array) and not inner.is_vector):
+        if isinstance(inner, t.Function) or (isinstance(inner, t.Array) and not inner.is_vector):
             address = value.address
             if address is None:
                 raise UsageError(
@@ -166,7 +153,7 @@ class Evaluator:
             return ScalarOperand(self.compute.decayed(value.type, address.space), address.value)
         return loaded(value)
 
-    def built(self, node: Any) -> Type:
+    def built(self, node: Any) -> t.Type:
         """Return the type that a tree names."""
         try:
             return self.builder.build(node)
@@ -230,8 +217,7 @@ class Evaluator:
         outer = names.outer(self.frame, node.parts, node.file)
         if outer is None and node.file is None and len(node.parts) > 1:
             member = self._member_of_this(node.parts[-1])
-            this = member.this if isinstance(member, OfThis) else None
-            if this is not None and has_base(this.type, node.parts[:-1]):
+            if isinstance(member, OfThis) and has_base(member.this.type, node.parts[:-1]):
                 return member
         return outer
 
@@ -239,16 +225,16 @@ class Evaluator:
         """Return the member of ``*this`` with a name, if the frame is that of a method."""
         this = next((variable for variable in self.frame.variables() if variable.name == "this"), None)
         inner = None if this is None else resolved(this.type)
-        if this is None or not isinstance(inner, Pointer):
+        if this is None or not isinstance(inner, t.Pointer):
             return None
         member = member_named(inner.target, name)
-        if isinstance(member, StaticMember):
+        if isinstance(member, t.StaticMember):
             return Variable(self.frame, member.die, self.frame.code_of(member.die.unit), STATIC)
         return None if member is None else OfThis(this)
 
     def _enumerator(self, owner: Any, die: Any) -> ScalarOperand:
         kind = self.frame.state.types.of(owner)
-        assert isinstance(kind, Enumeration)  # noqa: S101 (the entry has that tag)
+        assert isinstance(kind, t.Enumeration)  # noqa: S101 (the entry has that tag)
         value = next((enumerator.value for enumerator in kind.enumerators if enumerator.name == die.name), 0)
         return ScalarOperand(kind, value & (1 << 8 * byte_size(kind)) - 1)
 
@@ -264,7 +250,7 @@ class Evaluator:
 
     def _member_access(self, node: s.MemberAccess) -> Object:
         owner = self.object(node.operand).target()
-        if node.is_arrow or isinstance(resolved(owner.type), Pointer):
+        if node.is_arrow or isinstance(resolved(owner.type), t.Pointer):
             owner = self._followed(owner)
         *owners, name = node.name
         for base in owners:
@@ -281,7 +267,7 @@ class Evaluator:
         index = self.operand(node.index)
         if isinstance(operand, Object):
             operand = operand.target()
-            if not isinstance(resolved(operand.type), Pointer):
+            if not isinstance(resolved(operand.type), t.Pointer):
                 return self._element(operand, index)
             if operand.implied() is not None:
                 return operand.element(int(evolve(index, bits=uniform(index.bits)).number()))
@@ -294,7 +280,7 @@ class Evaluator:
 
         An index that differs between lanes needs an address, else each lane is evaluated alone.
         """
-        if isinstance(resolved(index.type), Pointer):
+        if isinstance(resolved(index.type), t.Pointer):
             return self._pointed(self.compute.binary("+", self._loaded(owner), index))
         if not isinstance(index.bits, int) and not b.all_of(index.bits == index.bits[0]):
             elements = owner.array()
@@ -305,21 +291,17 @@ class Evaluator:
                 count = b.sub(count, elements.lower & mask, mask)
                 moved = b.add(address.value, b.mul(count, elements.stride // 8 & mask, mask), mask)
                 return Object(elements.element, self.around.memory(Address(address.space, moved)))
-        uniform(index.bits)
-        number = evolve(
-            index, bits=index.bits if isinstance(index.bits, int) else int(index.bits[0])
-        ).number()
-        return owner.element(int(number))
+        return owner.element(int(evolve(index, bits=uniform(index.bits)).number()))
 
     def _followed(self, pointer: Object) -> Object:
         """Return the target of a pointer, also of an implicit pointer, which has no number."""
-        if isinstance(resolved(pointer.type), Pointer):
+        if isinstance(resolved(pointer.type), t.Pointer):
             return pointer.dereferenced()
         return self._pointed(self._loaded(pointer))
 
     def _pointed(self, pointer: ScalarOperand) -> Object:
         inner = resolved(pointer.type)
-        if not isinstance(inner, Pointer):
+        if not isinstance(inner, t.Pointer):
             message = f"a value of the type {safe_text(pointer.type)} is not a pointer"
             raise UsageError(message, kind="not_a_pointer")
         return self._placed(pointer).dereferenced()
@@ -332,7 +314,7 @@ class Evaluator:
             if isinstance(target, Object):
                 target = target.target()
                 inner = resolved(target.type)
-                return target if isinstance(inner, Function) else self._followed(target)
+                return target if isinstance(inner, t.Function) else self._followed(target)
             return self._pointed(target)
         if node.operator == "&":
             return self._address(node)
@@ -375,29 +357,28 @@ class Evaluator:
         kind = self.built(node.type)
         inner = resolved(kind)
         value = self.value(node.operand)
-        if isinstance(stripped(kind), Struct) or isinstance(inner, Array):
+        if isinstance(stripped(kind), t.Struct) or isinstance(inner, t.Array):
             if isinstance(value, Object) and byte_size(value.target().type) >= byte_size(kind):
                 return Object(kind, value.target().place)
             raise self.error(node, f"a value cannot be cast to {safe_text(kind)}", kind="type_mismatch")
-        if isinstance(inner, Pointer) and inner.is_reference and isinstance(value, Object):
+        if isinstance(inner, t.Pointer) and inner.is_reference and isinstance(value, Object):
             return seen_as(value.target(), inner.target)
         operand = self._loaded(value)
         source = resolved(operand.type)
-        if isinstance(inner, Pointer) and isinstance(source, Pointer):
+        if isinstance(inner, t.Pointer) and isinstance(source, t.Pointer):
             if inner.address_space is None:
-                kind = inner = evolve(
-                    inner, address_space=source.address_space
-                )  # an address stays in its space
+                # an address stays in its space
+                kind = inner = evolve(inner, address_space=source.address_space)
             operand = self._of_class(operand, source.target, inner.target)
-        if inner == VOID:
+        if inner == t.VOID:
             return ScalarOperand(self.compute.model.base("int"), 0)
-        if isinstance(inner, Pointer) and inner.is_reference:
+        if isinstance(inner, t.Pointer) and inner.is_reference:
             return self._pointed(self.compute.cast(operand, evolve(inner, sign="*")))
         return self.compute.cast(operand, kind)
 
-    def _of_class(self, operand: ScalarOperand, source: Type, target: Type) -> ScalarOperand:
+    def _of_class(self, operand: ScalarOperand, source: t.Type, target: t.Type) -> ScalarOperand:
         """Convert a pointer between a class and a base of it; a null pointer stays as it is."""
-        if not (isinstance(stripped(source), Struct) and isinstance(stripped(target), Struct)):
+        if not (isinstance(stripped(source), t.Struct) and isinstance(stripped(target), t.Struct)):
             return operand
         if not uniform_flag(is_true(operand)):
             return operand
@@ -412,13 +393,13 @@ class Evaluator:
             kind = definite(self.object(node.operand).target()).type
         return self.compute.size(kind)
 
-    def type_of(self, node: Any) -> Type:
+    def type_of(self, node: Any) -> t.Type:
         """Return the type of a tree. A variable needs no location for it."""
         variable = self.named(node)
         if variable is not None:
             kind = variable.type
             inner = resolved(kind)
-            return inner.target if isinstance(inner, Pointer) and inner.is_reference else kind
+            return inner.target if isinstance(inner, t.Pointer) and inner.is_reference else kind
         value = self.value(node)
         return value.type if isinstance(value, ScalarOperand) else value.target().type
 
@@ -427,9 +408,8 @@ class Evaluator:
             return self._at_entry(node)
         first = self.value(node.operand)
         if isinstance(first, ScalarOperand):
-            raise self.error(
-                node, "a computed value has no address, which @ needs", hint="write *p@8", kind="no_address"
-            )
+            message = "a computed value has no address, which @ needs"
+            raise self.error(node, message, hint="write *p@8", kind="no_address")
         first = definite(first.target())
         count = self.operand(node.count)
         number = evolve(count, bits=uniform(count.bits)).number()
@@ -438,9 +418,7 @@ class Evaluator:
     def _at_entry(self, node: s.Repeat) -> Object:
         """Return ``x@entry``: the value of a parameter when the function was called, as GDB writes it."""
         parameter = self.named(node.operand)
-        if parameter is None:
-            raise self.error(node, "only a parameter has a value at entry", kind="no_name")
-        if parameter.kind != PARAMETER:  # a variable of a block has its name
+        if parameter is not None and parameter.kind != PARAMETER:  # a variable of a block has its name
             same = (variable for variable in parameter.frame.variables() if variable.name == parameter.name)
             parameter = next((variable for variable in same if variable.kind == PARAMETER), None)
         if parameter is None:
@@ -451,7 +429,7 @@ class Evaluator:
         kind = self.built(node.type)
         address = self.operand(node.address)
         inner = resolved(address.type)
-        space = inner.address_space if isinstance(inner, Pointer) else None
+        space = inner.address_space if isinstance(inner, t.Pointer) else None
         return Object(kind, self.around.memory(Address(space, address.bits)))
 
     def _in_space(self, node: s.InSpace) -> ScalarOperand:
@@ -463,7 +441,7 @@ class Evaluator:
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
         address = self.operand(node.address)
         size = -(-self.frame.target.space(number).address_bits // 8)  # type: ignore[union-attr]
-        kind = evolve(self.compute.model.pointer_to(VOID, number), byte_size=size)
+        kind = evolve(self.compute.model.pointer_to(t.VOID, number), byte_size=size)
         return self.compute.cast(address, kind)
 
     def _call(self, node: s.Call) -> Any:
@@ -478,16 +456,13 @@ class Evaluator:
             return history.note(self, node, node.target.name)
         target = self.value(node.target)
         if isinstance(target, ScalarOperand):
-            raise self.error(
-                node,
-                "the left side of an assignment must be a variable, a register or memory",
-                kind="not_writable",
-            )
-        operand = self.operand(node.value)
-        before = self._loaded(target) if node.operator else operand
-        after = self.assign(
-            target, self.compute.binary(node.operator, before, operand) if node.operator else operand
-        )
+            message = "the left side of an assignment must be a variable, a register or memory"
+            raise self.error(node, message, kind="not_writable")
+        before = operand = self.operand(node.value)
+        if node.operator:
+            before = self._loaded(target)
+            operand = self.compute.binary(node.operator, before, operand)
+        after = self.assign(target, operand)
         return before if node.is_postfix else after
 
     def assign(self, target: Object, operand: ScalarOperand) -> ScalarOperand:
@@ -513,8 +488,8 @@ class Evaluator:
         return value
 
 
-def _noun(type: Type) -> str:
-    return "function" if isinstance(type, Function) else "array"
+def _noun(type: t.Type) -> str:
+    return "function" if isinstance(type, t.Function) else "array"
 
 
 # --- Members and bases of classes ---------------------------------------------------------------------
@@ -523,13 +498,13 @@ MAX_DEPTH = 16
 """How deep a member is searched in bases and unnamed members."""
 
 
-def member_named(type: Type, name: str, depth: int = 0) -> Member | StaticMember | None:
+def member_named(type: t.Type, name: str, depth: int = 0) -> t.Member | t.StaticMember | None:
     """Return the member of a class with a name, its own or that of a base."""
     inner = stripped(type)
-    if not isinstance(inner, Struct) or depth > MAX_DEPTH:
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH:
         return None
     body = inner.body
-    parts: list[Member | StaticMember] = [*body.members, *body.statics]
+    parts: list[t.Member | t.StaticMember] = [*body.members, *body.statics]
     own = next((part for part in parts if part.name == name), None)
     if own is not None:
         return own
@@ -542,7 +517,7 @@ def member_named(type: Type, name: str, depth: int = 0) -> Member | StaticMember
 def base_named(owner: Object, name: str) -> Object:
     """Return the part of an object that is a base class."""
     inner = stripped(owner.type)
-    if not isinstance(inner, Struct):
+    if not isinstance(inner, t.Struct):
         raise UsageError(f"the type {safe_text(owner.type)} has no bases", kind="no_member")
     if inner.name is not None and inner.name.rpartition("::")[2] == name:
         return owner
@@ -553,12 +528,12 @@ def base_named(owner: Object, name: str) -> Object:
     raise UsageError(f"{safe_text(owner.type)} has no base {name}", kind="no_member")
 
 
-def has_base(pointer: Type, names: tuple[str, ...]) -> bool:
+def has_base(pointer: t.Type, names: tuple[str, ...]) -> bool:
     """Whether names lead from the class that a pointer points to, through itself and its bases, to one of them."""
     target = getattr(stripped(pointer), "target", None)
     for name in names:
         inner = None if target is None else stripped(target)
-        if not isinstance(inner, Struct):
+        if not isinstance(inner, t.Struct):
             return False
         if (inner.name or "").rpartition("::")[2] == name:
             continue
@@ -572,14 +547,14 @@ def has_base(pointer: Type, names: tuple[str, ...]) -> bool:
     return True
 
 
-def seen_as(owner: Object, type: Type) -> Object:
+def seen_as(owner: Object, type: t.Type) -> Object:
     """Return an object as one of another type: its base of that name, or an object in the same place."""
     wanted = getattr(stripped(type), "name", None)
     part = None if wanted is None else _part(owner, wanted, 0)
     return Object(type, owner.place, container=owner.container) if part is None else part
 
 
-def class_moved(owner: Object, type: Type) -> Bits | None:
+def class_moved(owner: Object, type: t.Type) -> Bits | None:
     """Return the address of an object converted to a pointer to a base, or to a class derived from it.
 
     None where neither class is a base of the other, and the address stays as it is.
@@ -602,15 +577,11 @@ def class_moved(owner: Object, type: Type) -> Bits | None:
 
 def _part(owner: Object, name: str, depth: int) -> Object | None:
     inner = stripped(owner.type)
-    if not isinstance(inner, Struct) or depth > MAX_DEPTH:
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH:
         return None
     if inner.name == name:
         return owner
-    for base in inner.body.bases:
-        part = _part(owner.base(base), name, depth + 1)
-        if part is not None:
-            return part
-    return None
+    return next(filter(None, (_part(owner.base(base), name, depth + 1) for base in inner.body.bases)), None)
 
 
 # --- Pointers to members ------------------------------------------------------------------------------
@@ -624,7 +595,7 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
     frame, size = evaluator.frame, evaluator.compute.model.pointer_size
     named = frame.state.names.type(frame, "::".join(scopes))
     owner = None if named is None else stripped(named)
-    if not isinstance(owner, Struct):
+    if not isinstance(owner, t.Struct):
         return None
     meaning = evaluator.meaning(name)
     if isinstance(meaning, Variable):
@@ -633,8 +604,10 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
         same = [method for method in owner.body.methods if method.name == last]
         if not same or any(method.is_static or method.is_virtual for method in same):
             return None  # a function as any other; a virtual one depends on the class of the object
-        method = Lazy.known(frame.state.types.of(meaning.die))
-        kind = MemberPointer(method, Lazy.known(owner), 2 * size)  # with what is added to `this`, which is 0
+        method = t.Lazy.known(frame.state.types.of(meaning.die))
+        kind = t.MemberPointer(
+            method, t.Lazy.known(owner), 2 * size
+        )  # with what is added to `this`, which is 0
         return ScalarOperand(kind, meaning.code.in_program(meaning.address))
     data_member = _data_member(owner, last, 0)
     if data_member is None:
@@ -644,13 +617,13 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
         raise UsageError("a bit-field has no address", kind="no_address")
     if offset is None:
         raise UsageError("a member with a computed place has no constant offset", kind="no_address")
-    return ScalarOperand(MemberPointer(member.to, Lazy.known(whole), size), offset // 8)
+    return ScalarOperand(t.MemberPointer(member.to, t.Lazy.known(whole), size), offset // 8)
 
 
-def _data_member(type: Type, name: str, depth: int) -> tuple[Type, Member, int | None] | None:
+def _data_member(type: t.Type, name: str, depth: int) -> tuple[t.Type, t.Member, int | None] | None:
     """Return a data member by name: the class or base that has it, the member, and its bit offset in that."""
     inner = stripped(type)
-    if not isinstance(inner, Struct) or depth > MAX_DEPTH:
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH:
         return None
     for candidate in inner.body.members:
         if candidate.name == name:
@@ -663,8 +636,7 @@ def _data_member(type: Type, name: str, depth: int) -> tuple[Type, Member, int |
                 member,
                 None if offset is None or candidate.bit_offset is None else offset + candidate.bit_offset,
             )
-    bases = (_data_member(base.type, name, depth + 1) for base in inner.body.bases)
-    return next((member for member in bases if member is not None), None)
+    return next(filter(None, (_data_member(base.type, name, depth + 1) for base in inner.body.bases)), None)
 
 
 # --- Hints for unknown names --------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import Variable, variable_called
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dwarfgpu.lanes import Group, LaneSet
     from dwarfgpu.objfile.info.dies import Die
@@ -46,10 +46,13 @@ class SourceExpression(Quantity):
         """The type of the value; an error where it depends on a value that is missing."""
         return self.find(self.frame.lane(None)).type
 
+    def _evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
+        evaluator = Evaluator(self.frame, lanes, self.text)
+        return evaluator.object(self.tree), evaluator
+
     def find(self, lanes: LaneSet) -> Object:
         """Return the value as an object, for some lanes. Assignments in it are made."""
-        evaluator = Evaluator(self.frame, lanes, self.text)
-        value = evaluator.object(self.tree)
+        value, evaluator = self._evaluate(lanes)
         finish([evaluator])
         return value
 
@@ -58,8 +61,7 @@ class SourceExpression(Quantity):
         evaluators: dict[int, Evaluator] = {}
 
         def find(part: LaneSet) -> Object:
-            evaluator = Evaluator(self.frame, part, self.text)
-            value = evaluator.object(self.tree)
+            value, evaluator = self._evaluate(part)
             evaluators[id(value)] = evaluator
             return value
 
@@ -69,21 +71,8 @@ class SourceExpression(Quantity):
 
     def perform(self, lanes: LaneSet) -> None:
         """Evaluate it for its assignments, which are made if it has a value in all of the lanes."""
-        evaluators: list[Evaluator] = []
-
-        def find(part: LaneSet) -> Object:
-            evaluator = Evaluator(self.frame, part, self.text)
-            value = evaluator.object(self.tree)
-            evaluators.append(evaluator)
-            return value
-
-        for group in each_part(lanes, find):
-            if group.result is None:
-                error = group.outcome(0)
-                assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
-                first = lanes.select(group.slots(lanes.count)[0]).lane
-                raise error if first is None or lanes.count == 1 else _in_lane(error, int(first))
-        finish(evaluators)
+        groups = each_part(lanes, self._evaluate)
+        finish([_result(group, lanes)[1] for group in groups])
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Return why there is no value: the reason of the variable or register that the expression is part of."""
@@ -129,23 +118,25 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str
         return evaluator.writes[-1], part
 
     for lane_numbers, chosen in frame.lane_sets(numbers):
-        for group in each_part(chosen, find):
-            if group.result is None:
-                error = group.outcome(0)
-                assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
-                first = lane_numbers[group.slots(chosen.count)[0]]
-                raise error if first is None else _in_lane(error, first)
-            writes.append(group.result)
+        writes += [_result(group, chosen, lane_numbers) for group in each_part(chosen, find)]
     for write, part in writes:
         make(write, frame, part)
 
 
-def _in_lane(error: DwarfGpuError, lane: int) -> DwarfGpuError:
-    """Return an error that names its lane."""
-    if isinstance(error, ExpressionError):
-        return error
-    error.message = f"{error.message} (lane {lane})"
-    return error
+def _result(group: Group[Any], lanes: LaneSet, numbers: Sequence[int | None] | None = None) -> Any:
+    """Return the result of a group of lanes, or raise its error with the first of its lanes."""
+    if group.result is not None:
+        return group.result
+    error = group.outcome(0)
+    assert isinstance(error, DwarfGpuError)  # noqa: S101 (a group without a result has errors)
+    slot = group.slots(lanes.count)[0]
+    if numbers is not None:
+        lane: Any = numbers[slot]
+    else:
+        lane = None if lanes.count == 1 else lanes.select(slot).lane
+    if lane is not None and not isinstance(error, ExpressionError):
+        error.message = f"{error.message} (lane {lane})"
+    raise error
 
 
 def type_named(frame: Frame, name: str) -> Type:

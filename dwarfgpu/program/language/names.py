@@ -95,12 +95,12 @@ class Names:
 
     def candidates(self, name: str) -> list[str]:
         """Return the qualified names of all variables and functions of the program that have a name."""
-        names = {qualified_name(die) or "" for _code, die in self._find(name, ("variable", "function"))}
+        names = {qualified_name(die) or "" for _code, die in self.find(name, ("variable", "function"))}
         return sorted(names - {""})
 
     def files_of(self, name: str) -> list[str]:
         """Return the source files with a variable or function of a name, without their folders."""
-        paths = {die.unit.name or "" for _code, die in self._find(name, ("variable", "function"))}
+        paths = {die.unit.name or "" for _code, die in self.find(name, ("variable", "function"))}
         return sorted({path.rpartition("/")[2] for path in paths} - {""})
 
     def _chosen(self, frame: Frame, entries: Iterable[tuple[LoadedCode, Die]]) -> Meaning | None:
@@ -121,7 +121,7 @@ class Names:
 
     def _at(self, frame: Frame, path: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
         """Return the entries with a qualified name, those of the unit of the function first."""
-        entries = self._find("::".join(("", *path)), kinds)
+        entries = self.find("::".join(("", *path)), kinds)
         if "type" in kinds:  # one of another function is not in the outermost scope
             entries = (entry for entry in entries if not is_local(entry[1]))
         return sorted(
@@ -130,21 +130,20 @@ class Names:
 
     def _alone(self, frame: Frame, parts: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
         """Return the entries that a name may mean without its scopes, if they are all one thing."""
-        entries = [] if parts[0] == "" else [*self._find("::".join(parts), kinds)]
+        entries = [] if parts[0] == "" else [*self.find("::".join(parts), kinds)]
         if len({qualified_name(die) for _code, die in entries}) > 1:
             return []  # seen from nowhere here, and not the only one
         return sorted(
             entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code)
         )
 
-    def _find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
+    def find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
         for code in self.state.loaded.codes:
             if not code.file.has_dwarf:
                 continue
             for entry in code.file.dwarf.index.find(name, kinds):
-                if entry.kind == "variable" and _is_of_function(entry.die):
-                    continue
-                yield code, entry.die
+                if entry.kind != "variable" or not is_local(entry.die):
+                    yield code, entry.die
 
     def _in_other_units(self, frame: Frame, parts: tuple[str, ...]) -> Meaning | None:
         """Return what a name means in other units: an enumerator, and for a frame without a unit an import."""
@@ -186,7 +185,7 @@ class Names:
     def _of_file(self, frame: Frame, parts: tuple[str, ...], file: str) -> Meaning | None:
         """Return a variable or function of a source file: ``'file.c'::x``."""
         for code, unit in self._units():
-            if not _is_file(unit.name, file):
+            if unit.name is None or not f"/{unit.name}".endswith(f"/{file}"):  # the path, or the end of it
                 continue
             for variable in self.statics(frame, unit):
                 if variable.name == parts[-1] and (
@@ -197,7 +196,7 @@ class Names:
                 local = self._of_function(frame, parts, unit)
                 if local is not None:
                     return local
-            for _code, die in self._find("::".join(parts), ("function",)):
+            for _code, die in self.find("::".join(parts), ("function",)):
                 if die.unit is unit and (address := address_of(die)) is not None:
                     return NamedFunction(code, address, die)
         return None
@@ -217,7 +216,7 @@ class Names:
                 if variable is not None:
                     return variable
         elsewhere = False
-        for code, die in self._find(text, ("function",)):
+        for code, die in self.find(text, ("function",)):
             if unit is not None and die.unit is not unit:
                 continue
             for entry, _depth in die.walk():
@@ -364,19 +363,6 @@ def _is_static(die: Die) -> bool:
     if location is None:
         return die.find_number(dw.DW_AT_const_value) is not None
     return location.value_class in ("exprloc", "block") and is_static(location.block().data)
-
-
-def _is_of_function(die: Die) -> bool:
-    """Whether a variable is local to a function, so that it is reached from outside only through its function."""
-    return any(
-        owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_lexical_block)
-        for owner in die.ancestors()
-    )
-
-
-def _is_file(path: str | None, wanted: str) -> bool:
-    """Whether a name means a source file: its path, or the end of it."""
-    return path is not None and (path == wanted or path.endswith(f"/{wanted}"))
 
 
 # --- Imported names -----------------------------------------------------------------------------------

@@ -238,11 +238,3 @@ class DataModel:
     def truth(self) -> Base:
         """The type of a comparison: bool in C++, int in C."""
         return self.base("_Bool" if self.is_cplus else "int")
-
-    @property
-    def size_type(self) -> Base:
-        return self.base("unsigned long")
-
-    @property
-    def difference_type(self) -> Base:
-        return self.base("long")

@@ -7,27 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.program.language.syntax import (
-    Assignment,
-    At,
-    Binary,
-    Boolean,
-    Call,
-    Cast,
-    Conditional,
-    InSpace,
-    Integer,
-    MemberAccess,
-    MemberPointerAccess,
-    Name,
-    Null,
-    RegisterName,
-    Repeat,
-    SizeOf,
-    StringLiteral,
-    Subscript,
-    Unary,
-)
+from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.tokens import ASSIGNMENTS, STEPS, ExpressionError, Token, tokens
 from dwarfgpu.program.language.tokens import character as character_literal
 from dwarfgpu.program.language.tokens import floating as floating_literal
@@ -37,7 +17,6 @@ from dwarfgpu.program.language.type_names import TypeParser
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.program.language.syntax import Node, TypeNode
 
 PRECEDENCE = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
@@ -58,25 +37,25 @@ SOURCE_FILES = frozenset(
 _CONSTANTS = {"true": True, "false": False}
 
 
-def parse(text: str, is_type: Callable[[str], bool] | None = None) -> Node:
+def parse(text: str, is_type: Callable[[str], bool] | None = None) -> s.Node:
     """Parse an expression. ``is_type`` says whether a name is that of a type; without it only C's own are."""
     parser = Parser(text, is_type)
     tree = parser.expression()
     if parser.token.kind != "end":
         no_type = ""
-        if isinstance(tree, Name) and text.lstrip().startswith("("):  # what follows would be a cast
+        if isinstance(tree, s.Name) and text.lstrip().startswith("("):  # what follows would be a cast
             no_type = f": {tree.text[:80]} is not a type"
         raise parser.error(f"{parser.shown()} does not belong here{no_type}")
     return tree
 
 
-def _step(target: Node, token: Token, *, is_postfix: bool = False) -> Node:
+def _step(target: s.Node, token: Token, *, is_postfix: bool = False) -> s.Node:
     """Return ``++x`` as ``x += 1``."""
-    step = Integer(1, "", is_decimal=True, position=token.position)
-    return Assignment(target, token.text[0], step, token.position, is_postfix)
+    step = s.Integer(1, "", is_decimal=True, position=token.position)
+    return s.Assignment(target, token.text[0], step, token.position, is_postfix)
 
 
-def parse_type(text: str, is_type: Callable[[str], bool] | None = None) -> TypeNode:
+def parse_type(text: str, is_type: Callable[[str], bool] | None = None) -> s.TypeNode:
     """Parse a type."""
     parser = Parser(text, is_type)
     if not parser.types.starts():
@@ -109,10 +88,10 @@ class Parser:
         """Return a later token; after the last one, the end."""
         return self.tokens[min(self.index + count, len(self.tokens) - 1)]
 
-    def advance(self) -> Token:
-        token = self.tokens[self.index]
-        if token.kind != "end":
-            self.index += 1
+    def advance(self, count: int = 1) -> Token:
+        """Move on; return the token that was the current one."""
+        token = self.token
+        self.index = min(self.index + count, len(self.tokens) - 1)
         return token
 
     def accept(self, sign: str) -> bool:
@@ -151,7 +130,7 @@ class Parser:
 
     # --- Operators ------------------------------------------------------------------------------------------------
 
-    def expression(self) -> Node:
+    def expression(self) -> s.Node:
         """Parse an expression, with assignments and conditions."""
         self._deeper()
         left = self._conditional()
@@ -159,11 +138,11 @@ class Parser:
         if token.kind == "sign" and token.text in ASSIGNMENTS:
             self._count(token.position)
             self.advance()
-            left = Assignment(left, token.text[:-1], self.expression(), token.position)
+            left = s.Assignment(left, token.text[:-1], self.expression(), token.position)
         self.depth -= 1
         return left
 
-    def _conditional(self) -> Node:
+    def _conditional(self) -> s.Node:
         condition = self._binary(1)
         token = self.token
         if not self.accept("?"):
@@ -174,9 +153,9 @@ class Parser:
         self._deeper()
         no = self._conditional()
         self.depth -= 1
-        return Conditional(condition, yes, no, token.position)
+        return s.Conditional(condition, yes, no, token.position)
 
-    def _binary(self, lowest: int) -> Node:
+    def _binary(self, lowest: int) -> s.Node:
         """Parse operators that bind at least as tightly as a precedence; those of one precedence associate left."""
         left = self._unary()
         while True:
@@ -188,24 +167,24 @@ class Parser:
             self.advance()
             right = self._binary(power + 1)
             if token.text == "@":
-                left = Repeat(left, right, token.position)
+                left = s.Repeat(left, right, token.position)
             elif power == 12:
-                left = MemberPointerAccess(left, right, token.text == "->*", token.position)
+                left = s.MemberPointerAccess(left, right, token.text == "->*", token.position)
             else:
-                left = Binary(token.text, left, right, token.position)
+                left = s.Binary(token.text, left, right, token.position)
 
-    def _unary(self) -> Node:
+    def _unary(self) -> s.Node:
         self._deeper()
         operand = self._prefixed()
         self.depth -= 1
         return operand
 
-    def _prefixed(self) -> Node:
+    def _prefixed(self) -> s.Node:
         token = self.token
         if token.kind == "sign":
             if token.text in UNARY:
                 self.advance()
-                return Unary(token.text, self._unary(), token.position)
+                return s.Unary(token.text, self._unary(), token.position)
             if token.text in STEPS:
                 self.advance()
                 return _step(self._unary(), token)
@@ -217,14 +196,13 @@ class Parser:
                 self.advance()
                 kind = self._type()
                 self.expect("}")
-                return At(kind, self._unary(), token.position)
+                return s.At(kind, self._unary(), token.position)
         if token.kind == "name":
             if token.text == "sizeof":
                 return self._sizeof()
             if self.peek(1).text == "#" and self.peek(1).kind == "sign":
-                self.advance()
-                self.advance()
-                return InSpace(token.text, self._unary(), token.position)
+                self.advance(2)
+                return s.InSpace(token.text, self._unary(), token.position)
         return self._postfixed()
 
     def _is_cast(self) -> bool:
@@ -246,32 +224,32 @@ class Parser:
         finally:
             self.index = start
 
-    def _cast(self) -> Node:
+    def _cast(self) -> s.Node:
         position = self.advance().position
         kind = self.types.type()
         self.expect(")")
         self._count(position)
-        return Cast(kind, self._unary(), position)
+        return s.Cast(kind, self._unary(), position)
 
-    def _sizeof(self) -> Node:
+    def _sizeof(self) -> s.Node:
         position = self.advance().position
         if self.token.text == "(":
             self.index += 1
             if self.types.starts() and not self._is_conversion():
                 kind = self.types.type()
                 self.expect(")")
-                return SizeOf(kind, position)
+                return s.SizeOf(kind, position)
             self.index -= 1
-        return SizeOf(self._unary(), position)
+        return s.SizeOf(self._unary(), position)
 
-    def _type(self) -> TypeNode:
+    def _type(self) -> s.TypeNode:
         if not self.types.starts():
             raise self.error("a type is missing")
         return self.types.type()
 
     # --- Postfixes ------------------------------------------------------------------------------------------------
 
-    def _postfixed(self) -> Node:
+    def _postfixed(self) -> s.Node:
         operand = self._primary()
         while self.token.kind == "sign":
             token = self.token
@@ -279,12 +257,12 @@ class Parser:
                 self.advance()
                 index = self.expression()
                 self.expect("]")
-                operand = Subscript(operand, index, token.position)
+                operand = s.Subscript(operand, index, token.position)
             elif token.text in (".", "->"):
                 self.advance()
-                operand = MemberAccess(operand, self._member_name(), token.text == "->", token.position)
+                operand = s.MemberAccess(operand, self._member_name(), token.text == "->", token.position)
             elif token.text == "(":
-                operand = Call(operand, self._arguments(), token.position)
+                operand = s.Call(operand, self._arguments(), token.position)
             elif token.text in STEPS:
                 self.advance()
                 operand = _step(operand, token, is_postfix=True)
@@ -295,27 +273,24 @@ class Parser:
 
     def _member_name(self) -> tuple[str, ...]:
         parts: list[str] = []
-        while True:
+        while not parts or self.accept("::"):
             if self.token.kind != "name":
                 raise self.error("the name of a member is missing")
             parts.append(self.advance().text)
-            if not self.accept("::"):
-                return tuple(parts)
+        return tuple(parts)
 
-    def _arguments(self) -> tuple[Node, ...]:
+    def _arguments(self) -> tuple[s.Node, ...]:
         self.expect("(")
-        arguments: list[Node] = []
-        if self.accept(")"):
-            return ()
-        while True:
+        arguments: list[s.Node] = []
+        while not self.accept(")"):
+            if arguments:
+                self.expect(",")
             arguments.append(self.expression())
-            if self.accept(")"):
-                return tuple(arguments)
-            self.expect(",")
+        return tuple(arguments)
 
     # --- Names and literals ---------------------------------------------------------------------------------------
 
-    def _primary(self) -> Node:
+    def _primary(self) -> s.Node:
         token = self.token
         if token.kind == "integer":
             return integer_literal(self.advance(), self.text)
@@ -325,7 +300,7 @@ class Parser:
             return self._string()
         if token.kind == "register":
             self.advance()
-            return RegisterName(token.text[1:], token.position)
+            return s.RegisterName(token.text[1:], token.position)
         if token.kind == "character":
             return self._character()
         if token.kind == "name":
@@ -338,43 +313,43 @@ class Parser:
             return self._name()
         raise self.error(f"an operand is missing before {self.shown()}")
 
-    def _string(self) -> Node:
+    def _string(self) -> s.Node:
         """Parse adjacent strings as one."""
         first = self.advance()
         value = first.value
         while self.token.kind == "string" and self.token.prefix in ("", first.prefix):
             value += self.advance().value
-        return StringLiteral(value, first.prefix, first.position)
+        return s.StringLiteral(value, first.prefix, first.position)
 
-    def _character(self) -> Node:
+    def _character(self) -> s.Node:
         """Parse a character; or a name in quotes, if a scope follows or it cannot be a character."""
         token = self.advance()
         if self.token.text == "::" and self.token.kind == "sign" and not token.prefix:
             self.advance()
-            return self._scoped((), token.position, token.value)
+            return self._scoped(token.position, token.value)
         if len(token.value) != 1 and token.value and not token.prefix:
-            return Name(tuple(token.value.split("::")), token.position)
+            return s.Name(tuple(token.value.split("::")), token.position)
         return character_literal(token, self.text)
 
-    def _name(self) -> Node:
+    def _name(self) -> s.Node:
         token = self.token
         if token.kind == "name":
             if token.text in _CONSTANTS:
                 self.advance()
-                return Boolean(_CONSTANTS[token.text], token.position)
+                return s.Boolean(_CONSTANTS[token.text], token.position)
             if token.text == "nullptr":
                 self.advance()
-                return Null(token.position)
+                return s.Null(token.position)
             if self.types.starts():
                 converted = self._converted()
                 if converted is not None:
                     return converted
             file = self._file_name()
             if file is not None:
-                return self._scoped((), token.position, file)
-        return self._scoped((), token.position, None)
+                return self._scoped(token.position, file)
+        return self._scoped(token.position, None)
 
-    def _converted(self) -> Node | None:
+    def _converted(self) -> s.Node | None:
         """Parse a cast in the form of a call, ``int(x)``; None where a name only begins like that of a type."""
         start, position = self.index, self.token.position
         count = 1
@@ -387,7 +362,7 @@ class Parser:
                 arguments = self._arguments()
                 if len(arguments) != 1:
                     raise self.error_at(position, "a conversion takes one value")
-                return Cast(name, arguments[0], position)
+                return s.Cast(name, arguments[0], position)
             if following.text == "::" or named is not None:
                 return None
         raise self.error_at(position, f"{self.tokens[start].text} is a type, and a value is needed")
@@ -407,11 +382,9 @@ class Parser:
             index += 1
         return None
 
-    def _scoped(self, parts: tuple[str, ...], position: int, file: str | None) -> Node:
+    def _scoped(self, position: int, file: str | None) -> s.Node:
         """Parse a name with its scopes."""
-        names = list(parts)
-        if self.accept("::"):
-            names.append("")
+        names = [""] if self.accept("::") else []
         while True:
             token = self.token
             if token.kind == "sign" and token.text == "~" and names:
@@ -430,7 +403,7 @@ class Parser:
                     self.index = closed + 1
             names.append(name)
             if not self.accept("::"):
-                return Name(tuple(names), position, file)
+                return s.Name(tuple(names), position, file)
 
     def _operator(self) -> str:
         """Parse the sign or the two brackets after ``operator``."""

@@ -8,24 +8,12 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.dwarf_constants import DW_ATE_float, DW_ATE_signed, DW_ATE_unsigned
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.language.operands import ScalarOperand
-from dwarfgpu.program.types.model import (
-    VOID,
-    Array,
-    Base,
-    Body,
-    Dimension,
-    Function,
-    Lazy,
-    Member,
-    Struct,
-    Typedef,
-)
+from dwarfgpu.program.types import model as t
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.variables.reasons import UNDEFINED_RULE, lost_register, unavailable
 
 if TYPE_CHECKING:
     from dwarfgpu.program.language.evaluator import Evaluator
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.reasons import Unavailable
     from dwarfgpu.targets.target import Target, TargetRegister
 
@@ -54,7 +42,7 @@ def named(evaluator: Evaluator, name: str) -> Any:
         register = _register(evaluator, part[0])
     counter = frame.target.program_counter
     if frame.pc is not None and (name == "pc" or (register is not None and register.number == counter)):
-        code = Function(Lazy.known(VOID), Lazy.known(()), is_prototyped=model.is_cplus)
+        code = t.Function(t.Lazy.known(t.VOID), t.Lazy.known(()), is_prototyped=model.is_cplus)
         return ScalarOperand(model.pointer_to(code), frame.pc)
     if register is None:
         return None
@@ -64,7 +52,7 @@ def named(evaluator: Evaluator, name: str) -> Any:
     location = info.register(register.number, lanes)
     kind = _type(evaluator, register)
     if not frame.has_lanes and name in _STACK:
-        kind = model.pointer_to(VOID)
+        kind = model.pointer_to(t.VOID)
     place = evaluator.around.located(location)
     if part is not None:
         return Object(part[1], place.moved(part[2]))
@@ -102,22 +90,22 @@ def _register(evaluator: Evaluator, name: str) -> TargetRegister | None:
     return register if register is not None and register.number >= 0 else None
 
 
-def _type(evaluator: Evaluator, register: TargetRegister) -> Type | None:
+def _type(evaluator: Evaluator, register: TargetRegister) -> t.Type | None:
     """Return the type of a register: a signed number of its size; for a vector register, an array of such numbers."""
     model = evaluator.compute.model
     known = type_of(evaluator.frame.target, register.name)
     if known is not None:
         return known
     unit = register.lane_bits or register.bit_size
-    element: Type | None = None
+    element: t.Type | None = None
     if unit in _INTEGERS:
         element = model.base(_INTEGERS[unit])
     elif unit % 8 == 0:
-        element = Array(Lazy.known(model.base("unsigned char")), (Dimension(0, count=unit // 8),))
+        element = t.Array(t.Lazy.known(model.base("unsigned char")), (t.Dimension(0, count=unit // 8),))
     if element is None or not register.lane_bits:
         return element
     count = register.bit_size // register.lane_bits
-    return Array(Lazy.known(element), (Dimension(0, count=count),))
+    return t.Array(t.Lazy.known(element), (t.Dimension(0, count=count),))
 
 
 # --- Types of x86-64 registers ------------------------------------------------------------------------
@@ -147,33 +135,33 @@ _VECTOR_SIZE = 16
 _LETTERED = re.compile(r"e([a-d]x|[sd]i|[bs]p)|([a-d]x|[sd]i|bp)|([a-d])([lh])|([sd]i|[bs]p)l|r(\d+)([dwl])")
 
 
-def type_of(target: Target, name: str) -> Type | None:
+def type_of(target: Target, name: str) -> t.Type | None:
     """Return the type of a register; None where its size determines it."""
     if target.name != "x86_64":
         return None
     if name == "rflags":
-        return Base("i386_eflags", DW_ATE_unsigned, 4, flags=tuple(_EFLAGS.items()))
+        return t.Base("i386_eflags", DW_ATE_unsigned, 4, flags=tuple(_EFLAGS.items()))
     if name == "mxcsr":
-        return Base("i386_mxcsr", DW_ATE_unsigned, 4, flags=tuple(_MXCSR.items()))
+        return t.Base("i386_mxcsr", DW_ATE_unsigned, 4, flags=tuple(_MXCSR.items()))
     if name.startswith("xmm"):
         return _vector()
     if name.startswith("st"):
-        return Base("i387_ext", DW_ATE_float, 10)
+        return t.Base("i387_ext", DW_ATE_float, 10)
     return None
 
 
-def _vector() -> Type:
+def _vector() -> t.Type:
     members = []
     for name, kind, element, encoding, size in _VECTORS:
-        dimension = Dimension(0, count=_VECTOR_SIZE // size)
-        array = Array(Lazy.known(Base(element, encoding, size)), (dimension,), is_vector=True)
-        members.append(Member(name, Lazy.known(Typedef(kind, Lazy.known(array))), 0))
-    members.append(Member("uint128", Lazy.known(Base("uint128_t", DW_ATE_unsigned, _VECTOR_SIZE)), 0))
-    body = Body(members=tuple(members), order=tuple(range(len(members))))
-    return Struct("union", "vec128", _VECTOR_SIZE, Lazy.known(body))
+        dimension = t.Dimension(0, count=_VECTOR_SIZE // size)
+        array = t.Array(t.Lazy.known(t.Base(element, encoding, size)), (dimension,), is_vector=True)
+        members.append(t.Member(name, t.Lazy.known(t.Typedef(kind, t.Lazy.known(array))), 0))
+    members.append(t.Member("uint128", t.Lazy.known(t.Base("uint128_t", DW_ATE_unsigned, _VECTOR_SIZE)), 0))
+    body = t.Body(members=tuple(members), order=tuple(range(len(members))))
+    return t.Struct("union", "vec128", _VECTOR_SIZE, t.Lazy.known(body))
 
 
-def part_of(target: Target, name: str) -> tuple[str, Type, int] | None:
+def part_of(target: Target, name: str) -> tuple[str, t.Type, int] | None:
     """Return the whole of ``eax``, ``ax``, ``ah`` or ``r8d``, the type of the part, and its first bit."""
     match = None if target.name != "x86_64" else _LETTERED.fullmatch(name)
     if match is None:
@@ -185,4 +173,4 @@ def part_of(target: Target, name: str) -> tuple[str, Type, int] | None:
         size, whole = {"d": 4, "w": 2, "l": 1}[suffix], f"r{number}"
         if not 8 <= int(number) <= 15:
             return None
-    return whole, Base(f"int{8 * size}_t", DW_ATE_signed, size), 8 if which == "h" else 0
+    return whole, t.Base(f"int{8 * size}_t", DW_ATE_signed, size), 8 if which == "h" else 0

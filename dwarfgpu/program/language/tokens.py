@@ -183,12 +183,6 @@ class ExpressionError(UsageError):
     def column(self) -> int:
         return self.position + 1
 
-    def pointed(self) -> tuple[str, str]:
-        """Return the expression, and a line with a mark below the place; a long expression is cut around it."""
-        first = max(0, self.position - 50)
-        line = self.text[first : first + 76].replace("\n", " ").replace("\t", " ")
-        return line, " " * (self.position - first) + "^"
-
 
 # --- Literals of C and C++ ----------------------------------------------------------------------------
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.language.syntax import (
-    ArrayType,
-    FunctionType,
-    MemberPointerType,
-    NamedType,
-    PointerType,
-    QualifiedType,
-)
+from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Pointer, Qualified
 
 if TYPE_CHECKING:
@@ -20,7 +13,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.language.operands import DataModel
     from dwarfgpu.program.language.parser import Parser
-    from dwarfgpu.program.language.syntax import TypeNode
     from dwarfgpu.program.types.model import Type
 
     Lookup = Callable[[str, str], "Type | None"]
@@ -52,19 +44,19 @@ class TypeParser:
             return True
         return self._named_type() is not None
 
-    def type(self) -> TypeNode:
+    def type(self) -> s.TypeNode:
         """Parse a whole type: its name and its declarator."""
         base = self._specifiers()
         return self._declarator(base, 0)
 
     # --- Specifiers -----------------------------------------------------------------------------------------------
 
-    def _specifiers(self) -> TypeNode:
+    def _specifiers(self) -> s.TypeNode:
         parser = self.parser
         position = parser.token.position
         qualifiers: list[str] = []
         words: list[str] = []
-        named: NamedType | None = None
+        named: s.NamedType | None = None
         while parser.token.kind == "name" or (parser.token.text == "::" and not words and named is None):
             word = parser.token.text
             if word in QUALIFIERS:
@@ -75,42 +67,37 @@ class TypeParser:
                 parser.advance()
             elif named is None and not words and word in KEYWORDS:
                 parser.advance()
-                named = NamedType(self._any_name(word), word, position)
+                named = s.NamedType(self._any_name(word), word, position)
             elif named is None and not words:
                 named_type = self._named_type()
                 if named_type is None:
                     break
                 name, count = named_type
-                for _ in range(count):
-                    parser.advance()
-                named = NamedType(name, "", position)
+                parser.advance(count)
+                named = s.NamedType(name, "", position)
             else:
                 break
         if named is None:
-            named = NamedType(self._arithmetic(words, position), "", position)
+            named = s.NamedType(self._arithmetic(words, position), "", position)
         if qualifiers:
-            return QualifiedType(tuple(dict.fromkeys(qualifiers)), named, position)
+            return s.QualifiedType(tuple(dict.fromkeys(qualifiers)), named, position)
         return named
 
     def _any_name(self, keyword: str) -> str:
         """Parse the name after a keyword, which may be unknown."""
         parser = self.parser
-        token = parser.token
-        if token.kind != "name":
-            raise parser.error(f"the name of a {keyword} is missing")
-        longest = self._longest(lambda _name: True)
+        longest = self._longest(lambda _name: True) if parser.token.kind == "name" else None
         if longest is None:
             raise parser.error(f"the name of a {keyword} is missing")
         name, count = longest
-        for _ in range(count):
-            parser.advance()
+        parser.advance(count)
         return name
 
     def _named_type(self) -> tuple[str, int] | None:
         """Return the longest name here that is that of a type, and the number of its tokens."""
         return self._longest(self.parser.is_type)
 
-    def _longest(self, accepts: object) -> tuple[str, int] | None:
+    def _longest(self, accepts: Callable[[str], bool]) -> tuple[str, int] | None:
         """Return the longest accepted qualified name, with its template arguments, and the number of its tokens."""
         parser = self.parser
         best: tuple[str, int] | None = None
@@ -123,14 +110,14 @@ class TypeParser:
             parts.append(words[index].text)
             index += 1
             plain = "::".join(parts)
-            if accepts(plain):  # type: ignore[operator]
+            if accepts(plain):
                 best = plain, index - parser.index
             if words[index].text == "<":
                 closed = parser.closing_angle(index)
                 if closed is not None:
                     text = parser.template_text(index, closed)
                     whole = "::".join([*parts[:-1], parts[-1] + text])
-                    if accepts(whole):  # type: ignore[operator]
+                    if accepts(whole):
                         best = whole, closed + 1 - parser.index
                         parts[-1] += text
                         index = closed + 1
@@ -150,22 +137,16 @@ class TypeParser:
         is_complex = "_Complex" in rest
         if is_complex:
             rest.remove("_Complex")
-        wrong = (
-            len(rest) > 1
-            or longs > 2
-            or shorts > 1
-            or (longs and shorts)
-            or len(signs) > 1
-            or words.count("int") > 1
-        )
         base = rest[0] if rest else ""
-        if base and (shorts or "int" in words or (longs and not (base == "double" and longs == 1))):
-            wrong = True
-        if base and signs and base not in ("char", "__int128"):
-            wrong = True
-        if is_complex and base not in ("float", "double"):
-            wrong = True
-        if wrong:
+        is_long_double = base == "double" and longs == 1
+        if (
+            max(len(rest), shorts, len(signs), words.count("int")) > 1
+            or longs > 2
+            or (longs and shorts)
+            or (base and (shorts or "int" in words or (longs and not is_long_double)))
+            or (base and signs and base not in ("char", "__int128"))
+            or (is_complex and base not in ("float", "double"))
+        ):
             raise parser.error_at(position, f"there is no type {' '.join(words)}")
         sign = "unsigned " if "unsigned" in signs else ""
         if base == "char":
@@ -178,7 +159,7 @@ class TypeParser:
 
     # --- Declarators ----------------------------------------------------------------------------------------------
 
-    def _declarator(self, base: TypeNode, depth: int) -> TypeNode:
+    def _declarator(self, base: s.TypeNode, depth: int) -> s.TypeNode:
         """Parse a declarator without a name: ``*``, ``&``, ``(*)[3]``."""
         parser = self.parser
         if depth > MAX_DECLARATORS:
@@ -197,7 +178,7 @@ class TypeParser:
             return kind
         return self._suffixes(base, depth)
 
-    def _pointers(self, base: TypeNode, depth: int) -> TypeNode:
+    def _pointers(self, base: s.TypeNode, depth: int) -> s.TypeNode:
         parser = self.parser
         space: str | None = None
         count = 0
@@ -208,16 +189,15 @@ class TypeParser:
                 raise parser.error("a type is nested too deep")
             if token.text == "@" and parser.peek(1).kind == "name":
                 space = parser.peek(1).text
-                parser.advance()
-                parser.advance()
+                parser.advance(2)
             elif token.text in ("*", "&", "&&") and token.kind == "sign":
                 parser.advance()
-                base = PointerType(token.text, base, token.position, space)
+                base = s.PointerType(token.text, base, token.position, space)
                 space = None
             elif token.kind == "name" and token.text in QUALIFIERS:
                 parser.advance()
                 word = "restrict" if token.text.startswith("__") else token.text
-                base = QualifiedType((word,), base, token.position)
+                base = s.QualifiedType((word,), base, token.position)
             elif token.kind == "name" and self._owner_words():
                 base = self._member_pointer(base)
             else:
@@ -242,14 +222,13 @@ class TypeParser:
                 return index + 1 - parser.index
         return 0
 
-    def _member_pointer(self, base: TypeNode) -> TypeNode:
+    def _member_pointer(self, base: s.TypeNode) -> s.TypeNode:
         parser = self.parser
         count = self._owner_words()
         first, last = parser.token, parser.tokens[parser.index + count - 3]
         owner = parser.text[first.position : last.end]
-        for _ in range(count):
-            parser.advance()
-        return MemberPointerType(owner, base, first.position)
+        parser.advance(count)
+        return s.MemberPointerType(owner, base, first.position)
 
     def _is_group(self) -> bool:
         """Whether a parenthesis groups a declarator, and does not begin parameters."""
@@ -275,7 +254,7 @@ class TypeParser:
                 depth += (token.text == "(") - (token.text == ")")
             parser.advance()
 
-    def _suffixes(self, base: TypeNode, depth: int) -> TypeNode:
+    def _suffixes(self, base: s.TypeNode, depth: int) -> s.TypeNode:
         """Parse ``[4]`` and ``(int)`` after a declarator; the last one applies first."""
         parser = self.parser
         token = parser.token
@@ -285,11 +264,11 @@ class TypeParser:
             parser.expect("]")
             if depth > MAX_DECLARATORS:
                 raise parser.error("a type is nested too deep")
-            return ArrayType(self._suffixes(base, depth + 1), count, token.position)
+            return s.ArrayType(self._suffixes(base, depth + 1), count, token.position)
         if token.text == "(" and token.kind == "sign" and self._has_parameters():
             parser.advance()
             parameters, is_variadic = self._parameters(depth)
-            return FunctionType(self._suffixes(base, depth + 1), parameters, is_variadic, token.position)
+            return s.FunctionType(self._suffixes(base, depth + 1), parameters, is_variadic, token.position)
         return base
 
     def _count(self) -> int | None:
@@ -308,17 +287,14 @@ class TypeParser:
         return count
 
     def _has_parameters(self) -> bool:
-        parser = self.parser
-        if parser.peek(1).text == ")":
-            return True
-        parser.index += 1
-        starts = self.starts()
-        parser.index -= 1
+        self.parser.index += 1
+        starts = self.parser.token.text == ")" or self.starts()
+        self.parser.index -= 1
         return starts
 
-    def _parameters(self, depth: int) -> tuple[tuple[TypeNode, ...], bool]:
+    def _parameters(self, depth: int) -> tuple[tuple[s.TypeNode, ...], bool]:
         parser = self.parser
-        parameters: list[TypeNode] = []
+        parameters: list[s.TypeNode] = []
         is_variadic = False
         if depth > MAX_DECLARATORS:
             raise parser.error("a type is nested too deep")
@@ -332,10 +308,9 @@ class TypeParser:
                 break
             parser.advance()
         parser.expect(")")
-        is_void = (
-            len(parameters) == 1 and isinstance(parameters[0], NamedType) and parameters[0].name == "void"
-        )
-        return (() if is_void else tuple(parameters)), is_variadic
+        if [getattr(parameter, "name", None) for parameter in parameters] == ["void"]:
+            return (), is_variadic
+        return tuple(parameters), is_variadic
 
 
 # --- Building types -----------------------------------------------------------------------------------
@@ -349,48 +324,47 @@ class TypeBuilder:
         self.lookup = lookup
         self.space_number = space_number
 
-    def build(self, node: TypeNode) -> Type:
+    def build(self, node: s.TypeNode) -> Type:
         """Return the type of a tree."""
-        if isinstance(node, NamedType):
+        if isinstance(node, s.NamedType):
             return self._named(node)
-        if isinstance(node, QualifiedType):
+        if isinstance(node, s.QualifiedType):
             kind = self.build(node.to)
             for word in reversed(node.words):
                 kind = Qualified(word, Lazy.known(kind))
             return kind
-        if isinstance(node, PointerType):
-            size, space = self.model.pointer_size, None
-            if node.space is not None:
-                space = self._space(node.space)
-            return Pointer(node.sign, Lazy.known(self.build(node.to)), size, space)
-        if isinstance(node, MemberPointerType):
+        if isinstance(node, s.PointerType):
+            space = None if node.space is None else self._space(node.space)
+            return Pointer(node.sign, Lazy.known(self.build(node.to)), self.model.pointer_size, space)
+        if isinstance(node, s.MemberPointerType):
             target = self.build(node.to)
-            owner = self._named(NamedType(node.owner, "", node.position))
+            owner = self._named(s.NamedType(node.owner, "", node.position))
             size = self.model.pointer_size * (2 if isinstance(target, Function) else 1)
             return MemberPointer(Lazy.known(target), Lazy.known(owner), size)
-        if isinstance(node, ArrayType):
+        if isinstance(node, s.ArrayType):
             return self._array(node)
-        assert isinstance(node, FunctionType)  # noqa: S101 (there are no others)
+        assert isinstance(node, s.FunctionType)  # noqa: S101 (there are no others)
         parameters = tuple(Lazy.known(self.build(parameter)) for parameter in node.parameters)
         return Function(Lazy.known(self.build(node.result)), Lazy.known(parameters), node.is_variadic)
 
-    def _named(self, node: NamedType) -> Type:
-        if not node.keyword:
-            words = node.name.split()
-            if all(word in ARITHMETIC or word == "complex" for word in words):
-                built = self.lookup(node.name, "")
-                return self.model.type(node.name) if built is None else built
+    def _named(self, node: s.NamedType) -> Type:
         built = self.lookup(node.name, node.keyword)
+        if (
+            built is None
+            and not node.keyword
+            and ARITHMETIC.union(("complex",)).issuperset(node.name.split())
+        ):
+            return self.model.type(node.name)
         if built is None:
             kind = node.keyword or "type"
             raise UsageError(f"there is no {kind} named {node.name}", kind="no_type")
         return built
 
-    def _array(self, node: ArrayType) -> Type:
+    def _array(self, node: s.ArrayType) -> Type:
         """Return an array; arrays of arrays become one array with several dimensions, as compilers describe them."""
         element = self.build(node.element)
         dimension = Dimension(0, count=node.count)
-        if isinstance(element, Array) and not element.is_vector and isinstance(node.element, ArrayType):
+        if isinstance(element, Array) and not element.is_vector and isinstance(node.element, s.ArrayType):
             return Array(element.element_type, (dimension, *element.dimensions))
         return Array(Lazy.known(element), (dimension,))
 

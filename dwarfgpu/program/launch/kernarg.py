@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.targets.amdgpu.geometry import Geometry
 
-SPEC = 'AMDGPU usage, "Code Object Metadata"'
 MAX_SIZE = 1 << 20
 """A limit that no compiler comes near: packet processors read segments of a few KiB."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.strict_json import parse_integer
@@ -85,14 +85,12 @@ def views_of(
     views = finder.views()
     name = None
     if machine is not None:
-        views = [_with_available(view, machine, wave) for view in views]
+        views = [
+            evolve(view, available=machine.memory.available(view.space, view.address, wave, view.lane))
+            for view in views
+        ]
         name = None if wave is None else machine.ids[wave]
     return Views(target, views[0], tuple(views), name, finder.note)
-
-
-def _with_available(view: View, machine: Machine, wave: int | None) -> View:
-    size = machine.memory.available(view.space, view.address, wave, view.lane)
-    return View(view.space, view.address, view.length, view.lane, view.formula, size)
 
 
 class _AliasFinder:

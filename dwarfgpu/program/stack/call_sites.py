@@ -11,14 +11,7 @@ from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.program.language.operands import ScalarOperand
 from dwarfgpu.program.types.sizes import byte_size
-from dwarfgpu.program.variables.reasons import (
-    MISSING,
-    NOT_PASSED,
-    OPTIMIZED_OUT,
-    Unavailable,
-    reason_of,
-    unavailable,
-)
+from dwarfgpu.program.variables import reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,15 +157,17 @@ def _with_code(die: Die) -> Die:
 def at_entry(frame: Frame, variable: Variable, lanes: LaneSet) -> ScalarOperand:
     """Return the value that the call site gives a parameter of a frame; raise `Unavailable` where it says nothing."""
     if frame.activation is None:
-        raise unavailable(MISSING, "what was passed is known to the caller alone, and there is no caller")
+        raise reasons.unavailable(
+            reasons.MISSING, "what was passed is known to the caller alone, and there is no caller"
+        )
     if frame.is_inlined:
-        raise unavailable(OPTIMIZED_OUT, "the function is inlined: nothing was passed")
+        raise reasons.unavailable(reasons.OPTIMIZED_OUT, "the function is inlined: nothing was passed")
     try:
         value = _passed(frame, variable, lanes)
     except MissingContext as error:
-        raise unavailable(NOT_PASSED, error.message, error=error) from error
+        raise reasons.unavailable(reasons.NOT_PASSED, error.message, error=error) from error
     except DwarfGpuError as error:
-        raise Unavailable(reason_of(error)) from error
+        raise reasons.Unavailable(reasons.reason_of(error)) from error
     return ScalarOperand(variable.type, b.resized(value.bits, 8 * byte_size(variable.type)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
@@ -37,7 +38,6 @@ class Execution:
         self.types = Types()
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
-        self._sources: SourceFiles | None = None
         self._names: Names | None = None
 
     @property
@@ -49,14 +49,12 @@ class Execution:
             self._names = Names(self)
         return self._names
 
-    @property
+    @cached_property
     def sources(self) -> SourceFiles:
         """The source files of the code."""
-        if self._sources is None:
-            from dwarfgpu.program.code.source_files import SourceFiles
+        from dwarfgpu.program.code.source_files import SourceFiles
 
-            self._sources = SourceFiles(self)
-        return self._sources
+        return SourceFiles(self)
 
     def with_machine(self, backend: Backend) -> Execution:
         """Return the same code with another machine, or the same machine later; what is known of the code is kept."""

@@ -6,6 +6,7 @@ is the call frame that expressions ask (`FrameInfo`): for its registers, its fra
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import evolve, frozen
@@ -114,11 +115,8 @@ class Frame:
         self._named: dict[str, Quantity] = {}
         self.repaired: dict[str, Variable] = {}
         """The variables that have been asked for and are read as their producer means, by name."""
-        self._base: Context | None = None
         self._is_repaired = True
         """Whether the frame base is read as its producer means it, where that is known."""
-        self._site: Die | None = None
-        self._knows_site = False
 
     def __repr__(self) -> str:
         return f"Frame({self.number}, {self.name or '??'})"
@@ -186,10 +184,11 @@ class Frame:
     def names(self) -> tuple[str, ...]:
         """The names that expressions may call it by: that of the function, and those of its entry points."""
         own = () if self.name is None else (self.name,)
-        function = None if self.scope is None else self.scope.die
-        if function is None:
+        if self.function is None:
             return own
-        return own + tuple(entry.name for entry in scopes.entry_points(function) if entry.name is not None)
+        return own + tuple(
+            entry.name for entry in scopes.entry_points(self.function) if entry.name is not None
+        )
 
     @property
     def call(self) -> CallFrame:
@@ -201,9 +200,7 @@ class Frame:
     @property
     def unit(self) -> Unit | None:
         """The compilation unit of the function; without one, the first of the file."""
-        if self.function is not None:
-            return self.function.unit
-        return None
+        return None if self.function is None else self.function.unit
 
     def follow(self, trace: Trace | None) -> None:
         """Report every operation that a question about this frame evaluates, those of its callers too."""
@@ -350,14 +347,13 @@ class Frame:
         context = None if owner is None else self._contexts.get(key)
         if context is None:
             base = self._base
-            if base is None:
-                base = self._base = self._base_context()
             context = evolve(base, lanes=lanes, unit=base.unit if unit is None else unit)
             if owner is not None:
                 self._contexts[key] = context
         return context
 
-    def _base_context(self) -> Context:
+    @cached_property
+    def _base(self) -> Context:
         function = self.function
         unit = None
         if function is not None and self.code is not None:
@@ -455,9 +451,7 @@ class Frame:
         attribute = None if function is None else function.find("DW_AT_frame_base")
         if function is None or self.code is None or attribute is None:
             known = (
-                "the function has no DW_AT_frame_base"
-                if function is not None
-                else "the function is not known"
+                "the function is not known" if function is None else "the function has no DW_AT_frame_base"
             )
             raise MissingContext("frame", f"the frame base is not known: {known}")
         unit = self.unit_info(function.unit, self.code)
@@ -480,15 +474,9 @@ class Frame:
         results = [result_for(evaluate(_based(base), context, trace)) for base in bases]
         return results[0] if len(results) == 1 else locations.union(results, lanes.count)
 
-    @property
+    @cached_property
     def call_site(self) -> Die | None:
         """The entry of the call in the caller that called this one, if the debugging information has it."""
-        if not self._knows_site:
-            self._knows_site = True
-            self._site = self._find_site()
-        return self._site
-
-    def _find_site(self) -> Die | None:
         from dwarfgpu.program.stack import call_sites
 
         caller = None if self.stack is None else self.stack.at(self.level + 1)
@@ -500,9 +488,8 @@ class Frame:
         site = call_sites.call_site_at(function, caller.code.in_file(caller.pc))
         if site is None or not call_sites.is_call_of(site, self.function):
             return None
-        if self.function is not None and call_sites.may_call_itself(self.function):
-            return None
-        return site
+        is_repeated = self.function is not None and call_sites.may_call_itself(self.function)
+        return None if is_repeated else site
 
     def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         """Return what the call site gives the parameter at the operand of DW_OP_entry_value; None if it does not."""
@@ -589,11 +576,8 @@ class Frame:
         return self._variables
 
     def statics(self) -> Iterator[Variable]:
-        """Yield the variables of the unit that belong to no function."""
-        unit = self.unit
-        if unit is None:
-            return
-        yield from self.state.names.statics(self, unit)
+        """Return the variables of the unit that belong to no function."""
+        return iter(()) if self.unit is None else self.state.names.statics(self, self.unit)
 
     def __getitem__(self, name: str) -> Quantity:
         """Return what a name means here: a variable, or another quantity such as a member of ``this``.

@@ -68,7 +68,8 @@ def captured(attached: Attached, folder: str = ".") -> Machine:
     copy = Machine(machine.target)
     copy.folder = folder
     copy.dispatches = list(machine.dispatches)
-    copy.code_objects = [_entry(code) for code in attached.stopped.loaded.codes if _is_gpu(code)]
+    codes = attached.stopped.loaded.codes
+    copy.code_objects = [_entry(code) for code in codes if code.file.target.target.execution_mask is not None]
     copy.add_waves(
         len(machine.ids),
         dispatch=machine.dispatch,
@@ -89,10 +90,6 @@ def _entry(code: LoadedCode) -> LoadedCodeObject:
     path = os.path.realpath(image.path) if image.path else code.file.name
     digest = None if image.path is None else hashlib.sha256(image.data).hexdigest()
     return LoadedCodeObject(path, code.bias, digest)
-
-
-def _is_gpu(code: LoadedCode) -> bool:
-    return code.file.target.target.execution_mask is not None
 
 
 def _copy_registers(machine: Any, copy: Machine) -> None:
@@ -148,16 +145,15 @@ def _owner(copy: Machine, space: AddressSpace, wave: int) -> int:
 
 def _first_missing(machine: Any, space: AddressSpace, wave: int) -> int:
     """Return how far memory can be read from address 0 on: a multiple of four bytes."""
-    end = size = 0
+    end = 0
     step = BLOCK
-    while step >= 4 and size < MAX_BLOCKS * BLOCK:
+    while step >= 4 and end < MAX_BLOCKS * BLOCK:
         try:
             machine.read_memory(space, end, step, wave, None)
         except DwarfGpuError:
             step //= 2
         else:
             end += step
-            size += step
     return end
 
 

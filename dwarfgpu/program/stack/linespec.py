@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from dwarfgpu.dwarf_constants import (
-    DW_AT_frame_base,
-    DW_AT_inline,
-    DW_TAG_inlined_subroutine,
-    DW_TAG_subprogram,
-)
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.stack.frame import frames_at
@@ -25,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.code.source_files import SourceFile
@@ -35,7 +29,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.variable import Variable
 
 
-FUNCTIONS: tuple[Kind, ...] = ("function",)
 _FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
 _NUMBER = re.compile(r"[+-]?\d{1,9}$")
 
@@ -86,7 +79,7 @@ class LinespecReader:
             return list(self._in_file(match[1].strip().strip("'\""), match[2].strip()))
         spans = list(self.functions(text))
         if not spans:
-            raise _no_function(text)
+            raise NotFound("no_function", f'Function "{text[:80]}" not defined.')
         return [self._at(span.entry, span.name, is_address=False) for span in spans]
 
     def address(self, text: str) -> int:
@@ -149,7 +142,7 @@ class LinespecReader:
     def functions(self, name: str) -> Iterator[CodeSpan]:
         """Yield the functions with a name that have code; else where they are inlined; else symbols of code."""
         seen = set()
-        entries = list(self._entries(name))
+        entries = list(self.frame.state.names.find(name, ("function",)))
         for spans in (
             (spans_of(code, die)[:1] for code, die in entries),
             (_inlined(code, die) for code, die in entries),
@@ -166,12 +159,6 @@ class LinespecReader:
                 if symbol.is_defined and code.holds(address) and address not in seen:
                     seen.add(address)
                     yield CodeSpan(symbol.name, address, address + symbol.size, address, is_symbol=True)
-
-    def _entries(self, name: str) -> Iterator[tuple[LoadedCode, Die]]:
-        for code in self.files.state.loaded.codes:
-            if code.file.has_dwarf:
-                for entry in code.file.dwarf.index.find(name, FUNCTIONS):
-                    yield code, entry.die
 
     def function_at(self, address: int) -> CodeSpan | None:
         """Return the function with code at an address, as its stretch that contains the address."""
@@ -204,10 +191,10 @@ def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
 
 def _inlined(code: LoadedCode, die: Die) -> Iterator[CodeSpan]:
     """Yield the code of the inlined calls of a function, from all functions of its unit (DWARF 5, 3.3.8.2)."""
-    if die.number(DW_AT_inline) is None:
+    if die.number(dw.DW_AT_inline) is None:
         return
     for entry in die.unit.dies():
-        origin = entry.origin() if entry.tag == DW_TAG_inlined_subroutine else None
+        origin = entry.origin() if entry.tag == dw.DW_TAG_inlined_subroutine else None
         if origin is not None and (origin.unit, origin.offset) == (die.unit, die.offset):
             yield from spans_of(code, entry)[:1]
 
@@ -247,10 +234,6 @@ def address_of(operand: Object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _no_function(name: str) -> NotFound:
-    return NotFound("no_function", f'Function "{name[:80]}" not defined.')
-
-
 # --- The variables that are visible at an address -----------------------------------------------------------------
 
 
@@ -266,8 +249,8 @@ def scope_at(frame: Frame, address: int) -> tuple[Variable, ...]:
 def frame_base_of(variable: Variable) -> Expression | None:
     """Return the frame base of the function that a variable belongs to, where it is one expression."""
     for owner in variable.die.ancestors():
-        if owner.tag == DW_TAG_subprogram:
-            base = owner.find_number(DW_AT_frame_base)
+        if owner.tag == dw.DW_TAG_subprogram:
+            base = owner.find_number(dw.DW_AT_frame_base)
             if base is None or base.value_class == "loclist":
                 return None
             expressions = variable.frame.unit_info(base.die.unit, variable.code).expressions(base)

@@ -14,7 +14,7 @@ from dwarfgpu.errors import MalformedFile, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.backends.machine import Dispatch, LoadedCodeObject
+    from dwarfgpu.backends.machine import Dispatch
     from dwarfgpu.program.stack.stopped import Stopped
 
 MAX_NAMES = 4
@@ -74,7 +74,10 @@ def summary(path: str) -> Summary:
         wave_ids=machine.ids[:MAX_NAMES],
         registers=", ".join(_file_text(machine, index) for index in range(len(machine.files))),
         dispatches=[dispatch_text(entry) for entry in machine.dispatches],
-        code_objects=[_code_text(entry) for entry in machine.code_objects],
+        code_objects=[
+            entry.path if entry.load_address is None else f"{entry.path} at {entry.load_address:#x}"
+            for entry in machine.code_objects
+        ],
         memory=memory,
         problems=[f"code_objects[{index}]: {what}" for index, what, _other in problems],
         is_sound=not any(other for _index, _what, other in problems),
@@ -111,7 +114,3 @@ def dispatch_text(dispatch: Dispatch) -> str:
     if dispatch.work_group:
         text += f", work-groups of {'x'.join(map(str, dispatch.work_group))}"
     return text
-
-
-def _code_text(code: LoadedCodeObject) -> str:
-    return code.path if code.load_address is None else f"{code.path} at {code.load_address:#x}"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.stopped import Stopped
 
-MAX_FRAMES = 10_000
-
 
 @frozen(repr=False)
 class Lane:

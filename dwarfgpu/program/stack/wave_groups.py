@@ -45,12 +45,6 @@ class WaveGroup:
         """Their indices."""
         return [self.waves] if isinstance(self.waves, int) else self.waves.tolist()
 
-    def part(self, positions: Array | slice) -> WaveGroup:
-        """Return some of the waves, by their positions in the group."""
-        if isinstance(self.waves, int):
-            return self
-        return _group(self.waves[positions], self.pc)
-
 
 def wave_groups(stopped: Stopped, waves: list[int] | None = None) -> list[WaveGroup]:
     """Group waves (by default all) by their places in the code, in the order of the first wave of each group."""

@@ -8,27 +8,11 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dialects.dwarf5 import DWARF5
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.indexes.address_index import FROM_ONE
-from dwarfgpu.program.types.model import (
-    BaseClass,
-    Body,
-    Dimension,
-    Dynamic,
-    Lazy,
-    Member,
-    Method,
-    Pointer,
-    Qualified,
-    StaticMember,
-    TemplateArgument,
-    Typedef,
-    Variant,
-    VariantPart,
-)
+from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.sizes import byte_size
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute, Die
-    from dwarfgpu.program.types.model import Bound, Function, Type
     from dwarfgpu.program.types.reader import Types
 
 
@@ -42,29 +26,27 @@ MAX_MEMBERS = 1 << 16
 """More than any type has: a limit against hostile input."""
 
 
-def body(types: Types, die: Die) -> Body:
+def body(types: Types, die: Die) -> t.Body:
     """Read everything that the entry of a structure, class or union owns."""
-    bases: list[BaseClass] = []
-    members: list[Member] = []
-    statics: list[StaticMember] = []
+    bases: list[t.BaseClass] = []
+    members: list[t.Member] = []
+    statics: list[t.StaticMember] = []
     order: list[str | int] = []
-    parts: list[VariantPart] = []
-    methods: list[Method] = []
-    typedefs: list[Typedef] = []
-    arguments: list[TemplateArgument] = []
+    parts: list[t.VariantPart] = []
+    methods: list[t.Method] = []
+    typedefs: list[t.Typedef] = []
+    arguments: list[t.TemplateArgument] = []
     for index, child in enumerate(die.children()):
         if index > MAX_MEMBERS:
-            error = MalformedFile(
-                "limit_exceeded", f"a type has more than {MAX_MEMBERS} parts", spec="DWARF 5, 5.7"
-            )
-            raise die.unit.error(error, die.offset)
+            message = f"a type has more than {MAX_MEMBERS} parts"
+            raise die.unit.error(MalformedFile("limit_exceeded", message, spec="DWARF 5, 5.7"), die.offset)
         tag = child.tag
         if tag == dw.DW_TAG_inheritance:
             bases.append(_base(types, child))
         elif tag == dw.DW_TAG_variable or (tag == dw.DW_TAG_member and _is_static(child)):
             name = child.name or "(unnamed)"
             order.append(name)
-            statics.append(StaticMember(name, types.lazy(child), child, _access(child)))
+            statics.append(t.StaticMember(name, types.lazy(child), child, _access(child)))
         elif tag == dw.DW_TAG_member:
             order.append(len(members))
             members.append(member(types, child))
@@ -75,8 +57,8 @@ def body(types: Types, die: Die) -> Body:
         elif tag == dw.DW_TAG_typedef:
             typedefs.append(types.of(child))  # type: ignore[arg-type]
         elif tag == dw.DW_TAG_template_type_parameter:
-            arguments.append(TemplateArgument(child.name or "", types.lazy(child)))
-    return Body(
+            arguments.append(t.TemplateArgument(child.name or "", types.lazy(child)))
+    return t.Body(
         tuple(bases),
         tuple(members),
         tuple(statics),
@@ -88,7 +70,7 @@ def body(types: Types, die: Die) -> Body:
     )
 
 
-def member(types: Types, die: Die) -> Member:
+def member(types: Types, die: Die) -> t.Member:
     """Read a data member."""
     to = types.lazy(die)
     bits = die.number(dw.DW_AT_bit_size)
@@ -96,10 +78,12 @@ def member(types: Types, die: Die) -> Member:
     offset, location = _place(die)
     if location is None:
         offset = _bit_offset(die, to, offset, bit_size)
-    return Member(die.name, to, offset, bit_size, location, _access(die), die.flag(dw.DW_AT_artificial), die)
+    return t.Member(
+        die.name, to, offset, bit_size, location, _access(die), die.flag(dw.DW_AT_artificial), die
+    )
 
 
-def _place(die: Die) -> tuple[int, Dynamic | None]:
+def _place(die: Die) -> tuple[int, t.Dynamic | None]:
     """Return the offset that DW_AT_data_member_location states, in bits, or how it is computed; 0 without it."""
     offset = die.number(dw.DW_AT_data_member_location)
     if offset is None:
@@ -107,7 +91,7 @@ def _place(die: Die) -> tuple[int, Dynamic | None]:
     value = bound_of(offset)
     if isinstance(value, int):
         return value * 8, None
-    if isinstance(value, Dynamic) and value.expression is not None:
+    if isinstance(value, t.Dynamic) and value.expression is not None:
         constant = _constant_offset(value.expression)
         if constant is not None:
             return constant * 8, None
@@ -126,7 +110,7 @@ def _constant_offset(data: bytes) -> int | None:
     return None
 
 
-def _bit_offset(die: Die, to: Lazy[Type], offset: int, bit_size: int | None) -> int:
+def _bit_offset(die: Die, to: t.Lazy[t.Type], offset: int, bit_size: int | None) -> int:
     """Return the bit at which a member begins.
 
     DW_AT_data_bit_offset counts from the beginning of the structure (DWARF 5, 5.7.6). DW_AT_bit_offset counts from the
@@ -147,11 +131,11 @@ def _bit_offset(die: Die, to: Lazy[Type], offset: int, bit_size: int | None) -> 
     return offset + size * 8 - from_top - bit_size
 
 
-def _base(types: Types, die: Die) -> BaseClass:
+def _base(types: Types, die: Die) -> t.BaseClass:
     offset, location = _place(die)
     virtual = die.number(dw.DW_AT_virtuality)
     is_virtual = virtual is not None and virtual.value not in (0, None)
-    return BaseClass(types.lazy(die), offset, location, is_virtual or location is not None, _access(die))
+    return t.BaseClass(types.lazy(die), offset, location, is_virtual or location is not None, _access(die))
 
 
 def _is_static(die: Die) -> bool:
@@ -164,7 +148,7 @@ def _is_static(die: Die) -> bool:
 # --- Variants -----------------------------------------------------------------------------------------------------
 
 
-def _variant_part(types: Types, die: Die) -> VariantPart:
+def _variant_part(types: Types, die: Die) -> t.VariantPart:
     discriminant = die.number(dw.DW_AT_discr)
     entry = None if discriminant is None else discriminant.reference()
     variants = []
@@ -173,8 +157,8 @@ def _variant_part(types: Types, die: Die) -> VariantPart:
             members = tuple(
                 member(types, entry) for entry in child.children() if entry.tag == dw.DW_TAG_member
             )
-            variants.append(Variant(_labels(child), members))
-    return VariantPart(None if entry is None else member(types, entry), tuple(variants))
+            variants.append(t.Variant(_labels(child), members))
+    return t.VariantPart(None if entry is None else member(types, entry), tuple(variants))
 
 
 def _labels(die: Die) -> tuple[tuple[int, int], ...] | None:
@@ -203,7 +187,7 @@ def _label_list(data: bytes) -> tuple[tuple[int, int], ...]:
 # --- Methods ------------------------------------------------------------------------------------------------------
 
 
-def _method(types: Types, die: Die) -> Method:
+def _method(types: Types, die: Die) -> t.Method:
     virtual = die.number(dw.DW_AT_virtuality)
     first = next((child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter), None)
     has_object = die.number(dw.DW_AT_object_pointer) is not None or (
@@ -212,9 +196,9 @@ def _method(types: Types, die: Die) -> Method:
     qualifiers: tuple[str, ...] = ()
     if has_object and first is not None:
         qualifiers = _object_qualifiers(types.type_of(first))
-    to: Lazy[Any] = Lazy((die.unit, die.offset, "function"), lambda: types.of(die))
-    made: Lazy[Function] = to
-    return Method(
+    to: t.Lazy[Any] = t.Lazy((die.unit, die.offset, "function"), lambda: types.of(die))
+    made: t.Lazy[t.Function] = to
+    return t.Method(
         die.name or "(unnamed)",
         made,
         _access(die),
@@ -227,14 +211,14 @@ def _method(types: Types, die: Die) -> Method:
     )
 
 
-def _object_qualifiers(kind: Type) -> tuple[str, ...]:
+def _object_qualifiers(kind: t.Type) -> tuple[str, ...]:
     """Return the qualifiers of the target of ``this``, which are those of the method."""
-    while isinstance(kind, Qualified):
+    while isinstance(kind, t.Qualified):
         kind = kind.target
     words: list[str] = []
-    if isinstance(kind, Pointer):
+    if isinstance(kind, t.Pointer):
         kind = kind.target
-        while isinstance(kind, Qualified) and len(words) < 4:
+        while isinstance(kind, t.Qualified) and len(words) < 4:
             words.append(kind.word)
             kind = kind.target
     return tuple(words)
@@ -251,39 +235,36 @@ _DATA = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_F
 _SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))
 
 
-def bound(die: Die, number: int) -> Bound:
+def bound(die: Die, number: int) -> t.Bound:
     """Return the value of an attribute of an entry, by number; None if the entry does not have it."""
     attribute = die.number(number)
     return None if attribute is None else bound_of(attribute)
 
 
-def bound_of(found: Attribute) -> Bound:
+def bound_of(found: Attribute) -> t.Bound:
     """Return the value of an attribute that may be a number, an expression or a reference (2.19)."""
     kind = found.value_class
     if kind == "constant":
         return int(found.value)
     if kind == "reference":
-        return Dynamic(found, found.reference())
+        return t.Dynamic(found, found.reference())
     if kind in ("exprloc", "block", "loclist"):
-        return Dynamic(found)
-    error = MalformedFile(
-        "bad_class",
-        f"{found.name} is neither a number nor computed ({found.form_name})",
-        spec="DWARF 5, 2.19",
-    )
+        return t.Dynamic(found)
+    message = f"{found.name} is neither a number nor computed ({found.form_name})"
+    error = MalformedFile("bad_class", message, spec="DWARF 5, 2.19")
     raise found.die.unit.error(error, found.die.offset)
 
 
-def dimension(die: Die) -> Dimension:
+def dimension(die: Die) -> t.Dimension:
     """Read the dimension that a DW_TAG_subrange_type or DW_TAG_generic_subrange describes."""
     lower = _signed(die, dw.DW_AT_lower_bound)
     if lower is None:
         lower = int(die.unit.root_number(dw.DW_AT_language) in FROM_ONE)
     bit_stride, byte_stride = strides(die)
-    return Dimension(lower, _signed(die, dw.DW_AT_upper_bound), _count(die), bit_stride, byte_stride)
+    return t.Dimension(lower, _signed(die, dw.DW_AT_upper_bound), _count(die), bit_stride, byte_stride)
 
 
-def strides(die: Die) -> tuple[Bound, Dynamic | None]:
+def strides(die: Die) -> tuple[t.Bound, t.Dynamic | None]:
     """Return DW_AT_bit_stride, or DW_AT_byte_stride in bits if it is a number; else how it is computed."""
     stride = die.number(dw.DW_AT_byte_stride)
     if stride is None:
@@ -293,11 +274,11 @@ def strides(die: Die) -> tuple[Bound, Dynamic | None]:
     return (value * 8, None) if isinstance(value, int) else (None, value)
 
 
-def _constant_signed(attribute: Attribute) -> Bound:
+def _constant_signed(attribute: Attribute) -> t.Bound:
     return attribute.signed() if attribute.value_class == "constant" else bound_of(attribute)
 
 
-def _count(die: Die) -> Bound:
+def _count(die: Die) -> t.Bound:
     """Return the number of elements. LLVM once wrote all ones for an array without a count."""
     attribute = die.number(dw.DW_AT_count)
     if attribute is None:
@@ -310,7 +291,7 @@ def _count(die: Die) -> Bound:
     return value
 
 
-def _signed(die: Die, number: int) -> Bound:
+def _signed(die: Die, number: int) -> t.Bound:
     """Return a bound with the sign of the index type: producers write bounds in forms without a sign (7.5.5).
 
     So 0xff in DW_FORM_data1 is 255, whatever the index; but a pattern that is negative in the index type is negative,

@@ -6,31 +6,10 @@ name, and -1 shows nothing but ``{...}`` of what has none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.types.model import (
-    Array,
-    Base,
-    Enumeration,
-    Function,
-    MemberPointer,
-    Opaque,
-    Pointer,
-    Qualified,
-    String,
-    Struct,
-    Subrange,
-    Typedef,
-    UnspecifiedType,
-    Void,
-)
+from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.sizes import MAX_DEPTH, cycle, known_size
-
-if TYPE_CHECKING:
-    from dwarfgpu.program.types.model import Body, Member, Method, StaticMember, Type, VariantPart
-
 
 ORDER = ("const", "volatile", "restrict", "_Atomic")
 MAX_TYPES = 5000
@@ -39,41 +18,41 @@ MAX_TEXT_DEPTH = 24
 """How deep declarators are nested before ``...`` replaces the rest."""
 
 
-def declaration(type: Type) -> str:
+def declaration(type: t.Type) -> str:
     """Return the opened declaration of a type: ``struct Node {`` and its members, each on a line."""
     return Declarer(is_cplus=speaks_cplus(type)).text(type, "", 1, 0)
 
 
-def declaration_with_offsets(type: Type) -> str:
+def declaration_with_offsets(type: t.Type) -> str:
     """Return the declaration with offsets, sizes and holes beside the members, as GDB's ``ptype/o`` does."""
     declarer = Declarer(is_cplus=speaks_cplus(type))
     declarer.layout = StructLayout()
     return declarer.text(type, "", 1, 0)
 
 
-def type_text(type: Type, declarator: str = "", *, is_cplus: bool | None = None) -> str:
+def type_text(type: t.Type, declarator: str = "", *, is_cplus: bool | None = None) -> str:
     """Return the name of a type in one line, with ``declarator`` in the place of a variable's name."""
     known = speaks_cplus(type) if is_cplus is None else is_cplus
     return Declarer(is_cplus=known).text(type, declarator, -1, 0)
 
 
-def speaks_cplus(kind: Type) -> bool:
+def speaks_cplus(kind: t.Type) -> bool:
     """Whether a type is named as in C++: without ``struct``, and with ``(void)`` for no parameters."""
     from dwarfgpu.program.types.reader import is_cplus
 
     for _ in range(MAX_DEPTH):
-        if isinstance(kind, (Struct, Enumeration)):
+        if isinstance(kind, (t.Struct, t.Enumeration)):
             return kind.is_cplus
         die = getattr(kind, "die", None)
         if die is not None:
             return is_cplus(die.unit)
-        if isinstance(kind, MemberPointer):
+        if isinstance(kind, t.MemberPointer):
             return True
-        if isinstance(kind, (Pointer, Qualified, Typedef)):
+        if isinstance(kind, (t.Pointer, t.Qualified, t.Typedef)):
             kind = kind.target
-        elif isinstance(kind, Array):
+        elif isinstance(kind, t.Array):
             kind = kind.element
-        elif isinstance(kind, Function):
+        elif isinstance(kind, t.Function):
             kind = kind.result
         else:
             break
@@ -100,7 +79,7 @@ class Declarer:
         self.opened = 0
         """How many classes are being opened around what is written."""
 
-    def text(self, type: Type, declarator: str, show: int, level: int, depth: int = 0) -> str:
+    def text(self, type: t.Type, declarator: str, show: int, level: int, depth: int = 0) -> str:
         """Return the declaration of ``declarator`` as an object of a type."""
         self.left[0] -= 1
         if self.left[0] < 0:
@@ -109,81 +88,81 @@ class Declarer:
         base = self.base(type, show, level, depth)
         prefix = self.prefix(type, show, False, bool(declarator), depth)
         suffix = self.suffix(type, show, False, depth)
-        is_compound = isinstance(inner, (Pointer, MemberPointer, Function)) or (
-            isinstance(inner, Array) and not inner.is_vector
+        is_compound = isinstance(inner, (t.Pointer, t.MemberPointer, t.Function)) or (
+            isinstance(inner, t.Array) and not inner.is_vector
         )
         rest = f"{prefix}{declarator}{suffix}"
         is_apart = rest and rest[0] not in " [" if self.is_tight else declarator or is_compound
         return f"{base} {rest}" if is_apart else base + rest
 
-    def unwrapped(self, kind: Type, show: int) -> tuple[set[str], Type]:
+    def unwrapped(self, kind: t.Type, show: int) -> tuple[set[str], t.Type]:
         """Return the qualifiers of a type and what they qualify, with typedefs resolved where the type is opened."""
         words: set[str] = set()
         start = kind
         for _ in range(MAX_DEPTH):
-            if isinstance(kind, Qualified):
+            if isinstance(kind, t.Qualified):
                 words.add(kind.word)
-            elif not isinstance(kind, Typedef) or show <= 0:
+            elif not isinstance(kind, t.Typedef) or show <= 0:
                 return words, kind
             kind = kind.target
         raise cycle(start)
 
     # --- The three parts of a declaration -------------------------------------------------------------------------
 
-    def base(self, type: Type, show: int, level: int, depth: int) -> str:
+    def base(self, type: t.Type, show: int, level: int, depth: int) -> str:
         """Return the front of a declaration: the type that all declarators apply to, with its qualifiers."""
         if depth > MAX_TEXT_DEPTH:
             return "..."
         words, inner = self.unwrapped(type, show)
-        if isinstance(inner, (Pointer, MemberPointer)):
+        if isinstance(inner, (t.Pointer, t.MemberPointer)):
             return self.base(inner.target, show, level, depth + 1)
-        if isinstance(inner, Function):
+        if isinstance(inner, t.Function):
             return self.base(inner.result, show, level, depth + 1)
         front = "".join(f"{word} " for word in ORDER if word in words)
-        if isinstance(inner, Array):
+        if isinstance(inner, t.Array):
             element = self.base(inner.element, show, level, depth + 1)
             return element if element.startswith(front) else front + element
         return front + self.named(inner, show, level, depth)
 
-    def prefix(self, type: Type, show: int, pointed: bool, spaced: bool, depth: int) -> str:  # noqa: FBT001
+    def prefix(self, type: t.Type, show: int, pointed: bool, spaced: bool, depth: int) -> str:  # noqa: FBT001
         """Return the text before the declared name: ``*``, ``(*``, ``const``."""
         if depth > MAX_TEXT_DEPTH:
             return ""
         words, inner = self.unwrapped(type, show)
-        if isinstance(inner, Pointer):
+        if isinstance(inner, t.Pointer):
             before = self.prefix(inner.target, show, True, True, depth + 1)
             mine = words - {"const"} if inner.is_reference else words
             return before + inner.sign + self._behind(mine, spaced=spaced, after_sign=not inner.is_reference)
-        if isinstance(inner, MemberPointer):
+        if isinstance(inner, t.MemberPointer):
             owner = self.base(inner.owner.get(), 0, 0, depth + 1)
             target = self.unwrapped(inner.target, show)[1]
-            if isinstance(target, Function):
+            if isinstance(target, t.Function):
                 return f"({owner}::*{self._behind(words, spaced=spaced, after_sign=True)}"
             before = self.prefix(inner.target, show, False, False, depth + 1)
             return f"{before}{owner}::*{self._behind(words, spaced=spaced, after_sign=True)}"
-        if isinstance(inner, Function):
+        if isinstance(inner, t.Function):
             before = self.prefix(inner.result, show, False, False, depth + 1)
             return before + ("(" if pointed else "")
-        if isinstance(inner, Array):
+        if isinstance(inner, t.Array):
             before = self.prefix(inner.element, show, False, spaced, depth + 1)
             return before + ("(" if pointed else "")
         return ""
 
-    def suffix(self, type: Type, show: int, pointed: bool, depth: int) -> str:  # noqa: FBT001
+    def suffix(self, type: t.Type, show: int, pointed: bool, depth: int) -> str:  # noqa: FBT001
         """Return the text after the declared name: ``)``, ``[3]``, ``(int, int)``."""
         if depth > MAX_TEXT_DEPTH:
             return ""
         _, inner = self.unwrapped(type, show)
         closed = ")" if pointed else ""
-        if isinstance(inner, Pointer):
+        if isinstance(inner, t.Pointer):
             return self.suffix(inner.target, show, True, depth + 1)
-        if isinstance(inner, MemberPointer):
-            is_method = isinstance(self.unwrapped(inner.target, show)[1], Function)
+        if isinstance(inner, t.MemberPointer):
+            is_method = isinstance(self.unwrapped(inner.target, show)[1], t.Function)
             return (")" if is_method else "") + self.suffix(inner.target, show, False, depth + 1)
-        if isinstance(inner, Function):
+        if isinstance(inner, t.Function):
             rest = self.suffix(inner.result, show, False, depth + 1)
             return f"{closed}({self.parameters(inner, depth)}){rest}"
-        if isinstance(inner, Array):
+        if isinstance(inner, t.Array):
             rest = self.suffix(inner.element, show, False, depth + 1)
             return closed + self._bounds(inner) + rest
         return ""
@@ -197,7 +176,7 @@ class Declarer:
             return ""
         return f"{' ' if after_sign and not self.is_tight else ''}{text}{' ' if spaced else ''}"
 
-    def _bounds(self, array: Array) -> str:
+    def _bounds(self, array: t.Array) -> str:
         if array.generic is not None:
             return "[]"
         lengths = [dimension.length for dimension in array.dimensions]
@@ -213,7 +192,7 @@ class Declarer:
         ]
         return "".join(shown) or "[]"
 
-    def parameters(self, function: Function, depth: int = 0, *, skip: int = 0) -> str:
+    def parameters(self, function: t.Function, depth: int = 0, *, skip: int = 0) -> str:
         """Return the parameters of a function; ``skip`` leaves out the first ones."""
         types = function.parameters.get()[skip:]
         shown = [self.text(parameter.get(), "", 0, 0, depth + 1) for parameter in types]
@@ -225,36 +204,36 @@ class Declarer:
 
     # --- Types that have names ------------------------------------------------------------------------------------
 
-    def named(self, type: Type, show: int, level: int, depth: int) -> str:
+    def named(self, type: t.Type, show: int, level: int, depth: int) -> str:
         """Return the name or the opened text of a type that is not a declarator."""
         name = getattr(type, "name", None)
         if show <= 0 and name:
             return self.local.get(name) or self._keyword(type) + name
-        if isinstance(type, Struct):
+        if isinstance(type, t.Struct):
             return struct(self, type, show, level)
-        if isinstance(type, Enumeration):
+        if isinstance(type, t.Enumeration):
             return self._enumeration(type, show, depth)
-        if isinstance(type, Base) and type.flags and show > 0:
+        if isinstance(type, t.Base) and type.flags and show > 0:
             rows = "".join(f"    {f'bool {flag}'.rstrip()} @{bit};\n" for flag, bit in type.flags)
             return f"flag {type.name} {{\n{rows}}}"
-        if isinstance(type, (Base, Void, UnspecifiedType, Typedef)):
+        if isinstance(type, (t.Base, t.Void, t.UnspecifiedType, t.Typedef)):
             return type.name
-        if isinstance(type, String):
+        if isinstance(type, t.String):
             return type.name or "character"
-        if isinstance(type, Subrange):
+        if isinstance(type, t.Subrange):
             return type.name or self.text(type.target, "", show, level, depth + 1)
-        if isinstance(type, Opaque):
+        if isinstance(type, t.Opaque):
             return type.name or f"(unnamed {type.tag.removeprefix('DW_TAG_').removesuffix('_type')})"
         return name or "..."
 
-    def _keyword(self, type: Type) -> str:
+    def _keyword(self, type: t.Type) -> str:
         if self.is_cplus:
             return ""
-        if isinstance(type, Struct):
+        if isinstance(type, t.Struct):
             return f"{type.kind} "
-        return "enum " if isinstance(type, Enumeration) else ""
+        return "enum " if isinstance(type, t.Enumeration) else ""
 
-    def _enumeration(self, type: Enumeration, show: int, depth: int) -> str:
+    def _enumeration(self, type: t.Enumeration, show: int, depth: int) -> str:
         head = "enum class " if type.is_class and self.is_cplus else "enum "
         if type.name is not None:
             head += f"{type.name} "
@@ -272,7 +251,7 @@ class Declarer:
         return f"{head}{{{', '.join(shown)}}}"
 
 
-def safe_text(type: Type) -> str:
+def safe_text(type: t.Type) -> str:
     """Return the name of a type for a message about something else, or say that the type is broken."""
     try:
         return type_text(type)
@@ -286,7 +265,7 @@ MAX_OPENED = 8
 """How deep classes without a name are opened in each other."""
 
 
-def struct(declarer: Declarer, type: Struct, show: int, level: int) -> str:
+def struct(declarer: Declarer, type: t.Struct, show: int, level: int) -> str:
     """Return a structure, class or union, with its members if it is opened or has no name."""
     head = f"{type.kind} "
     if type.name is not None and show > 0:
@@ -299,9 +278,9 @@ def struct(declarer: Declarer, type: Struct, show: int, level: int) -> str:
 class _MemberWriter:
     """The writer of the members of one class. It remembers the access that it has written last."""
 
-    def __init__(self, declarer: Declarer, type: Struct, show: int, level: int) -> None:
+    def __init__(self, declarer: Declarer, type: t.Struct, show: int, level: int) -> None:
         self.type = type
-        self.body: Body = type.body
+        self.body: t.Body = type.body
         self.show = show
         self.level = level
         self.section: str | None = None
@@ -328,9 +307,7 @@ class _MemberWriter:
         data = [member for member in body.members if not _is_table(member)]
         if not (body.members or body.statics or body.methods or body.typedefs or body.variant_parts):
             word = "<incomplete type>" if self.type.is_incomplete else "<no data fields>"
-            if body.bases:
-                self.lines = []
-            else:
+            if not body.bases:
                 self.lines.append(f"{self._indent()}{word}")
         labelled = self._needs_labels()
         for entry in body.order:
@@ -381,10 +358,11 @@ class _MemberWriter:
         return f"[with {shown}] "
 
     def _bases(self) -> str:
-        shown = []
-        for base in self.body.bases:
-            word = f"{base.access or self.default} {'virtual ' if base.is_virtual else ''}"
-            shown.append(word + self.outer.text(base.type, "", -1, 0))
+        shown = [
+            f"{base.access or self.default} {'virtual ' if base.is_virtual else ''}"
+            + self.outer.text(base.type, "", -1, 0)
+            for base in self.body.bases
+        ]
         return f": {', '.join(shown)} " if shown else ""
 
     # --- Access ---------------------------------------------------------------------------------------------------
@@ -394,15 +372,12 @@ class _MemberWriter:
         body = self.body
         if self.type.kind == "union":
             return False
-        parts: list[Member | StaticMember | Method] = [*body.members, *body.statics, *body.methods]
-        every = [self._access_of(part) for part in parts]
-        return any(access != self.default for access in every)
+        parts: list[t.Member | t.StaticMember | t.Method] = [*body.members, *body.statics, *body.methods]
+        return any(self._access_of(part) != self.default for part in parts)
 
-    def _access_of(self, member: Member | StaticMember | Method) -> str:
+    def _access_of(self, member: t.Member | t.StaticMember | t.Method) -> str:
         """Return the access of a member. What a producer added, such as a pointer to a vtable, counts as private."""
-        from dwarfgpu.program.types.model import Member as DataMember
-
-        if isinstance(member, DataMember) and member.is_artificial:
+        if isinstance(member, t.Member) and member.is_artificial:
             return "private"
         return member.access or self.default
 
@@ -413,7 +388,7 @@ class _MemberWriter:
 
     # --- Members --------------------------------------------------------------------------------------------------
 
-    def _member(self, member: Member, *, labelled: bool, deeper: int = 0) -> None:
+    def _member(self, member: t.Member, *, labelled: bool, deeper: int = 0) -> None:
         if labelled:
             self._label(self._access_of(member))
         show, indent = self.show - 1, self._indent()
@@ -428,13 +403,13 @@ class _MemberWriter:
         bits = "" if member.bit_size is None else f" : {member.bit_size}"
         self.lines.append(f"{indent}{' ' * deeper}{shown}{bits};")
 
-    def _static(self, member: StaticMember, *, labelled: bool) -> None:
+    def _static(self, member: t.StaticMember, *, labelled: bool) -> None:
         if labelled:
             self._label(self._access_of(member))
         shown = self.declarer.text(member.type, member.name, self.show - 1, self.level + 4)
         self.lines.append(f"{self._indent()}static {shown};")
 
-    def _variants(self, part: VariantPart) -> None:
+    def _variants(self, part: t.VariantPart) -> None:
         """Write the members of variants below the values of the discriminant that choose them."""
         for variant in part.variants:
             if variant.values is None:
@@ -448,14 +423,14 @@ class _MemberWriter:
 
     # --- Methods --------------------------------------------------------------------------------------------------
 
-    def _grouped(self) -> list[Method]:
+    def _grouped(self) -> list[t.Method]:
         """Return the methods, with methods of the same name together."""
-        groups: dict[str, list[Method]] = {}
+        groups: dict[str, list[t.Method]] = {}
         for method in self.body.methods:
             groups.setdefault(method.name, []).append(method)
         return [method for group in groups.values() for method in group]
 
-    def _method(self, method: Method) -> None:
+    def _method(self, method: t.Method) -> None:
         self._label(method.access or self.default)
         function = method.to.get()
         text = "virtual " if method.is_virtual else "static " if method.is_static else ""
@@ -469,12 +444,12 @@ class _MemberWriter:
         self.lines.append(f"{self._indent()}{' '.join([text, *qualifiers])};")
 
 
-def _is_table(member: Member) -> bool:
+def _is_table(member: t.Member) -> bool:
     """Whether a member is the pointer to the table of virtual functions, which no source declares."""
     return member.name is not None and member.name.startswith(("_vptr.", "_vptr$"))
 
 
-def _hidden(method: Method) -> int:
+def _hidden(method: t.Method) -> int:
     """Count the leading parameters that no source declares: ``this``, and those that constructors are given."""
     if method.die is None:
         return 1
@@ -507,7 +482,7 @@ class StructLayout:
         """Whether it is that of a member that is a structure itself, which is opened."""
         self.end_bit = 0
 
-    def member(self, owner: Struct, member: Member) -> list[str]:
+    def member(self, owner: t.Struct, member: t.Member) -> list[str]:
         """Return the holes before a member, and the text beside it."""
         size = known_size(member.type)
         if owner.kind == "union":
@@ -521,11 +496,11 @@ class StructLayout:
         self.end_bit = member.bit_offset + bits
         return [*lines, f"/* {where}|  {_number(size)} */"]
 
-    def inside(self, member: Member) -> StructLayout:
+    def inside(self, member: t.Member) -> StructLayout:
         """Return the layout of a member that is a structure."""
-        return StructLayout(self.base + (member.bit_offset or 0), opens=isinstance(member.type, Struct))
+        return StructLayout(self.base + (member.bit_offset or 0), opens=isinstance(member.type, t.Struct))
 
-    def end(self, owner: Struct, level: int) -> list[str]:
+    def end(self, owner: t.Struct, level: int) -> list[str]:
         """Return the lines below the last member."""
         size = known_size(owner)
         lines = [] if size is None else self._holes(8 * size, "padding")

@@ -262,20 +262,12 @@ class Array:
     @property
     def is_dynamic(self) -> bool:
         """Whether bounds or places of the array depend on an object."""
-        properties = (self.rank, self.data_location, self.allocated, self.associated, self.bit_stride)
-        strides = (self.byte_stride, *(dimension.bit_stride for dimension in self.dimensions))
-        bounds = (dimension.lower for dimension in self.dimensions)
-        ends = (
-            dimension.upper if dimension.count is None else dimension.count for dimension in self.dimensions
-        )
-        every = (
-            *properties,
-            *strides,
-            *bounds,
-            *ends,
-            *(dimension.byte_stride for dimension in self.dimensions),
-        )
-        return self.generic is not None or any(isinstance(value, Dynamic) for value in every)
+        properties: list[Bound] = [self.rank, self.data_location, self.allocated, self.associated]
+        properties += [self.bit_stride, self.byte_stride]
+        for dimension in self.dimensions:
+            end = dimension.upper if dimension.count is None else dimension.count
+            properties += [dimension.lower, end, dimension.bit_stride, dimension.byte_stride]
+        return self.generic is not None or any(isinstance(value, Dynamic) for value in properties)
 
 
 @frozen(repr=False)

@@ -12,27 +12,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info.scopes import qualified_name
-from dwarfgpu.program.types.model import (
-    VOID,
-    Array,
-    Base,
-    Dimension,
-    Dynamic,
-    Enumeration,
-    Enumerator,
-    Function,
-    Lazy,
-    MemberPointer,
-    Opaque,
-    Pointer,
-    Qualified,
-    String,
-    Struct,
-    Subrange,
-    Type,
-    Typedef,
-    UnspecifiedType,
-)
+from dwarfgpu.program.types import model as t
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,54 +57,52 @@ class Types:
     """The types of one file, or of several files that share types. Each record is made on first use."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Any, int], Type] = {}
+        self._known: dict[tuple[Any, int], t.Type] = {}
 
-    def of(self, die: Die | None) -> Type:
+    def of(self, die: Die | None) -> t.Type:
         """Return the type that an entry describes; None is void.
 
         A function's entry gives the type of the function.
         """
         if die is None:
-            return VOID
+            return t.VOID
         key = (die.unit, die.offset)
         record = self._known.get(key)
         if record is None:
             record = self._known[key] = self._make(die)
         return record
 
-    def type_of(self, die: Die) -> Type:
+    def type_of(self, die: Die) -> t.Type:
         """Return the type that an entry has, such as a variable, parameter, member or constant."""
         return self.of(die.type())
 
-    def lazy(self, die: Die) -> Lazy[Type]:
+    def lazy(self, die: Die) -> t.Lazy[t.Type]:
         """Return the type that an entry has, to be read on first use."""
-        return Lazy((die.unit, die.offset, "type"), lambda: self.of(die.type()))
+        return t.Lazy((die.unit, die.offset, "type"), lambda: self.of(die.type()))
 
     # --- By tag ---------------------------------------------------------------------------------------------------
 
-    def _make(self, die: Die) -> Type:
+    def _make(self, die: Die) -> t.Type:
         tag = names("DW_TAG").get(die.tag, "")[7:]
         if tag in _SIGNS:
             return self._pointer(die, _SIGNS[tag])
         if tag in _WORDS:
-            return Qualified(_WORDS[tag], self.lazy(die), die)
+            return t.Qualified(_WORDS[tag], self.lazy(die), die)
         if tag in _KINDS:
             return self._struct(die, _KINDS[tag])
-        maker = _MAKERS.get(tag)
-        if maker is not None:
-            made: Type = maker(self, die)
-            return made
+        if tag in _MAKERS:
+            return _MAKERS[tag](self, die)
         if not tag.endswith("_type"):
             error = MalformedFile("no_type", f"{die.tag_name} is not a type", spec="DWARF 5, 5")
             raise die.unit.error(error, die.offset)
-        return Opaque(die.tag_name, qualified_name(die), _number(die, dw.DW_AT_byte_size), die)
+        return t.Opaque(die.tag_name, qualified_name(die), _number(die, dw.DW_AT_byte_size), die)
 
-    def _base(self, die: Die) -> Type:
+    def _base(self, die: Die) -> t.Type:
         byte_size, bit_size = _number(die, dw.DW_AT_byte_size), _number(die, dw.DW_AT_bit_size)
         if byte_size is None and bit_size is not None:
             byte_size = (bit_size + 7) // 8
         endianity = _number(die, dw.DW_AT_endianity)
-        return Base(
+        return t.Base(
             canonical(qualified_name(die) or "(unnamed base)"),
             _number(die, dw.DW_AT_encoding) or 0,
             byte_size,
@@ -138,12 +116,12 @@ class Types:
             die,
         )
 
-    def _pointer(self, die: Die, sign: str) -> Type:
+    def _pointer(self, die: Die, sign: str) -> t.Type:
         space = _named_number(die, "DW_AT_LLVM_address_space")
         if space is None:
             space = _number(die, dw.DW_AT_address_class)
         size = _number(die, dw.DW_AT_byte_size)
-        return Pointer(
+        return t.Pointer(
             sign,
             self.lazy(die),
             die.unit.address_size if size is None else size,
@@ -153,7 +131,7 @@ class Types:
             die,
         )
 
-    def _member_pointer(self, die: Die) -> Type:
+    def _member_pointer(self, die: Die) -> t.Type:
         from dwarfgpu.program.types.aggregates import bound
 
         owner = die.number(dw.DW_AT_containing_type)
@@ -162,18 +140,18 @@ class Types:
         if size is None:  # the C++ ABI of Itanium: a difference, or a pair of an address and a difference
             is_method = target is not None and target.tag == dw.DW_TAG_subroutine_type
             size = die.unit.address_size * (2 if is_method else 1)
-        containing: Lazy[Type] = Lazy.known(VOID)
+        containing: t.Lazy[t.Type] = t.Lazy.known(t.VOID)
         if owner is not None:
-            containing = Lazy((die.unit, die.offset, "owner"), lambda: self.of(owner.reference()))
+            containing = t.Lazy((die.unit, die.offset, "owner"), lambda: self.of(owner.reference()))
         use = bound(die, dw.DW_AT_use_location)
-        return MemberPointer(
-            self.lazy(die), containing, size, use if isinstance(use, Dynamic) else None, die.name, die
+        return t.MemberPointer(
+            self.lazy(die), containing, size, use if isinstance(use, t.Dynamic) else None, die.name, die
         )
 
-    def _typedef(self, die: Die) -> Type:
-        return Typedef(qualified_name(die) or "(unnamed typedef)", self.lazy(die), die)
+    def _typedef(self, die: Die) -> t.Type:
+        return t.Typedef(qualified_name(die) or "(unnamed typedef)", self.lazy(die), die)
 
-    def _struct(self, die: Die, kind: str) -> Type:
+    def _struct(self, die: Die, kind: str) -> t.Type:
         from dwarfgpu.program.types import aggregates
         from dwarfgpu.program.types.aggregates import bound_of
 
@@ -183,26 +161,26 @@ class Types:
         bits = _number(die, dw.DW_AT_bit_size)
         if size is None and bits is not None:
             size = (bits + 7) // 8
-        return Struct(
+        return t.Struct(
             kind,
             _name(die),
             size,
-            Lazy((die.unit, die.offset, "body"), lambda: aggregates.body(self, die)),
+            t.Lazy((die.unit, die.offset, "body"), lambda: aggregates.body(self, die)),
             die.is_declaration,
             die,
             is_cplus(die.unit),
         )
 
-    def _enumeration(self, die: Die) -> Type:
+    def _enumeration(self, die: Die) -> t.Type:
         die = definition(die)
         underlying = None if die.number(dw.DW_AT_type) is None else self.lazy(die)
         name = _name(die)
         is_class = die.flag(dw.DW_AT_enum_class)
         scope = name if is_class else (name or "").rpartition("::")[0]
-        return Enumeration(
+        return t.Enumeration(
             name,
             _number(die, dw.DW_AT_byte_size),
-            Lazy((die.unit, die.offset, "enumerators"), lambda: _enumerators(die)),
+            t.Lazy((die.unit, die.offset, "enumerators"), lambda: _enumerators(die)),
             underlying,
             is_class,
             f"{scope}::" if scope else "",
@@ -211,7 +189,7 @@ class Types:
             is_cplus(die.unit),
         )
 
-    def _function(self, die: Die) -> Type:
+    def _function(self, die: Die) -> t.Type:
         children = [
             child
             for child in die.children()
@@ -222,11 +200,11 @@ class Types:
         is_prototyped = die.flag(dw.DW_AT_prototyped) or bool(parameters) or is_cplus(die.unit)
         if not is_prototyped and is_variadic and not parameters:
             is_variadic = False  # int f(): nothing is said of its parameters
-        return Function(self.lazy(die), Lazy.known(parameters), is_variadic, is_prototyped, die)
+        return t.Function(self.lazy(die), t.Lazy.known(parameters), is_variadic, is_prototyped, die)
 
     # --- Arrays and strings ---------------------------------------------------------------------------------------
 
-    def _array(self, die: Die) -> Type:
+    def _array(self, die: Die) -> t.Type:
         from dwarfgpu.program.types.aggregates import bound, bound_of, dimension, strides
 
         dimensions = []
@@ -238,7 +216,7 @@ class Types:
                 generic = dimension(child)
             elif child.tag == dw.DW_TAG_enumeration_type:  # an array indexed by an enumeration (5.5)
                 values = [enumerator.value for enumerator in _enumerators(definition(child))] or [0]
-                dimensions.append(Dimension(min(values), max(values)))
+                dimensions.append(t.Dimension(min(values), max(values)))
         ordering = _number(die, dw.DW_AT_ordering)
         column_major = ordering == 1 or (
             ordering is None and die.unit.root_number(dw.DW_AT_language) in _FORTRAN
@@ -246,7 +224,7 @@ class Types:
         bit_stride, byte_stride = strides(die)
         size = die.number(dw.DW_AT_byte_size)
         data = bound(die, dw.DW_AT_data_location)
-        return Array(
+        return t.Array(
             self.lazy(die),
             tuple(dimensions),
             column_major,
@@ -256,14 +234,14 @@ class Types:
             None if size is None else bound_of(size),
             bound(die, dw.DW_AT_rank),
             generic,
-            data if isinstance(data, Dynamic) else None,
+            data if isinstance(data, t.Dynamic) else None,
             bound(die, dw.DW_AT_allocated),
             bound(die, dw.DW_AT_associated),
             die.name,
             die,
         )
 
-    def _string(self, die: Die) -> Type:
+    def _string(self, die: Die) -> t.Type:
         from dwarfgpu.program.types.aggregates import bound, bound_of
 
         size = die.number(dw.DW_AT_byte_size)
@@ -271,27 +249,27 @@ class Types:
         bits = _number(die, dw.DW_AT_string_length_bit_size)
         length_size = _number(die, dw.DW_AT_string_length_byte_size) if bits is None else (bits + 7) // 8
         data = bound(die, dw.DW_AT_data_location)
-        return String(
+        return t.String(
             die.name,
             None if size is None else bound_of(size),
-            length if isinstance(length, Dynamic) else None,
+            length if isinstance(length, t.Dynamic) else None,
             length_size,
-            data if isinstance(data, Dynamic) else None,
+            data if isinstance(data, t.Dynamic) else None,
             die,
         )
 
-    def _subrange(self, die: Die) -> Type:
+    def _subrange(self, die: Die) -> t.Type:
         from dwarfgpu.program.types.aggregates import dimension
 
-        return Subrange(
+        return t.Subrange(
             qualified_name(die), self.lazy(die), dimension(die), _number(die, dw.DW_AT_byte_size), die
         )
 
-    def _unspecified(self, die: Die) -> Type:
-        return UnspecifiedType(die.name or "(unspecified)", die)
+    def _unspecified(self, die: Die) -> t.Type:
+        return t.UnspecifiedType(die.name or "(unspecified)", die)
 
 
-_MAKERS: dict[str, Callable[[Types, Die], Any]] = {
+_MAKERS: dict[str, Callable[[Types, Die], t.Type]] = {
     "base_type": Types._base,  # noqa: SLF001 (the table of the class)
     "ptr_to_member_type": Types._member_pointer,  # noqa: SLF001
     "typedef": Types._typedef,  # noqa: SLF001
@@ -341,7 +319,7 @@ def _name(die: Die) -> str | None:
     return None if name is None else canonical(name)
 
 
-def _enumerators(die: Die) -> tuple[Enumerator, ...]:
+def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:
     """Read the enumerators. The sign of a value is that of the underlying type, else that of the form."""
     unsigned = _is_unsigned(die)
     size = _number(die, dw.DW_AT_byte_size)
@@ -354,7 +332,7 @@ def _enumerators(die: Die) -> tuple[Enumerator, ...]:
                 number = int(value.value) if unsigned else value.signed()
                 if unsigned and number < 0 and size:
                     number &= (1 << 8 * size) - 1
-            enumerators.append(Enumerator(child.name or "(unnamed)", number))
+            enumerators.append(t.Enumerator(child.name or "(unnamed)", number))
     return tuple(enumerators)
 
 
@@ -391,7 +369,8 @@ def definition(die: Die) -> Die:
     try:
         for entry in die.unit.dwarf.index.find(f"::{name}"):
             other = entry.die
-            if entry.kind != "type" or not _same_kind(die.tag, other.tag) or other.is_declaration:
+            is_same_kind = die.tag == other.tag or {die.tag, other.tag} <= _CLASSES
+            if entry.kind != "type" or not is_same_kind or other.is_declaration:
                 continue
             if other.unit is die.unit:
                 return other
@@ -401,22 +380,18 @@ def definition(die: Die) -> Die:
     return fallback or die
 
 
-def _same_kind(tag: int, other_tag: int) -> bool:
-    return tag == other_tag or (tag in _CLASSES and other_tag in _CLASSES)
-
-
 # --- Types by name ------------------------------------------------------------------------------------
 
 _CLASS_KEYWORDS = ("struct", "class")
 
 
-def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> Type | None:
+def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> t.Type | None:
     """Return the type with a name, preferring a defined one. None if no type has the name.
 
     ``keyword`` is ``struct``, ``class``, ``union`` or ``enum``. In C the names behind these keywords are apart from all
     others (C23, 6.2.3), so there they must be said; in C++ they need not.
     """
-    declared: Type | None = None
+    declared: t.Type | None = None
     for spelling in spellings(canonical(name)):
         for entry in dwarf.index.find(spelling):
             if entry.kind != "type":
@@ -434,10 +409,10 @@ def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> Type 
     return declared
 
 
-def _is_meant(type: Type, keyword: str) -> bool:
-    if isinstance(type, Struct):
+def _is_meant(type: t.Type, keyword: str) -> bool:
+    if isinstance(type, t.Struct):
         word, is_cplus = type.kind, type.is_cplus
-    elif isinstance(type, Enumeration):
+    elif isinstance(type, t.Enumeration):
         word, is_cplus = "enum", type.is_cplus
     else:
         return not keyword

@@ -2,30 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
-from dwarfgpu.program.types.model import (
-    Array,
-    Base,
-    Dynamic,
-    Enumeration,
-    Function,
-    MemberPointer,
-    Opaque,
-    Pointer,
-    Qualified,
-    String,
-    Struct,
-    Subrange,
-    Typedef,
-    UnspecifiedType,
-    Void,
-)
-
-if TYPE_CHECKING:
-    from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.program.types.model import Type
+from dwarfgpu.program.types import model as t
 
 MAX_DEPTH = 64
 """How many types a type may go through: typedefs, qualifiers, arrays of arrays. A broken file may have a cycle."""
@@ -33,84 +13,72 @@ MAX_BYTES = 1 << 62
 """The largest size that is accepted; a larger one is an error in the file."""
 
 
-def stripped(kind: Type) -> Type:
+def stripped(kind: t.Type) -> t.Type:
     """Return a type without the names and qualifiers in front of it."""
-    start = kind
-    for _ in range(MAX_DEPTH):
-        if not isinstance(kind, (Typedef, Qualified)):
-            return kind
-        kind = kind.target
-    raise cycle(start)
+    return _behind(kind, (t.Typedef, t.Qualified))
 
 
-def resolved(kind: Type) -> Type:
+def resolved(kind: t.Type) -> t.Type:
     """Return the stored type: without names and qualifiers, and for a subrange the type it is a part of."""
+    return _behind(kind, (t.Typedef, t.Qualified, t.Subrange))
+
+
+def _behind(kind: Any, wrappers: Any) -> t.Type:
     start = kind
     for _ in range(MAX_DEPTH):
-        if not isinstance(kind, (Typedef, Qualified, Subrange)):
-            return kind
+        if not isinstance(kind, wrappers):
+            return kind  # type: ignore[no-any-return]
         kind = kind.target
     raise cycle(start)
 
 
-def cycle(type: Type) -> DwarfGpuError:
+def cycle(type: t.Type) -> DwarfGpuError:
     """Return the error of a type that goes through too many others."""
-    error = MalformedFile(
-        "type_cycle",
-        f"a type leads through more than {MAX_DEPTH} others, or back to itself",
-        spec="DWARF 5, 5.3",
-    )
-    return _at(error, getattr(type, "die", None))
+    message = f"a type leads through more than {MAX_DEPTH} others, or back to itself"
+    return _at(MalformedFile("type_cycle", message, spec="DWARF 5, 5.3"), type)
 
 
-def byte_size(type: Type) -> int:
+def byte_size(type: t.Type) -> int:
     """Return the bytes of an object; raise an error if the size depends on the object or is unknown."""
     size = known_size(type)
     if size is None:
-        raise _at(
-            EvaluationError("unknown_size", f"the size of {_what(type)} is unknown", spec="DWARF 5, 2.21"),
-            getattr(type, "die", None),
-        )
+        message = f"the size of {_what(type)} is unknown"
+        raise _at(EvaluationError("unknown_size", message, spec="DWARF 5, 2.21"), type)
     return size
 
 
-def known_size(type: Type, depth: int = 0) -> int | None:
+def known_size(type: t.Type, depth: int = 0) -> int | None:
     """Return the bytes of an object; None if the size depends on the object or is unknown."""
     if depth > MAX_DEPTH:
         raise cycle(type)
-    if isinstance(type, (Typedef, Qualified)):
+    if isinstance(type, (t.Typedef, t.Qualified)):
         return known_size(stripped(type), depth + 1)
-    if isinstance(type, Base):
+    if isinstance(type, t.Base):
         return None if type.byte_size is None else checked(type.byte_size * (type.vector_size or 1), type)
-    if isinstance(type, (Pointer, MemberPointer)):
+    if isinstance(type, (t.Pointer, t.MemberPointer)):
         return checked(type.byte_size, type)
-    if isinstance(type, Array):
+    if isinstance(type, t.Array):
         return _array_size(type, depth)
-    if isinstance(type, Struct):
+    if isinstance(type, t.Struct):
         return None if type.is_incomplete else _declared(type)
-    if isinstance(type, Enumeration):
+    if isinstance(type, t.Enumeration):
         if type.byte_size is None and type.underlying is not None:
             return known_size(type.underlying.get(), depth + 1)
         return None if type.byte_size is None else checked(type.byte_size, type)
-    if isinstance(type, Subrange):
+    if isinstance(type, t.Subrange):
         return known_size(type.target, depth + 1) if type.byte_size is None else checked(type.byte_size, type)
-    if isinstance(type, (String, Opaque)):
+    if isinstance(type, (t.String, t.Opaque)):
         return _declared(type)
-    return _unsized(type)
+    # as GNU C has it, so that pointers to them can be moved
+    return 1 if isinstance(type, (t.Void, t.Function)) else None
 
 
-def _unsized(type: Type) -> int | None:
-    if isinstance(type, (Void, Function)):
-        return 1  # as GNU C has it, so that pointers to them can be moved
-    return None
-
-
-def _declared(type: Struct | String | Opaque) -> int | None:
+def _declared(type: t.Struct | t.String | t.Opaque) -> int | None:
     size = type.byte_size
-    return None if size is None or isinstance(size, Dynamic) else checked(size, type)
+    return None if size is None or isinstance(size, t.Dynamic) else checked(size, type)
 
 
-def _array_size(type: Array, depth: int) -> int | None:
+def _array_size(type: t.Array, depth: int) -> int | None:
     if isinstance(type.byte_size, int):
         return checked(type.byte_size, type)
     if type.is_dynamic:
@@ -119,15 +87,12 @@ def _array_size(type: Array, depth: int) -> int | None:
     if bits is None:
         return None
     for dimension in reversed(type.dimensions if not type.column_major else type.dimensions[::-1]):
-        length = dimension.length
-        if length is None:
-            length = 0
         stride = dimension.bit_stride
-        bits = length * (abs(stride) if isinstance(stride, int) else bits)
+        bits = (dimension.length or 0) * (abs(stride) if isinstance(stride, int) else bits)
     return checked((bits + 7) // 8, type)
 
 
-def element_bits(type: Array, depth: int = 0) -> int | None:
+def element_bits(type: t.Array, depth: int = 0) -> int | None:
     """Return how many bits an element takes in an array."""
     if isinstance(type.bit_stride, int):
         return type.bit_stride
@@ -135,23 +100,24 @@ def element_bits(type: Array, depth: int = 0) -> int | None:
     return None if size is None else size * 8
 
 
-def checked(size: int, type: Type) -> int:
+def checked(size: int, type: t.Type) -> int:
     """Return a size that an object can have; raise an error for any other."""
     if not 0 <= size <= MAX_BYTES:
         message = f"{_what(type)} has an impossible size of {shown(size)} bytes"
-        raise _at(MalformedFile("absurd_size", message, spec="DWARF 5, 2.21"), getattr(type, "die", None))
+        raise _at(MalformedFile("absurd_size", message, spec="DWARF 5, 2.21"), type)
     return size
 
 
-def _what(type: Type) -> str:
+def _what(type: t.Type) -> str:
     name = getattr(type, "name", None)
     if name:
         return f"the type {name}"
-    if isinstance(type, UnspecifiedType):
+    if isinstance(type, t.UnspecifiedType):
         return "an unspecified type"
     word = type.__class__.__name__.lower()
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word} type"
 
 
-def _at(error: DwarfGpuError, die: Die | None) -> DwarfGpuError:
+def _at(error: DwarfGpuError, type: t.Type) -> DwarfGpuError:
+    die = getattr(type, "die", None)
     return error if die is None else die.unit.error(error, die.offset)

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
 from dwarfgpu.program.types.model import Array, Dimension, Dynamic
-from dwarfgpu.program.types.sizes import element_bits, resolved
+from dwarfgpu.program.types.sizes import byte_size, element_bits, resolved
 from dwarfgpu.program.values.storage import ObjectPlace
 
 if TYPE_CHECKING:
@@ -158,8 +158,6 @@ def _strides(owner: Object, array: Array, dimensions: list[Dimension]) -> list[i
     else:
         inner = element_bits(array)
     if inner is None:
-        from dwarfgpu.program.types.sizes import byte_size
-
         inner = 8 * byte_size(array.element)
     strides = []
     for dimension in reversed(dimensions):

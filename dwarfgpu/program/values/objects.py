@@ -6,23 +6,14 @@ read is an error of that object alone.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, shown
+from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import (
-    Array,
-    Base,
-    Dynamic,
-    Function,
-    MemberPointer,
-    Pointer,
-    String,
-    Struct,
-    Void,
-)
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 from dwarfgpu.program.values import arrays
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
@@ -31,7 +22,6 @@ from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, Reading
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.program.types.model import BaseClass, Member, StaticMember, Type, VariantPart
 
 MAX_NESTING = 32
 """How deep a name is searched in bases and unnamed members. A broken file may have a class that is its own base."""
@@ -41,7 +31,7 @@ MAX_NESTING = 32
 class Object:
     """A value of a type, at a place."""
 
-    type: Type
+    type: t.Type
     place: ObjectPlace
     bit_size: int | None = None
     """Of a bit-field."""
@@ -49,7 +39,7 @@ class Object:
     """The object that it is a member of, on which its bounds may depend."""
 
     @property
-    def inner(self) -> Type:
+    def inner(self) -> t.Type:
         """The type without names and qualifiers."""
         return stripped(self.type)
 
@@ -58,7 +48,7 @@ class Object:
         """The address; None for a register or a bit-field, which have none."""
         return None if self.bit_size is not None else self.place.address
 
-    def beside(self, type: Type, place: ObjectPlace) -> Object:
+    def beside(self, type: t.Type, place: ObjectPlace) -> Object:
         """Return an object of another type at another place, as a member of the same object."""
         return Object(type, place, container=self.container)
 
@@ -104,37 +94,36 @@ class Object:
 
     # --- Structures -----------------------------------------------------------------------------------------------
 
-    def _struct(self) -> Struct:
+    def _struct(self) -> t.Struct:
         inner = self.inner
-        if not isinstance(inner, Struct):
-            message = f"the type {safe_text(self.type)} has no members"
-            raise UsageError(message, kind="no_member")
+        if not isinstance(inner, t.Struct):
+            raise UsageError(f"the type {safe_text(self.type)} has no members", kind="no_member")
         return inner
 
-    def base(self, base: BaseClass) -> Object:
+    def base(self, base: t.BaseClass) -> Object:
         """Return the part of the object that is a base class."""
-        if base.location is not None:
-            return Object(base.type, self.place.storage.place(base.location, self.place), container=self)
-        return Object(base.type, self.place.moved(base.bit_offset or 0), container=self)
+        return Object(base.type, self._part(base), container=self)
 
-    def field(self, member: Member) -> Object:
+    def field(self, member: t.Member) -> Object:
         """Return a member of the object."""
-        if member.location is not None:
-            place = self.place.storage.place(member.location, self.place)
-            return Object(member.type, place, member.bit_size, self)
-        return Object(member.type, self.place.moved(member.bit_offset or 0), member.bit_size, self)
+        return Object(member.type, self._part(member), member.bit_size, self)
 
-    def static(self, member: StaticMember) -> Object | None:
+    def _part(self, part: t.Member | t.BaseClass) -> ObjectPlace:
+        if part.location is not None:
+            return self.place.storage.place(part.location, self.place)
+        return self.place.moved(part.bit_offset or 0)
+
+    def static(self, member: t.StaticMember) -> Object | None:
         """Return the object of a static member; None if it has no location."""
         place = self.place.storage.variable(member.die)
         return None if place is None else Object(member.type, place)
 
-    def variant_members(self, part: VariantPart) -> tuple[Member, ...]:
+    def variant_members(self, part: t.VariantPart) -> tuple[t.Member, ...]:
         """Return the members of the variant that the discriminant chooses (DWARF 5, 5.7.10)."""
         if part.discriminant is None:
             return part.variants[0].members if len(part.variants) == 1 else ()
         value = self.field(part.discriminant).number()
-        default: tuple[Member, ...] = ()
+        default: tuple[t.Member, ...] = ()
         for variant in part.variants:
             if variant.values is None:
                 default = variant.members
@@ -142,7 +131,7 @@ class Object:
                 return variant.members
         return default
 
-    def members(self) -> Iterator[Member]:
+    def members(self) -> Iterator[t.Member]:
         """Yield the members that the object has: those of the structure, and of the variants chosen in it."""
         body = self._struct().body
         yield from body.members
@@ -160,46 +149,38 @@ class Object:
     def found(self, name: str, depth: int = 0) -> Object | None:
         """Find the member with a name, also in bases and unnamed members; return None if there is none."""
         inner = self.inner
-        if depth > MAX_NESTING or not isinstance(inner, Struct):
+        if depth > MAX_NESTING or not isinstance(inner, t.Struct):
             return None
         for member in self.members():
             if member.name == name:
                 return self.field(member)
         for static in inner.body.statics:
             if static.name == name:
-                inner_member = self.static(static)
-                if inner_member is None:
+                shared = self.static(static)
+                if shared is None:
                     raise optimized_out()
-                return inner_member
-        for member in self.members():
-            if member.name is None:
-                inner_member = self.field(member).found(name, depth + 1)
-                if inner_member is not None:
-                    return inner_member
-        for base in inner.body.bases:
-            inner_member = self.base(base).found(name, depth + 1)
-            if inner_member is not None:
-                return inner_member
-        return None
+                return shared
+        unnamed = (self.field(member) for member in self.members() if member.name is None)
+        owners = chain(unnamed, map(self.base, inner.body.bases))
+        return next(filter(None, (owner.found(name, depth + 1) for owner in owners)), None)
 
     # --- Arrays and complex numbers -------------------------------------------------------------------------------
 
     def array(self) -> arrays.Elements:
         """Return the elements of an array, a vector, or a complex number."""
         inner = resolved(self.type)
-        if isinstance(inner, Array):
+        if isinstance(inner, t.Array):
             return arrays.elements(self, inner)
-        if isinstance(inner, Base) and inner.vector_size is not None:
+        if isinstance(inner, t.Base) and inner.vector_size is not None:
             return arrays.Elements(
                 self, inner.element, self.place, inner.vector_size, byte_size(inner.element) * 8
             )
-        message = f"the type {safe_text(self.type)} has no elements"
-        raise UsageError(message, kind="no_elements")
+        raise UsageError(f"the type {safe_text(self.type)} has no elements", kind="no_elements")
 
     def element(self, index: int) -> Object:
         """Return the element with an index as the program counts; a pointer counts in objects from its target."""
         inner = resolved(self.type)
-        if isinstance(inner, Pointer):
+        if isinstance(inner, t.Pointer):
             target = self.dereferenced()
             return Object(target.type, target.place.moved(byte_size(target.type) * 8 * index))
         elements = self.array()
@@ -209,7 +190,7 @@ class Object:
         """Read the real and the imaginary part of a complex number; return None for other types."""
         inner = resolved(self.type)
         order = self.place.storage.byte_order
-        scalar = complex_parts(inner, order) if isinstance(inner, Base) else None
+        scalar = complex_parts(inner, order) if isinstance(inner, t.Base) else None
         if scalar is None:
             return None
         size = scalar.storage_bits
@@ -224,9 +205,8 @@ class Object:
     def pointer(self) -> Address:
         """Read the address that a pointer or reference holds."""
         inner = resolved(self.type)
-        if not isinstance(inner, Pointer):
-            message = f"the type {safe_text(self.type)} is not a pointer"
-            raise UsageError(message, kind="not_a_pointer")
+        if not isinstance(inner, t.Pointer):
+            raise UsageError(f"the type {safe_text(self.type)} is not a pointer", kind="not_a_pointer")
         reading = self.pattern()
         if type(reading.undefined) is not int or reading.undefined:
             raise optimized_out()
@@ -239,13 +219,13 @@ class Object:
             return implied
         address = self.pointer()
         inner = resolved(self.type)
-        assert isinstance(inner, Pointer)  # noqa: S101 (`pointer` has checked it)
+        assert isinstance(inner, t.Pointer)  # noqa: S101 (`pointer` has checked it)
         return Object(inner.target, self.place.storage.at(address))
 
     def implied(self) -> Object | None:
         """Return the target of an implicit pointer (A.2.5.4.4.5 (3)); None for other pointers."""
         inner = resolved(self.type)
-        if not isinstance(inner, Pointer):
+        if not isinstance(inner, t.Pointer):
             return None
         place = self.place.storage.implied(self.place.bit_offset, self.bits())
         return None if place is None else Object(inner.target, place)
@@ -253,12 +233,12 @@ class Object:
     def target(self) -> Object:
         """Return the target of a reference; of any other object, the object itself."""
         inner = self.inner
-        return self.dereferenced() if isinstance(inner, Pointer) and inner.is_reference else self
+        return self.dereferenced() if isinstance(inner, t.Pointer) and inner.is_reference else self
 
     def through(self, pointer: Object) -> Object:
         """Return the member of this object that a pointer to a member selects (A.5.14)."""
         inner = resolved(pointer.type)
-        if not isinstance(inner, MemberPointer):
+        if not isinstance(inner, t.MemberPointer):
             raise UsageError(
                 f"the type {safe_text(pointer.type)} is not a pointer to a member", kind="not_a_pointer"
             )
@@ -266,7 +246,7 @@ class Object:
         if inner.use_location is not None:
             pattern = pointer.pattern().bits
             return Object(inner.target, self.place.storage.place(inner.use_location, self.place, pattern))
-        if isinstance(resolved(inner.target), Function):
+        if isinstance(resolved(inner.target), t.Function):
             raise UsageError("a pointer to a member function has no object to read", kind="not_an_object")
         if value == -1:
             raise EvaluationError("null_pointer", "the pointer to a member is null")
@@ -277,13 +257,13 @@ class Object:
     def string(self) -> tuple[ObjectPlace, int]:
         """Return the place of the characters of a string type, and their number (DWARF 5, 5.11)."""
         inner = resolved(self.type)
-        if not isinstance(inner, String):
+        if not isinstance(inner, t.String):
             raise UsageError(f"the type {safe_text(self.type)} is not a string", kind="not_a_string")
         storage = self.place.storage
         place = self.place if inner.data_location is None else storage.place(inner.data_location, self.place)
         if inner.length is None:
             size = inner.byte_size
-            length = arrays.number(size, self) if isinstance(size, Dynamic) else size
+            length = arrays.number(size, self) if isinstance(size, t.Dynamic) else size
         else:
             size = inner.length_size or (inner.byte_size if isinstance(inner.byte_size, int) else 8)
             where = arrays.place_of(inner.length, self)
@@ -309,7 +289,7 @@ class Object:
         return type(undefined) is int and undefined == (1 << bits) - 1
 
 
-def constant(type: Type, data: bytes, byte_order: Any = "little") -> Object:
+def constant(type: t.Type, data: bytes, byte_order: Any = "little") -> Object:
     """Return an object without a location: a constant, or the result of a computation."""
     return Object(type, ObjectPlace(Bytes(data, byte_order)))
 
@@ -319,14 +299,9 @@ def optimized_out() -> DwarfGpuError:
     return EvaluationError("undefined_read", "the value is optimized out", spec="A.2.5.4.2.2")
 
 
-def is_void(type: Type) -> bool:
-    """Whether a type is void, so that a pointer to it has no object to read."""
-    return isinstance(stripped(type), Void)
-
-
 def _members_hint(owner: Object) -> str | None:
     inner = owner.inner
-    if not isinstance(inner, Struct):
+    if not isinstance(inner, t.Struct):
         return None
     names = [member.name for member in inner.body.members if member.name is not None]
     return f"it has {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}" if names else None

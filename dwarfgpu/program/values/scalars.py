@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.expr.floats import FloatFormat, float_format
-from dwarfgpu.program.types.model import Base, Enumeration, MemberPointer, Pointer, Subrange, UnspecifiedType
+from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.program.types.model import Type
 
 _SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))
 _FLOATS = frozenset(
@@ -87,42 +86,32 @@ class Scalar:
         return number * float(base) ** power
 
 
-def scalar_of(type: Type, byte_order: ByteOrder = "little", bit_size: int | None = None) -> Scalar | None:
+def scalar_of(type: t.Type, byte_order: ByteOrder = "little", bit_size: int | None = None) -> Scalar | None:
     """Return how the bits of a type are read; None if a value has parts. ``bit_size`` is that of a bit-field."""
     inner = resolved(type)
-    if isinstance(inner, Base):
+    if isinstance(inner, t.Base):
         scalar = _base(inner, byte_order)
-    elif isinstance(inner, Pointer):
+    elif isinstance(inner, t.Pointer):
         scalar = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8)
-    elif isinstance(inner, Enumeration):
+    elif isinstance(inner, t.Enumeration):
         size = byte_size(inner) * 8
         scalar = Scalar("enumeration", size, size, _enumeration_sign(inner))
-    elif isinstance(inner, MemberPointer):
+    elif isinstance(inner, t.MemberPointer):
         scalar = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8, True)
-    elif isinstance(inner, UnspecifiedType):
+    elif isinstance(inner, t.UnspecifiedType):
         scalar = Scalar("pointer", 64, 64)
     else:
         return None
     if scalar is not None and bit_size is not None:
-        return Scalar(
-            scalar.kind,
-            bit_size,
-            bit_size,
-            scalar.is_signed,
-            0,
-            scalar.layout,
-            False,
-            scalar.prefix,
-            scalar.scale,
-        )
+        return evolve(scalar, storage_bits=bit_size, bits=bit_size, shift=0, swapped=False)
     outer = stripped(type)
-    if scalar is not None and isinstance(outer, Subrange) and known_size(outer) != known_size(inner):
+    if scalar is not None and isinstance(outer, t.Subrange) and known_size(outer) != known_size(inner):
         size = byte_size(outer) * 8
         return Scalar(scalar.kind, size, size, scalar.is_signed)
     return scalar
 
 
-def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
+def _base(type: t.Base, byte_order: ByteOrder) -> Scalar | None:
     encoding = type.encoding
     if type.vector_size is not None or encoding in _COMPLEX:
         return None
@@ -138,13 +127,7 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
             return Scalar("float", storage, layout.bit_size, True, 0, layout, swapped)
         return Scalar("float", storage, bits, True, shift, layout, swapped)
     is_signed = encoding in _SIGNED
-    kind = (
-        "boolean"
-        if encoding == dw.DW_ATE_boolean
-        else "pointer"
-        if encoding == dw.DW_ATE_address
-        else "integer"
-    )
+    kind = {dw.DW_ATE_boolean: "boolean", dw.DW_ATE_address: "pointer"}.get(encoding, "integer")
     prefix = _prefix(type)
     if prefix is not None:
         kind = "character"
@@ -165,7 +148,7 @@ def _base(type: Base, byte_order: ByteOrder) -> Scalar | None:
     return Scalar(kind, storage, bits, is_signed, shift, None, swapped, prefix or "", scale)
 
 
-def _prefix(type: Base) -> str | None:
+def _prefix(type: t.Base) -> str | None:
     """Return the prefix of a character literal of a type; None if the type is not a character."""
     if (
         type.encoding in (dw.DW_ATE_signed_char, dw.DW_ATE_unsigned_char, dw.DW_ATE_ASCII)
@@ -177,7 +160,7 @@ def _prefix(type: Base) -> str | None:
     return None
 
 
-def _enumeration_sign(type: Enumeration) -> bool:
+def _enumeration_sign(type: t.Enumeration) -> bool:
     """Whether values are signed: as the underlying type says, else where an enumerator is negative."""
     if type.underlying is not None:
         under = scalar_of(type.underlying.get())
@@ -188,24 +171,22 @@ def _enumeration_sign(type: Enumeration) -> bool:
     return any(enumerator.value < 0 for enumerator in type.enumerators)
 
 
-def character_prefix(kind: Type, depth: int = 0) -> str | None:
+def character_prefix(kind: t.Type) -> str | None:
     """Return the prefix of string literals of a type: ``L`` for wchar_t; None for a type that is not a character.
 
     The typedefs of C are recognized by their names.
     """
-    from dwarfgpu.program.types.model import Qualified, Typedef
-
     for _ in range(16):
         name = getattr(kind, "name", None)
-        if name in _CHARACTERS and isinstance(kind, (Typedef, Base)):
+        if name in _CHARACTERS and isinstance(kind, (t.Typedef, t.Base)):
             return "" if name == "char8_t" else _CHARACTERS[name]
-        if not isinstance(kind, (Typedef, Qualified)):
+        if not isinstance(kind, (t.Typedef, t.Qualified)):
             break
         kind = kind.target
-    return _prefix(kind) if isinstance(kind, Base) else None
+    return _prefix(kind) if isinstance(kind, t.Base) else None
 
 
-def complex_parts(type: Base, byte_order: ByteOrder) -> Scalar | None:
+def complex_parts(type: t.Base, byte_order: ByteOrder) -> Scalar | None:
     """Return how the real and the imaginary part of a complex number are read; None for other types."""
     if type.encoding not in _COMPLEX or type.vector_size is not None:
         return None

@@ -7,6 +7,7 @@ slots have in common, and what faces show is made of it: objects lane by lane, a
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -158,7 +159,6 @@ class Values:
         """The slots that have no whole value, ascending, and the error of each by its position there."""
         self._array: Any = None
         self._reasons: dict[Any, Reason] | None = None
-        self._by_lane: tuple[LaneAnswer, ...] | None = None
 
     @property
     def byte_order(self) -> ByteOrder:
@@ -223,21 +223,19 @@ class Values:
                         return self._lane_answer(chunk, group, index, slot)
         return LaneAnswer(self.lanes[position], self.is_active(slot), None, self.reason_at(wave, position))
 
-    @property
+    @cached_property
     def by_lane(self) -> tuple[LaneAnswer, ...]:
         """What each lane has, wave by wave."""
-        if self._by_lane is None:
-            answers: list[Any] = [None] * len(self)
-            for chunk in self._chunks:
-                for group in chunk.groups:
-                    for index, position in enumerate(group.slots(chunk.lanes.count)):
-                        slot = chunk.first + position
-                        answers[slot] = self._lane_answer(chunk, group, index, slot)
-            for slot, answered in enumerate(answers):
-                if answered is None:
-                    answers[slot] = self.at(*divmod(slot, len(self.lanes)))
-            self._by_lane = tuple(answers)
-        return self._by_lane
+        answers: list[Any] = [None] * len(self)
+        for chunk in self._chunks:
+            for group in chunk.groups:
+                for index, position in enumerate(group.slots(chunk.lanes.count)):
+                    slot = chunk.first + position
+                    answers[slot] = self._lane_answer(chunk, group, index, slot)
+        for slot, answered in enumerate(answers):
+            if answered is None:
+                answers[slot] = self.at(*divmod(slot, len(self.lanes)))
+        return tuple(answers)
 
     def is_active(self, slot: int) -> bool:
         """Return whether a slot executes the code; it does where that is not known."""

@@ -11,16 +11,10 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.lanes import each_part
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.storage import Located
+from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.answers import values_of
 from dwarfgpu.program.variables.columns import python_value
-from dwarfgpu.program.variables.reasons import (
-    Reason,
-    Unavailable,
-    ValueSource,
-    reason_of,
-    sources,
-    unavailable,
-)
+from dwarfgpu.program.variables.reasons import Reason, Unavailable, ValueSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,7 +72,7 @@ class Quantity(ABC):
     def provenance(self, lane: int | None = None) -> tuple[ValueSource, ...]:
         """Return the register, lane and bit, or the address, that each part of the value comes from."""
         value = self.object(lane)
-        return sources(self._location(value), self.bits_of(value))
+        return reasons.sources(self._location(value), value.bits())
 
     def why(self, lane: int | None = None) -> Reason | None:
         """Return why there is no value in a lane; None where there is one."""
@@ -88,7 +82,9 @@ class Quantity(ABC):
             if value.scalar is not None:
                 python_value(value)
             elif size and value.is_undefined():
-                return self._explained(reason_of(_undefined()), lane)
+                from dwarfgpu.program.values.objects import optimized_out
+
+                return self._explained(reasons.reason_of(optimized_out()), lane)
         except UsageError:
             raise
         except DwarfGpuError as error:
@@ -129,18 +125,14 @@ class Quantity(ABC):
     # --- Parts ----------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def bits_of(value: Object) -> int:
-        return value.bits()
-
-    @staticmethod
     def _location(value: Object) -> Location:
         storage = value.place.storage
         if not isinstance(storage, Located):
-            raise unavailable("no_location", "the value is in no location")
+            raise reasons.unavailable("no_location", "the value is in no location")
         return storage.moved(value.place.bit_offset)
 
     def _unavailable(self, error: DwarfGpuError, lane: int | None = None) -> Unavailable:
-        return Unavailable(self._explained(reason_of(error), lane))
+        return Unavailable(self._explained(reasons.reason_of(error), lane))
 
     def _explained(self, reason: Reason, lane: int | None) -> Reason:
         """Return a reason, with what is known beyond the bits that are missing."""
@@ -148,12 +140,6 @@ class Quantity(ABC):
             return reason
         explained = self.explain(self.frame.lane(lane))
         return reason if explained is None else explained.reason
-
-
-def _undefined() -> DwarfGpuError:
-    from dwarfgpu.program.values.objects import optimized_out
-
-    return optimized_out()
 
 
 def store(value: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneSet) -> None:

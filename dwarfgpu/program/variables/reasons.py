@@ -9,7 +9,7 @@ from attrs import frozen
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
-from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register, Undefined
+from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -227,9 +227,7 @@ def _of(location: Location, position: int, size: int) -> Iterator[ValueSource]:
         yield ValueSource(position, size, "constant", bit=offset)
     elif type(storage) is ImplicitPointer:
         yield ValueSource(position, size, "pointer", bit=offset)
-    elif type(storage) is Undefined:
-        yield ValueSource(position, size, "undefined")
-    else:  # a composite whose offset differs, or with parts in several places
+    else:  # undefined; or a composite whose offset differs, or with parts in several places
         yield ValueSource(position, size, "undefined")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -12,7 +13,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Part
-from dwarfgpu.objfile.info.scopes import qualified_name, split_name
+from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
@@ -20,15 +21,9 @@ from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Located, ObjectPlace, constant_place, definition_of
+from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.quantity import Quantity
-from dwarfgpu.program.variables.reasons import (
-    MISSING,
-    OPTIMIZED_OUT,
-    Unavailable,
-    not_listed,
-    unavailable,
-    why_undefined,
-)
+from dwarfgpu.program.variables.reasons import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,8 +113,6 @@ class Variable(Quantity):
         """What it is in the lanes that have asked, if it stays where it is until something is written."""
         self._changes = -1
         """Up to which write that holds."""
-        self._type: Type | None = None
-        self._repairs: tuple[Repair, ...] | None = None
 
     def __repr__(self) -> str:
         return f"Variable({self.name!r})"
@@ -140,20 +133,16 @@ class Variable(Quantity):
         attribute = self.die.find_number(dw.DW_AT_artificial)
         return attribute is not None and bool(attribute.value)
 
-    @property
+    @cached_property
     def type(self) -> Type:
         """The type of the program."""
-        if self._type is None:
-            self._type = self.frame.state.types.type_of(self.die)
-        return self._type
+        return self.frame.state.types.type_of(self.die)
 
     # --- Its location ---------------------------------------------------------------------------------------------
 
     def find(self, lanes: LaneSet) -> Object:
         """Return the variable as an object, for some lanes."""
-        plan = self._plan
-        if plan is None:
-            plan = self._plan = self._planned()
+        plan = self._plan_here()
         if isinstance(plan, Unavailable):
             raise plan.with_traceback(None)
         if self.repairs:
@@ -189,15 +178,15 @@ class Variable(Quantity):
         ]
         return results[0] if len(results) == 1 else locations.union(results, lanes.count)
 
-    def _planned(self) -> _Plan | Unavailable:
+    def _plan_here(self) -> _Plan | Unavailable:
         """Return where it is at the place of the frame; an error is remembered as well."""
-        try:
-            plan = self._read_plan()
-        except Unavailable as error:
-            return error
-        if all(_is_fixed(expression) for expression in plan.expressions):
-            return evolve(plan, is_fixed=True)
-        return plan
+        if self._plan is None:
+            try:
+                plan = self._read_plan()
+                self._plan = evolve(plan, is_fixed=all(map(_is_fixed, plan.expressions)))
+            except Unavailable as error:
+                self._plan = error
+        return self._plan
 
     def _read_plan(self) -> _Plan:
         frame, die = self.frame, self.definition
@@ -206,16 +195,16 @@ class Variable(Quantity):
             constant = die.find_number(dw.DW_AT_const_value)
             if constant is None:
                 what = "it has neither a location nor a constant value: it is optimized out"
-                raise unavailable(OPTIMIZED_OUT, what)
+                raise reasons.unavailable(reasons.OPTIMIZED_OUT, what)
             return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
         unit = frame.unit_info(location.die.unit, self.code)
         if frame.place is None and location.value_class == "loclist":
             what = "its location list needs a program location, and there is none"
-            raise unavailable(MISSING, what)
+            raise reasons.unavailable(reasons.MISSING, what)
         expressions = _tuple(unit.expressions(location))
         if not expressions and frame.place is not None:
             bias, entries = self.code.in_program, location_list(location).entries
-            raise not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
+            raise reasons.not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
         return _Plan(unit, expressions)
 
     @property
@@ -225,28 +214,23 @@ class Variable(Quantity):
 
     # --- Repairs --------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def repairs(self) -> tuple[Repair, ...]:
         """What its location went through to be what the producer means, with what the frame base did."""
-        if self._repairs is None:
-            if self._plan is None:
-                self._plan = self._planned()
-            repairs: list[Repair] = []
-            if isinstance(self._plan, _Plan):
-                repairs += [
-                    repair for expression in self._plan.expressions for repair in repairs_of(expression)
-                ]
-                if self.frame.activation is not None and any(map(uses_frame_base, self._plan.expressions)):
-                    repairs += self.frame.outer.base_repairs
-            self._repairs = tuple(dict.fromkeys(repairs))
-        return self._repairs
+        plan = self._plan_here()
+        if isinstance(plan, Unavailable):
+            return ()
+        repairs = [repair for expression in plan.expressions for repair in repairs_of(expression)]
+        if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
+            repairs += self.frame.outer.base_repairs
+        return tuple(dict.fromkeys(repairs))
 
     def as_written(self) -> Variable:
         """Return the same variable without repairs."""
         unrepaired = Variable(
             self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed
         )
-        plan = self._plan or self._planned()
+        plan = self._plan_here()
         if isinstance(plan, _Plan):
             plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
         unrepaired._plan = plan
@@ -296,9 +280,7 @@ class Variable(Quantity):
 
     def is_here(self) -> bool:
         """Whether the file gives it a location or a constant value at the place of the frame."""
-        if self._plan is None:
-            self._plan = self._planned()
-        return isinstance(self._plan, _Plan)
+        return isinstance(self._plan_here(), _Plan)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Return why nothing of it is there, as its expressions and the inner frames tell."""
@@ -306,7 +288,7 @@ class Variable(Quantity):
         if not isinstance(plan, _Plan):
             return None
         try:
-            return why_undefined(plan.expressions, self.frame.activation, lanes)
+            return reasons.why_undefined(plan.expressions, self.frame.activation, lanes)
         except DwarfGpuError:
             return None
 
@@ -349,8 +331,6 @@ def _tuple(expressions: Any) -> tuple[Expression, ...]:
 
 
 # --- Variables as a file declares them ----------------------------------------------------------------
-
-_FUNCTIONS = (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_lexical_block)
 
 
 @frozen
@@ -408,8 +388,7 @@ def _of_unit(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variable]:
     try:
         for die, _depth in unit.root.walk():
             if die.tag in scopes.DECLARED and die.name:
-                is_local = any(owner.tag in _FUNCTIONS for owner in die.ancestors())
-                yield Variable(frame, die, code, kind_of(die) if is_local else STATIC)
+                yield Variable(frame, die, code, kind_of(die) if is_local(die) else STATIC)
     except DwarfGpuError as error:
         unit.dwarf.note(error)
 
