@@ -44,7 +44,7 @@ from dwarfgpu.program.code.scopes import DECLARED
 from dwarfgpu.program.program import Program
 from dwarfgpu.program.stack.frame import Frame
 from dwarfgpu.program.variables.variable import STATIC, Described, Variable, kind_of
-from dwarfgpu.render.call_frame_info import entry_text
+from dwarfgpu.render.call_frame_info import listed_text
 
 __all__ = ["Bridge"]
 
@@ -277,10 +277,8 @@ class Bridge:
         """
         entry = die if isinstance(die, Die) else self.entry(die)
         if entry.tag not in DECLARED:
-            raise UsageError(
-                f"the entry at {entry.unit.section}+{entry.section_offset:#x} is a {entry.tag_name}, no variable",
-                hint="variables, parameters and constants have values",
-            )
+            message = f"the entry at {entry.unit.section}+{entry.section_offset:#x} is a {entry.tag_name}, no variable"
+            raise UsageError(message, hint="variables, parameters and constants have values")
         self._check_owner(entry)
         function = next((owner for owner in entry.ancestors() if owner.tag == DW_TAG_subprogram), None)
         kind = STATIC if function is None else kind_of(entry)
@@ -348,7 +346,7 @@ class Bridge:
 
     def frame_text(self, entry: CIE | FDE | Cie | Fde) -> str:
         """Return an entry as text: its instructions and its rows, with registers and address spaces by name."""
-        return "\n".join(entry_text(self._own(entry), self._frames))
+        return "\n".join(listed_text(self._frames.listed(self._own(entry)), self._frames))
 
     def _own(self, entry: CIE | FDE | Cie | Fde) -> Cie | Fde:
         return entry if isinstance(entry, (Cie, Fde)) else self.frame_entry(entry)
@@ -389,6 +387,5 @@ def _expression_bytes(source: Any) -> bytes:
 def _wrong(given: object, wanted: str) -> UsageError:
     name = type(given).__name__
     article = "an" if name[:1] in "AEIOaeio" else "a"
-    return UsageError(
-        f"{article} {name} is not {wanted}", hint="docs/elftools.md has an example of each call"
-    )
+    message = f"{article} {name} is not {wanted}"
+    return UsageError(message, hint="docs/elftools.md has an example of each call")

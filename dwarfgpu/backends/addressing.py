@@ -39,7 +39,7 @@ NOWHERE = -1
 
 
 class Owner(Protocol):
-    """The properties of a machine that its memory needs."""
+    """What memory needs to know of its machine."""
 
     changes: int
 

@@ -107,7 +107,7 @@ class DescribedMachine(Machine):
         """Set the contents of some memory. Regions may overlap where they agree."""
         self.memory.describe(region)
 
-    # --- Registers that each lane has for itself ------------------------------------------------------------------
+    # --- Registers with a part for each lane ----------------------------------------------------------------------
 
     def lane_owned(self, register: TargetRegister) -> bool:
         return register.number in self._lane_owned

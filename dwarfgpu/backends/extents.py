@@ -98,7 +98,7 @@ class Extents:
         self._columns = None
 
     def describe(self, key: int, data: bytes) -> int | None:
-        """Add bytes, some of which may be known already. Returns the first key whose known byte is another one."""
+        """Add bytes, some of which may be known already; return the first key whose known byte differs."""
         if not data:
             return None
         try:

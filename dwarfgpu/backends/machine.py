@@ -230,7 +230,7 @@ class Machine(Backend):
         data = self.memory.read(self.target.default_space, queue + GROUP_APERTURE, 8, None, None)
         return of_queue(int.from_bytes(data[:4], "little"), int.from_bytes(data[4:], "little"))
 
-    # --- Which registers there are --------------------------------------------------------------------------------
+    # --- Known registers ------------------------------------------------------------------------------------------
 
     def register(self, number: int) -> TargetRegister | None:
         """Return the register of the target with a DWARF number."""

@@ -52,7 +52,7 @@ class MachineMemory:
     def target(self) -> Target:
         return self._owner.target
 
-    # --- What is there --------------------------------------------------------------------------------------------
+    # --- Extents --------------------------------------------------------------------------------------------------
 
     def store(self, space: AddressSpace) -> Extents:
         """Return the bytes of an address space, which must be no view."""

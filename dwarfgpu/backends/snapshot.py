@@ -25,7 +25,7 @@ SUFFIX = ".dgs"
 
 
 class Snapshot(Machine):
-    """A machine that was loaded from a file."""
+    """A machine that is loaded from a file."""
 
     capabilities = Capabilities(
         name="snapshot",
@@ -80,7 +80,7 @@ def of_document(
 
 
 def load_document(path: str, read: Callable[[str], str], *, force: bool = False) -> object:
-    """Return the snapshot in a file or folder, or the JSON value in a file that is none.
+    """Return the snapshot in a file or folder, or the JSON value in a file without one.
 
     ``read`` returns the text of a file.
     """

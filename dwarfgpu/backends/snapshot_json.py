@@ -145,10 +145,10 @@ def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int
     if "work_group" in fields:
         wave = _wave_of_group(node, fields, machine, groups)
     if "wave" in fields:
-        found = machine.wave_named(fields["wave"].string())
-        if found is None:
+        index = machine.wave_named(fields["wave"].string())
+        if index is None:
             raise fields["wave"].fail(f"no wave has the id {fields['wave'].string()[:80]!r}")
-        wave = found
+        wave = index
     if "lane" in fields:
         lane = fields["lane"].unsigned(32)
         if lane >= machine.target.lane_count:
@@ -214,10 +214,10 @@ def _map(machine: Machine, regions: list[Region], nodes: list[Node]) -> None:
             data = region.data[position : position + length]
             pieces.setdefault(number, []).append((owner, start, data, index))
             position += length
-    for number, some in pieces.items():
-        some.sort(key=lambda piece: piece[:2])
+    for number, own in pieces.items():
+        own.sort(key=lambda piece: piece[:2])
         extents: list[list[int]] = []
-        for (owner, start, data, index), before in zip(some, [None, *some], strict=False):
+        for (owner, start, data, index), before in zip(own, [None, *own], strict=False):
             if before is not None and before[0] == owner and start < before[1] + len(before[2]):
                 last = max(index, before[3])
                 where = f"memory[{min(index, before[3])}]"
@@ -227,7 +227,7 @@ def _map(machine: Machine, regions: list[Region], nodes: list[Node]) -> None:
             else:
                 extents.append([owner, start, len(data)])
         owners, starts, sizes = zip(*extents, strict=True) if extents else ((), (), ())
-        whole = bytearray(b"".join(piece[2] for piece in some))
+        whole = bytearray(b"".join(piece[2] for piece in own))
         machine.memory.map_all(machine.target.space(number), owners, starts, sizes, whole)  # type: ignore[arg-type]
 
 

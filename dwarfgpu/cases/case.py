@@ -65,9 +65,9 @@ class Case:
     write: bytes | None = None
     stack: bool = False
     wave: str | None = None
-    """What the wave is called, in a machine that has several."""
+    """The name of the wave, in a machine that has several."""
     problem: DwarfGpuError | None = None
-    """Why nothing can be evaluated: an expression that is none, or an ill-formed type."""
+    """Why nothing can be evaluated: an invalid expression, or an ill-formed type."""
 
     @property
     def dialect(self) -> Dialect:
@@ -83,7 +83,7 @@ class Case:
 
 
 def parse_case(value: object, line: int) -> Case:
-    """The case that a JSON value is; `NotACase` where it is none."""
+    """Parse the case in a JSON value; raise `NotACase` if it is no case."""
     try:
         return _parse(Node(value), line)
     except RecursionError:
@@ -191,7 +191,7 @@ __all__ = [
 
 
 def parse_line(line: str, number: int) -> object:
-    """The JSON value in a line; `NotACase` where there is none."""
+    """Parse the JSON value in a line; raise `NotACase` if there is none."""
     try:
         return parse(line)
     except NotACase as error:
@@ -199,7 +199,7 @@ def parse_line(line: str, number: int) -> object:
 
 
 def run_case(value: object, line: int) -> dict[str, Any]:
-    """The answer to one case. ``line`` is its number, which it has as ``id`` if it names none."""
+    """Return the answer to one case. ``line`` is its number, which it has as ``id`` if it names none."""
     try:
         case = parse_case(value, line)
     except NotACase as error:
@@ -208,7 +208,7 @@ def run_case(value: object, line: int) -> dict[str, Any]:
 
 
 def answer_json(answer: CaseAnswer) -> dict[str, Any]:
-    """The answer to a case as a JSON object."""
+    """Return the answer to a case as a JSON object."""
     case = answer.case
     names: dict[str, Any] = {"dialect": case.dialect.name, "rules": case.rules.name}
     if case.wave is not None:
@@ -223,20 +223,20 @@ def answer_json(answer: CaseAnswer) -> dict[str, Any]:
 
 
 def _outcome_json(outcome: Outcome, case: Case, names: dict[str, Any]) -> dict[str, Any]:
-    """What came out: ``status``, and the result or the error."""
+    """Return an outcome as JSON: ``status``, and the result or the error."""
     writer = JsonWriter(case.target.byte_order)
     try:
         if outcome.error is not None or outcome.result is None:
             raise outcome.error or AssertionError(outcome)
-        found: dict[str, Any] = {"status": "ok", **names, "result": writer.entry(outcome.result)}
+        result: dict[str, Any] = {"status": "ok", **names, "result": writer.entry(outcome.result)}
         if case.stack:
-            found["stack"] = [writer.entry(entry) for entry in outcome.stack]
+            result["stack"] = [writer.entry(entry) for entry in outcome.stack]
         if outcome.reading is not None:
-            found["read"] = writer.reading(outcome.reading)
+            result["read"] = writer.reading(outcome.reading)
     except DwarfGpuError as error:  # also a result that cannot be written down
         slot: dict[str, Any] = {key: names[key] for key in ("wave", "lane") if key in names}
         return {"status": "error", **slot, "error": error_json(error)}
-    return found
+    return result
 
 
 # --- Answering cases ----------------------------------------------------------------------------------
@@ -282,12 +282,12 @@ def _evaluated(case: Case, trace: Trace | None) -> list[Outcome]:
         return _Final(convert.result_of(ev), tuple(ev.stack) if case.stack else ())
 
     try:
-        found = list(evaluate(case.expression, case.context, trace, final))
+        results = list(evaluate(case.expression, case.context, trace, final))
     except RecursionError:
-        found = [_too_deep()] * case.context.lanes.count
+        results = [_too_deep()] * case.context.lanes.count
     return [
-        Outcome(one) if isinstance(one, DwarfGpuError) else Outcome(None, one.result, one.stack)
-        for one in found
+        Outcome(result) if isinstance(result, DwarfGpuError) else Outcome(None, result.result, result.stack)
+        for result in results
     ]
 
 
@@ -300,7 +300,7 @@ def _too_deep() -> EvaluationError:
 
 
 def _accessed(case: Case, outcomes: list[Outcome]) -> list[Outcome]:
-    """The outcomes after writing to all results, then reading each."""
+    """Return the outcomes after writing to all results and then reading each."""
     context = case.context
     several = context.lanes.count > 1
     contexts = [narrowed(context, slot) if several else context for slot in range(len(outcomes))]
@@ -313,7 +313,7 @@ def _accessed(case: Case, outcomes: list[Outcome]) -> list[Outcome]:
 
 
 def _attempt(access: Any, case: Case, context: Context, outcome: Outcome) -> Outcome:
-    """An outcome after an access to its result; the error of the access is the outcome then."""
+    """Return an outcome after an access to its result; an error of the access replaces it."""
     result = outcome.result
     if outcome.error is not None or result is None:
         return outcome
@@ -343,7 +343,7 @@ def _read_location(
     wanted: Read = case.read  # type: ignore[assignment]
     if wanted.byte_offset:
         location = convert.moved(ev, location, 8 * wanted.byte_offset)
-    found = accessor.read(location, wanted.bit_size)
-    bits, undefined = int(found.bits), int(found.undefined)
+    read = accessor.read(location, wanted.bit_size)
+    bits, undefined = int(read.bits), int(read.undefined)
     reading = ReadBits(wanted.bit_size, case.target.byte_order, bits, undefined, wanted.type)
     return Outcome(None, outcome.result, outcome.stack, reading)

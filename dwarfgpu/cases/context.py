@@ -1,4 +1,4 @@
-"""The ``context`` of a case: the machine, the frame and the unit that somebody describes."""
+"""The ``context`` of a case: a described machine, call frame and unit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from attrs import evolve, frozen
 
-from dwarfgpu.backends.described import DescribedMachine, Region, noting, read_contents
 from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
@@ -23,6 +22,7 @@ from dwarfgpu.targets.target import UnspecifiedRegister
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from dwarfgpu.backends.described import DescribedMachine, Region
     from dwarfgpu.bits import Positions
     from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression
@@ -48,7 +48,7 @@ class ExpressionReader:
         self.problem: DwarfGpuError | None = None
 
     def read(self, node: Node, section: str | None = None) -> Expression:
-        """An expression: hex, or an object with its text in ``ops``."""
+        """Read an expression: hex, or an object with its text in ``ops``."""
         if node.is_object:
             return self.assembled(node.fields(("ops",))["ops"], section)
         return self.decoded(node, section)
@@ -63,9 +63,9 @@ class ExpressionReader:
     def assembled(self, node: Node, section: str | None = None) -> Expression:
         text = node.string()
         with self.noting():
-            found = self.setting.parsed(text)
-            found.section = section
-            return found
+            expression = self.setting.parsed(text)
+            expression.section = section
+            return expression
         return self.setting.decoded(b"", section)
 
     @contextmanager
@@ -82,7 +82,7 @@ class ExpressionReader:
 def context_of(
     node: Node | None, wanted: Node | None, expressions: ExpressionReader
 ) -> tuple[Context, tuple[int, ...] | None]:
-    """The context that a case describes, and the lanes that it asks for (None: it asks once)."""
+    """Return the context that a case describes, and the lanes that it wants (None: it is evaluated once)."""
     setting = expressions.setting
     fields = {} if node is None else node.fields((), KEYS)
     lane_count = fields["lane_count"].unsigned(32, at_least=1) if "lane_count" in fields else None
@@ -110,7 +110,7 @@ def context_of(
 
 
 def narrowed(context: Context, positions: Positions) -> Context:
-    """The context for some of the lanes it is for."""
+    """Return the context for some of its lanes."""
     return evolve(
         context,
         lanes=context.lanes.select(positions),
@@ -138,6 +138,8 @@ def _lanes(node: Node, lane_count: int) -> tuple[int, ...]:
 
 
 def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> DescribedMachine:
+    from dwarfgpu.backends.described import DescribedMachine, noting, read_contents
+
     machine = DescribedMachine(target)
     seen: set[int] = set()
     for key, node in fields["registers"].entries() if "registers" in fields else ():
@@ -156,6 +158,8 @@ def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> Descr
 
 
 def _region(node: Node, target: Target, lane: int | None) -> Region:
+    from dwarfgpu.backends.described import Region
+
     fields = node.fields(("space", "address", "bytes"), ("lane",))
     space = space_of(fields["space"], target)
     if "lane" in fields:
@@ -167,7 +171,7 @@ def _region(node: Node, target: Target, lane: int | None) -> Region:
 
 
 def _table(node: Node | None, bits: int = 64) -> dict[int, Node] | None:
-    """An object whose keys are unsigned integers; None where there is none."""
+    """Read an object whose keys are unsigned integers; None where there is none."""
     if node is None:
         return None
     table: dict[int, Node] = {}
@@ -206,14 +210,16 @@ def _unit(fields: dict[str, Node], expressions: ExpressionReader) -> DescribedUn
 def _die(node: Node, name: str, expressions: ExpressionReader) -> DescribedDie:
     fields = node.fields((), ("location", "const_value"))
     section = f"DW_AT_location of {name}"
-    found: Expression | tuple[Expression, ...] | None = None
+    location_expression: Expression | tuple[Expression, ...] | None = None
     location = fields.get("location")
     if location is not None and location.value is not None:
         if location.is_list:
-            found = tuple(expressions.read(item, section) for item in location.items())
+            location_expression = tuple(expressions.read(item, section) for item in location.items())
         else:
-            found = expressions.read(location, section)
-    return DescribedDie(found, fields["const_value"].bytes() if "const_value" in fields else None)
+            location_expression = expressions.read(location, section)
+    return DescribedDie(
+        location_expression, fields["const_value"].bytes() if "const_value" in fields else None
+    )
 
 
 # --- The frame ----------------------------------------------------------------------------------------------------
@@ -249,13 +255,13 @@ def _frame(fields: dict[str, Node], reader: LocationReader, expressions: Express
 
 
 def _block(key: Node, expressions: ExpressionReader) -> bytes:
-    """The bytes of the operand of DW_OP_entry_value: hex, or the text of its operations."""
+    """Return the bytes of the operand of DW_OP_entry_value: hex, or the text of its operations."""
     if key.string().lstrip().startswith("DW_OP_"):
         return expressions.assembled(key).data
     return key.bytes()
 
 
-# --- What the expression begins with ------------------------------------------------------------------------------
+# --- The initial stack and the object -----------------------------------------------------------------------------
 
 
 def _object(
@@ -263,9 +269,9 @@ def _object(
 ) -> Location | None:
     if node is None:
         return None
-    found = reader.location_or_address(node)
+    location = reader.location_or_address(node)
     with expressions.noting():
-        return bound(found, reader.machine, lanes)
+        return bound(location, reader.machine, lanes)
     return None
 
 
@@ -280,7 +286,7 @@ def _initial_stack(
     return tuple(entries)
 
 
-# --- A compilation unit and a call frame that somebody describes --------------------------------------
+# --- The described unit and call frame ----------------------------------------------------------------------------
 # What is not described is missing context (A.2.5.1), and the error says which table would have held it.
 
 
@@ -323,11 +329,11 @@ class DescribedUnit:
     def address(self, index: int) -> int:
         if self.debug_addr is None:
             _no_table("entries of .debug_addr", "debug_addr")
-        found = self.debug_addr.get(index)
-        if found is None:
+        address = self.debug_addr.get(index)
+        if address is None:
             message = f".debug_addr has no entry {index}"
             raise IllFormed("bad_operand", message, spec="A.2.5.4.4.3 (2)")
-        return found
+        return address
 
     def relocated(self, address: int) -> int:
         return address
@@ -335,12 +341,12 @@ class DescribedUnit:
     def die(self, reference: DieReference) -> DieInfo:
         if self.dies is None:
             _no_table("debugging information entries", "dies")
-        found = self.dies.get(reference)
-        if found is None:
+        entry = self.dies.get(reference)
+        if entry is None:
             message = f"there is no debugging information entry at {reference}"
             spec = "A.2.5.4.2 (5)" if reference.base == "unit" else "A.2.5.4.4.5 (3)"
             raise IllFormed("bad_operand", message, spec=spec)
-        return DieInfo(self, found.location, found.const_value)
+        return DieInfo(self, entry.location, entry.const_value)
 
 
 def _no_table(what: str, name: str) -> NoReturn:
@@ -373,18 +379,18 @@ class DescribedFrame:
         self._frame_base = frame_base
         self._entry_registers = entry_registers
         self._own: dict[int, Location] = {}
-        """Locations of registers that are the same for all lanes, once somebody has asked."""
+        """The locations of registers that are the same for all lanes, once they are known."""
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
     def register(self, number: int, lanes: LaneSet) -> Location:
-        found = self._own.get(number)
-        if found is None:
+        location = self._own.get(number)
+        if location is None:
             register = self._register(number)
-            found = self._of_register(register, lanes)
+            location = self._of_register(register, lanes)
             if not self.machine.lane_owned(register):
-                self._own[number] = found
-        return found
+                self._own[number] = location
+        return location
 
     def _of_register(self, register: TargetRegister, lanes: LaneSet) -> Location:
         return bound(locations.at(Register(register)), self.machine, lanes)
@@ -403,7 +409,7 @@ class DescribedFrame:
         return self._stack_pointer(register, lanes) if rule == UnspecifiedRegister.CFA else UNDEFINED
 
     def _stack_pointer(self, register: TargetRegister, lanes: LaneSet) -> Location:
-        """What the stack pointer was at the call site: by definition that is the address of the CFA."""
+        """Return the stack pointer at the call site: by definition that is the address of the CFA."""
         place = self.cfa(lanes).single
         if place is None or type(place.storage) is not Memory or not isinstance(place.bit_offset, int):
             message = (
@@ -432,11 +438,11 @@ class DescribedFrame:
         if self.tls is None:
             message = "the thread has no thread-local storage"
             raise MissingContext("thread", message, hint="describe it as `tls`")
-        found = self.tls.get(offset)
-        if found is None:
+        address = self.tls.get(offset)
+        if address is None:
             message = f"no address is known for the thread-local storage at {offset:#x}"
             raise EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3 (4)")
-        return locations.at(Memory(self.machine.target.default_space), 8 * found)
+        return locations.at(Memory(self.machine.target.default_space), 8 * address)
 
     # --- The caller -----------------------------------------------------------------------------------------------
 
@@ -471,6 +477,3 @@ class CallingFrame(LoneFrame):
 
     def _unknown(self, what: str) -> NoReturn:
         raise MissingContext("frame", "nothing but its registers is known of the frame that called this one")
-
-
-# --- Whose storage a location means -------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @frozen
 class DescribedType:
-    """A base type as somebody describes it; whether it is one turns out when it is made."""
+    """A description of a base type; whether it is well-formed is checked when the type is made."""
 
     encoding: str
     """``generic``, or the name of a DW_ATE encoding."""
@@ -40,7 +40,7 @@ class DescribedType:
     address_size: int = 8
 
     def make(self) -> BaseType:
-        """The type, or the error of an ill-formed DW_TAG_base_type."""
+        """Return the type; raise the error of an ill-formed DW_TAG_base_type."""
         if self.encoding == "generic":
             return types.generic(self.address_size)
         whole = 8 * self.byte_size
@@ -57,7 +57,7 @@ class DescribedType:
 
 
 def type_of(node: Node, target: Target) -> DescribedType:
-    """A type: ``"generic"``, or an object with encoding and size."""
+    """Read a type: ``"generic"``, or an object with encoding and size."""
     if type(node.value) is str:
         if node.value != "generic":
             raise node.fail(
@@ -79,7 +79,7 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def bits_of(node: Node, kind: BaseType, target: Target) -> int:
-    """The pattern of a value of a type: an integer, a float, or a list with one of them for each element."""
+    """Return the bit pattern of a value: an integer, a float, or a list with one of them for each element."""
     if kind.vector_size is None:
         if isinstance(kind.arithmetic, Floats):
             return _float_bits(node, kind.arithmetic)
@@ -122,14 +122,14 @@ class LocationReader:
         self.unit = unit
 
     def location_or_address(self, node: Node) -> Location:
-        """A location, or an address in the default address space."""
+        """Read a location, or an address in the default address space."""
         if node.is_object:
             return self.location(node)
         space = self.target.default_space
         return locations.at(Memory(space), 8 * node.unsigned(space.address_bits))
 
     def entry(self, node: Node) -> Entry:
-        """A stack entry: an integer of the generic type, a value with its type, or a location."""
+        """Read a stack entry: an integer of the generic type, a value with its type, or a location."""
         if not node.is_object:
             generic = types.generic(self.target.address_size)
             return Value(generic, node.pattern(generic.bit_size))
@@ -142,7 +142,7 @@ class LocationReader:
         return self.location(node)
 
     def location(self, node: Node) -> Location:
-        """A location of any kind."""
+        """Read a location of any kind."""
         kind = node.value.get("kind") if node.is_object else None
         if kind is None:
             node.fields(("kind",), (*node.value,) if node.is_object else ())
@@ -165,16 +165,16 @@ class LocationReader:
         fields = node.fields(("kind", "places"))
         places: list[SingleLocation] = []
         for item in fields["places"].items():
-            found = self.location(item)
-            if found.single is None:
+            location = self.location(item)
+            if location.single is None:
                 raise item.fail("a place cannot have several places itself")
-            places.append(found.single)
+            places.append(location.single)
         if not places:
             raise fields["places"].fail("a location has at least one place")
         return Location(tuple(places))
 
     def _placed(self, storage: Storage, node: Node | None) -> Location:
-        """A position in a storage, at the bit offset that a node gives."""
+        """Return a position in a storage, at the bit offset in a JSON value."""
         offset = 0 if node is None else node.unsigned(80)
         if node is not None and offset and offset >= storage.bit_size:
             raise node.fail(f"{offset} is outside the storage of {storage.bit_size} bits")
@@ -183,11 +183,13 @@ class LocationReader:
     # --- Memory and registers -------------------------------------------------------------------------------------
 
     def space(self, fields: dict[str, Node]) -> AddressSpace:
-        """The address space that ``space`` and ``space_name`` name; without either the default one."""
-        found = [space_of(fields[key], self.target) for key in ("space", "space_name") if key in fields]
-        if len(found) == 2 and found[0].number != found[1].number:
-            raise fields["space_name"].fail(f"the address space {found[0].number} is called {found[0].name}")
-        return found[0] if found else self.target.default_space
+        """Return the address space in ``space`` and ``space_name``; the default one without either."""
+        spaces = [space_of(fields[key], self.target) for key in ("space", "space_name") if key in fields]
+        if len(spaces) == 2 and spaces[0].number != spaces[1].number:
+            raise fields["space_name"].fail(
+                f"the address space {spaces[0].number} is called {spaces[0].name}"
+            )
+        return spaces[0] if spaces else self.target.default_space
 
     def _memory(self, node: Node) -> Location:
         fields = node.fields(("kind", "address"), ("space", "space_name", "bit", "lane"))
@@ -199,11 +201,11 @@ class LocationReader:
         return locations.at(Memory(space, wave, lane), 8 * address + bit)
 
     def register(self, fields: dict[str, Node]) -> TargetRegister:
-        """The register that ``register`` and ``name`` name."""
-        found = [register_of(fields[key], self.machine) for key in ("register", "name") if key in fields]
-        if len(found) == 2 and found[0].number != found[1].number:
-            raise fields["name"].fail(f"register {found[0].number} is called {found[0].name}")
-        return found[0]
+        """Return the register in ``register`` and ``name``."""
+        registers = [register_of(fields[key], self.machine) for key in ("register", "name") if key in fields]
+        if len(registers) == 2 and registers[0].number != registers[1].number:
+            raise fields["name"].fail(f"register {registers[0].number} is called {registers[0].name}")
+        return registers[0]
 
     def _register(self, node: Node) -> Location:
         fields = node.fields(("kind",), ("register", "name", "bit_offset"))
@@ -234,11 +236,11 @@ class LocationReader:
         for item in fields["parts"].items():
             part = item.fields(("bit_size", "location"))
             size = part["bit_size"].unsigned(80)
-            found = self.location(part["location"])
-            for place in found.places:
+            location = self.location(part["location"])
+            for place in location.places:
                 if type(place.storage) is not Undefined and remaining(place) < size:
                     raise part["bit_size"].fail(f"the storage has {remaining(place)} bits left, not {size}")
-            parts.append(Part(found, size))
+            parts.append(Part(location, size))
         storage = locations.extended(locations.EMPTY, tuple(parts))
         limits = Limits()
         if storage.bit_size > self.target.max_storage_bits():
@@ -254,39 +256,39 @@ class LocationReader:
 
 
 def space_of(node: Node, target: Target) -> AddressSpace:
-    """An address space by number or name."""
+    """Return an address space by number or name."""
     if type(node.value) is str and parse_integer(node.value) is None:
-        found = target.space_named(node.value)
+        address_space = target.space_named(node.value)
     else:
-        found = target.space(node.unsigned())
-    if found is None:
+        address_space = target.space(node.unsigned())
+    if address_space is None:
         names = [f"{space.number} {space.name}" for space in target.spaces() if space.number < 0x20]
         raise node.fail(f"{target.name} has no such address space", hint=f"it has {', '.join(names)}")
-    return found
+    return address_space
 
 
 def register_of(node: Node, machine: DescribedMachine) -> TargetRegister:
-    """A register by number or name."""
+    """Return a register by number or name."""
     target = machine.target
     if type(node.value) is str and parse_integer(node.value) is None:
         named = target.register_named(node.value)
-        found = None if named is None else machine.register(named.number)
+        register = None if named is None else machine.register(named.number)
     else:
-        found = machine.register(node.unsigned())
-    if found is None:
+        register = machine.register(node.unsigned())
+    if register is None:
         raise node.fail(f"{target.name} has no such register")
-    return found
+    return register
 
 
 def lane_of(node: Node, space: AddressSpace) -> int:
-    """The lane whose memory an address means, in an address space where lanes have their own."""
+    """Read the lane that an address belongs to, in an address space where each lane has its own memory."""
     if space.scope not in (Scope.LANE, Scope.DEPENDS):
         raise node.fail(f"no lane has memory of its own in the address space {space.name}")
     return node.unsigned(32)
 
 
 def die_reference(node: Node) -> DieReference:
-    """A debugging information entry: ``unit:<offset>`` or ``info:<offset>``."""
+    """Read a reference to a debugging information entry: ``unit:<offset>`` or ``info:<offset>``."""
     base, colon, digits = node.string().partition(":")
     offset = parse_integer(digits) if colon else None
     if base not in ("unit", "info") or offset is None:

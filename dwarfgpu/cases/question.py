@@ -1,4 +1,4 @@
-"""From what somebody asks on a command line to a case: options and a state file become the object of a case."""
+"""Cases from the command line: options and a state file become the object of a case."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def open_state(path: str, read: Callable[[str], str], *, force: bool = False) ->
 
 
 def _state(state: object, name: str) -> dict[str, Any]:
-    """The state that a JSON value describes: a case without an expression, or only its context."""
+    """Return the state in a JSON value: a case without an expression, or only its context."""
     from dwarfgpu.cases.case import KEYS as CASE_KEYS
     from dwarfgpu.cases.context import KEYS as CONTEXT_KEYS
 
@@ -54,7 +54,7 @@ def _state(state: object, name: str) -> dict[str, Any]:
 
 
 def ask(question: dict[str, Any], state: dict[str, Any] | None = None, state_name: str = "") -> Case:
-    """The case of a question; what is wrong in the state file is said of the file."""
+    """Return the case of a question; errors in the state file name the file."""
     from dwarfgpu.cases.case import parse_case
 
     combined = {**(state or {}), **question}
@@ -72,7 +72,7 @@ def ask(question: dict[str, Any], state: dict[str, Any] | None = None, state_nam
 
 
 def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) -> Case:
-    """The case of a question about a wave of a machine, given by its id or index; None: the only one there is."""
+    """Return the case of a question about a wave, given by its id or index; None is for the only wave there is."""
     index = wave_of(machine, wave)
     if "target" in question:
         message = "the target is that of the snapshot"
@@ -99,7 +99,7 @@ def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) ->
 
 
 def target_named(name: str) -> Target:
-    """The target with a name."""
+    """Return the target with a name."""
     from dwarfgpu.targets.resolve import resolve
 
     return resolve(name)
@@ -112,11 +112,11 @@ def _is_about(message: str, question: dict[str, Any]) -> bool:
 
 
 def type_of(text: str) -> dict[str, Any] | None:
-    """The type that a name such as ``signed32``, ``float64`` or ``unsigned8x4`` stands for."""
-    found = re.fullmatch(r"([A-Za-z_]+?)_?(\d{1,9})?(?:x(\d{1,9}))?", text)
-    if found is None:
+    """Return the type with a name such as ``signed32``, ``float64`` or ``unsigned8x4``."""
+    match = re.fullmatch(r"([A-Za-z_]+?)_?(\d{1,9})?(?:x(\d{1,9}))?", text)
+    if match is None:
         return None
-    name, bits, count = found.groups()
+    name, bits, count = match.groups()
     if name == "bfloat" and bits == "16":
         name, bits = "bfloat16", "16"
     if bits is None:

@@ -44,7 +44,7 @@ class _Question:
 
 
 def run_frame_case(obj: object, line: int) -> dict[str, Any]:
-    """The answer to a case, as a JSON object. ``line`` is its number, which it has as ``id`` if it names none.
+    """Return the answer to a case, as JSON. ``line`` is its number, which it has as ``id`` if it names none.
 
     With ``fde`` only the entry with this index is asked, counted from 0 among frame description entries.
     """
@@ -115,16 +115,16 @@ def _all_rows(section: FrameSection, tables: Tables) -> Iterator[FrameRow]:
 
 
 def _covering(section: FrameSection, pc: int) -> Fde | None:
-    """The entry for an address. Where none is found, it may be one of those that cannot be read."""
+    """Return the entry for an address. Where there is none, an entry that cannot be read is reported."""
     index = FrameIndex(section)
-    found = index.fde_at(pc)
-    if found is None and index.problems:
+    fde = index.fde_at(pc)
+    if fde is None and index.problems:
         raise index.problems[0]
-    return found
+    return fde
 
 
 def _numbered(section: FrameSection, number: int) -> Fde:
-    """The entry with an index; one that cannot be read counts, too."""
+    """Return the entry with an index; an entry that cannot be read counts, too."""
     count = 0
     for entry in section.entries():
         if isinstance(entry, DwarfGpuError) and count == number:
@@ -155,7 +155,7 @@ LIST_SECTIONS = ("debug_loclists", "debug_loc", "debug_loc.dwo")
 
 
 def run_list_case(obj: object, line: int) -> dict[str, Any]:
-    """The answer to a case, as a JSON object. ``line`` is its number, which it has as ``id`` if it names none.
+    """Return the answer to a case, as JSON. ``line`` is its number, which it has as ``id`` if it names none.
 
     Without ``pc`` the answer has all entries. A default entry has neither start nor end.
     """
@@ -175,17 +175,17 @@ def _run(node: Node, line: int) -> dict[str, Any]:
     context = _context(fields)
     pc = unsigned_or_none(fields.get("pc"), 64)
     try:
-        found = read_location_list(section, offset, section=f".{kind}", context=context)
-        if found.error is not None:
-            raise found.error
+        location_list = read_location_list(section, offset, section=f".{kind}", context=context)
+        if location_list.error is not None:
+            raise location_list.error
     except DwarfGpuError as error:
         return {"id": id_, "status": "error", "error": error_json(error)}
-    entries = found.entries if pc is None else found.matching(pc)
+    entries = location_list.entries if pc is None else location_list.matching(pc)
     return {"id": id_, "status": "ok", "entries": [_entry(entry) for entry in entries]}
 
 
 def _check_version(node: Node | None) -> None:
-    """The kind of the section says all that a version would; it must only be one that there is."""
+    """Check the version, which must exist; the kind of the section tells all else."""
     if node is not None and not 2 <= node.integer() <= 6:
         raise node.fail("2 to 6 are the versions that are read")
 
@@ -204,7 +204,7 @@ def _context(fields: dict[str, Node]) -> ListContext:
 
 
 def _address_at(node: Node | None, bits: int) -> Callable[[int], int]:
-    """The addresses of a case by index; a case without any has an empty table."""
+    """Return the addresses of a case by index; a case without any has an empty table."""
     addresses: dict[int, int] = {}
     for key, value in node.entries() if node is not None and node.value is not None else ():
         index = parse_integer(key.value)

@@ -8,23 +8,22 @@ lanes of the thread at once: the instructions describe "the actions for the whol
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from attrs import frozen
 
 from dwarfgpu import bits as b
 from dwarfgpu import dialects
-from dwarfgpu.cfi import rules
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
-from dwarfgpu.expr import locations, table
+from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.machine import evaluate, result_for
-from dwarfgpu.expr.partial_frame import LoneFrame
-from dwarfgpu.expr.pieces import flattened
+from dwarfgpu.expr.partial_frame import LoneFrame, known_register
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.targets.target import Scope, UnspecifiedRegister
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.bits import Bits
+    from dwarfgpu.cfi import rules
     from dwarfgpu.cfi.rows import FrameRow
     from dwarfgpu.cfi.rules import ExpressionBytes, RegisterOffset, Rule
     from dwarfgpu.expr.context import UnitInfo
@@ -146,6 +146,8 @@ class Activation(LoneFrame):
 
     def _continues(self, number: int) -> bool:
         """Return whether the register may be where it is in this activation, so that the callee's rules count too."""
+        from dwarfgpu.cfi import rules
+
         try:
             rule = self.register_rules.get(number)
         except DwarfGpuError:
@@ -183,8 +185,7 @@ class Activation(LoneFrame):
 
     def _circular(self, key: int) -> NoReturn:
         needed = "the CFA" if key == CFA else f"the value of {self._name(key)} on entry"
-        message = f"the rule for {needed} needs its own result"
-        raise IllFormed("cycle", message, spec="A.6.4.2")
+        raise IllFormed("cycle", f"the rule for {needed} needs its own result", spec="A.6.4.2")
 
     def _name(self, number: int) -> str:
         register = self.thread.register(number)
@@ -193,14 +194,17 @@ class Activation(LoneFrame):
     # --- The CFA (A.6.4.2.2) --------------------------------------------------------------------------------------
 
     def _find_cfa(self, lanes: LaneSet) -> Location:
+        from dwarfgpu.cfi import rules
+
         information = self.information
         rule = information.row.cfa
         if rule is None:
             raise no_information(self.place)
         if isinstance(rule, rules.RegisterOffset):
-            location = self._evaluate(self.thread.cfa_expression(rule), lanes, "location")
+            expression = self.thread.cfa_expression(rule)
         else:
-            location = self._evaluate(information.expression(rule.block), lanes, "location")
+            expression = information.expression(rule.block)
+        location = self._evaluate(expression, lanes, "location")
         self._memory_address(location, "A.6.4.2.2 (8)")
         return location  # type: ignore[no-any-return]
 
@@ -208,8 +212,7 @@ class Activation(LoneFrame):
         """Return the storage and the byte address of a CFA, which must be a memory byte address."""
         place = location.single
         if place is None or type(place.storage) is not Memory or not _is_byte(place.bit_offset):
-            message = "the CFA is not a memory byte address"
-            raise IllFormed("wrong_kind", message, spec=spec)
+            raise IllFormed("wrong_kind", "the CFA is not a memory byte address", spec=spec)
         return place.storage, b.settled(place.bit_offset >> 3)
 
     # --- The rules of registers (A.6.4.1) -------------------------------------------------------------------------
@@ -218,7 +221,7 @@ class Activation(LoneFrame):
         rule = self.register_rules.get(number)
         if rule is None:
             return self._unspecified(number, lanes)
-        return _RULES[type(rule)](self, number, rule, lanes)
+        return _RULES[rule.word](self, number, rule, lanes)
 
     def _unspecified_rule(self, number: int) -> str:
         """Return the default of a register without a rule, one of `Unspecified`.
@@ -226,6 +229,8 @@ class Activation(LoneFrame):
         It is the default of the target, with two exceptions that follow from the other rules. If these name every
         changed register, all others are unchanged; and a register in which another one is stored has changed.
         """
+        from dwarfgpu.cfi import rules
+
         if self._taken is None:
             given = self.register_rules
             self._taken = {rule.register for rule in given.values() if isinstance(rule, rules.RegisterRule)}
@@ -277,19 +282,22 @@ class Activation(LoneFrame):
         The text finds it "using the call frame information for the current frame and current program location", which
         is what it says of DW_OP_regx too. A rule that leads back to itself through others is refused.
         """
+        from dwarfgpu.cfi import rules
+
         register, other = self.thread.known_register(number), self.thread.known_register(rule.register)
         self._check_size(register, other.bit_size, f"{other.name}, in which it is stored,")
         seen = {number}
         following: Rule | None = rule
         while isinstance(following, rules.RegisterRule):
             if following.register in seen:
-                message = f"the rule for {register.name} leads back to itself"
-                raise IllFormed("cycle", message, spec="A.6.4.1")
+                raise IllFormed("cycle", f"the rule for {register.name} leads back to itself", spec="A.6.4.1")
             seen.add(following.register)
             following = self.register_rules.get(following.register)
         return self.register(rule.register, lanes)
 
     def _expression(self, _number: int, rule: rules.ExpressionRule, lanes: LaneSet) -> Location:
+        from dwarfgpu.expr.pieces import flattened
+
         location = self._evaluate(self.information.expression(rule.block), lanes, "location", self.cfa(lanes))
         return flattened(location)
 
@@ -329,19 +337,18 @@ class Activation(LoneFrame):
     # --- What no rule can need (A.6.4.2) -----------------------------------------------------------------------
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
-        message = "where the thread has its thread-local storage is not known"
-        raise MissingContext("thread", message)
+        raise MissingContext("thread", "where the thread has its thread-local storage is not known")
 
 
-_RULES: dict[type, Callable[[Activation, int, Any, LaneSet], Location]] = {
-    rules.UndefinedRule: Activation._undefined,  # noqa: SLF001
-    rules.SameValue: Activation._same_value,  # noqa: SLF001
-    rules.Offset: Activation._offset,  # noqa: SLF001
-    rules.ValOffset: Activation._val_offset,  # noqa: SLF001
-    rules.RegisterRule: Activation._register,  # noqa: SLF001
-    rules.ExpressionRule: Activation._expression,  # noqa: SLF001
-    rules.ValExpression: Activation._val_expression,  # noqa: SLF001
-    rules.Architectural: Activation._architectural,  # noqa: SLF001
+_RULES: dict[str, Callable[[Activation, int, Any, LaneSet], Location]] = {
+    "undefined": Activation._undefined,  # noqa: SLF001
+    "same_value": Activation._same_value,  # noqa: SLF001
+    "offset": Activation._offset,  # noqa: SLF001
+    "val_offset": Activation._val_offset,  # noqa: SLF001
+    "register": Activation._register,  # noqa: SLF001
+    "expression": Activation._expression,  # noqa: SLF001
+    "val_expression": Activation._val_expression,  # noqa: SLF001
+    "architectural": Activation._architectural,  # noqa: SLF001
 }
 
 
@@ -357,11 +364,8 @@ def is_open(location: Location, backend: Backend) -> bool:
             if storage.lane is None and storage.space.scope == Scope.DEPENDS:
                 return True
         elif type(storage) is Register:
-            if (
-                storage.lane is None
-                and backend.capabilities.lane_owned
-                and backend.lane_owned(storage.register)
-            ):
+            is_owned = backend.capabilities.lane_owned and backend.lane_owned(storage.register)
+            if storage.lane is None and is_owned:
                 return True
         elif hasattr(storage, "parts") and any(is_open(part.location, backend) for part in storage.parts):
             return True
@@ -430,25 +434,18 @@ class Thread:
         self.nesting = 0
         self.trace: Trace | None = None
         """Is told every operation of a rule, a frame base or a call site that is evaluated."""
-        self._find_register = register or target.register
-        self._registers: dict[int, TargetRegister | None] = {}
-        self._defaults: dict[int, str] = {}
-        self._untouched: dict[int, bool] = {}
-        self._cfa_rules: dict[RegisterOffset, Expression] = {}
-
-    def register(self, number: int) -> TargetRegister | None:
-        """Return the register with a DWARF number, or None."""
-        if number not in self._registers:
-            self._registers[number] = self._find_register(number)
-        return self._registers[number]
+        self.register = cache(register or target.register)
+        """The register with a DWARF number, or None."""
+        self.default_rule = cache(target.unspecified_rule)
+        """The default of a register without a rule, one of `Unspecified`."""
+        self.untouched = cache(target.untouched)
+        """Whether a register without a rule is unchanged if the rules name the changed ones."""
+        self.cfa_expression = cache(partial(_aspace_bregx, Format(target.address_size)))
+        """The expression that a CFA rule with a register is equivalent to (A.6.4.2.2)."""
 
     def known_register(self, number: int) -> TargetRegister:
         """Return the register with a DWARF number, or raise an error if the target does not have it."""
-        register = self.register(number)
-        if register is None:
-            message = f"{self.target.name} has no register with the DWARF number {number}"
-            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
-        return register
+        return known_register(self.target, self.register(number), number)
 
     def of_slots(self, location: Location, lanes: LaneSet) -> Location:
         """Select the elements for some slots of a location with one element for each wave of the thread."""
@@ -456,41 +453,19 @@ class Thread:
             return location
         return location.select(b.positions_in(self.wave, lanes.wave))
 
-    def default_rule(self, number: int) -> str:
-        """Return the default of a register without a rule, one of `Unspecified`."""
-        rule = self._defaults.get(number)
-        if rule is None:
-            rule = self._defaults[number] = self.target.unspecified_rule(number)
-        return rule
-
-    def untouched(self, number: int) -> bool:
-        """Return whether a register without a rule is unchanged if the rules name the changed ones."""
-        is_untouched = self._untouched.get(number)
-        if is_untouched is None:
-            is_untouched = self._untouched[number] = self.target.untouched(number)
-        return is_untouched
-
-    def cfa_expression(self, rule: RegisterOffset) -> Expression:
-        """Return the expression that a CFA rule with a register is equivalent to (A.6.4.2.2)."""
-        expression = self._cfa_rules.get(rule)
-        if expression is None:
-            expression = self._cfa_rules[rule] = _aspace_bregx(rule, self.target)
-        return expression
-
 
 def no_information(pc: int) -> NoInformation:
     """Return the error of an address without information about its frame."""
     return NoInformation("no_unwind_information", f"no unwind information for the address {pc:#x}")
 
 
-def _aspace_bregx(rule: RegisterOffset, target: Target) -> Expression:
+def _aspace_bregx(form: Format, rule: RegisterOffset) -> Expression:
     """Return ``DW_OP_constu AS; DW_OP_LLVM_aspace_bregx R, B`` as an expression without an offset."""
+    from dwarfgpu.expr import table
+
     operands = {"DW_OP_constu": (rule.space,), "DW_OP_LLVM_aspace_bregx": (rule.register, rule.offset)}
-    instructions = []
-    dialect = dialects.get("llvm-user")
-    for offset, (name, values) in enumerate(operands.items()):
-        row = table.find(name)
-        if row is None:
-            raise AssertionError(name)
-        instructions.append(Instruction(row, name, values, offset, offset + 1))
-    return Expression(b"", tuple(instructions), Format(target.address_size), dialect)
+    instructions = [
+        Instruction(table.row(name), name, values, offset, offset + 1)
+        for offset, (name, values) in enumerate(operands.items())
+    ]
+    return Expression(b"", tuple(instructions), form, dialects.get("llvm-user"))

@@ -125,8 +125,7 @@ class _FrameOperandReader:
         """Read a target address, encoded like the location of the entry."""
         how = self._format
         if how.pointers == dw.DW_EH_PE_omit:
-            message = "the augmentation omits addresses"
-            raise IllFormed("bad_augmentation", message, spec=SPEC)
+            raise IllFormed("bad_augmentation", "the augmentation omits addresses", spec=SPEC)
         bases = evolve(how.bases, section=how.bases.section + self._offset)
         pointer = read_pointer(self._cursor, how.pointers, how.form, bases)
         if pointer.indirect:
@@ -200,41 +199,21 @@ class CallFrameInstruction:
     operands: tuple[FrameOperand, ...]
     run: Callable[..., None]
     """The function that does the instruction: called with the state and the operands."""
-    effect: str
-    """The part of the state that changes: ``location``, ``cfa``, ``register``, ``state`` or ``nothing``."""
     spec: str
-    since: str = "2"
-    """The DWARF version or the vendor that introduced it."""
-    aliases: tuple[str, ...] = ()
-    meaning: str = ""
 
 
 _ROWS: dict[int, CallFrameInstruction] = {}
-_NAMES: dict[str, CallFrameInstruction] = {}
 
 
-def instruction(
-    code: int,
-    effect: str,
-    spec: str,
-    *,
-    operands: str = "",
-    since: str = "2",
-    aliases: tuple[str, ...] = (),
-) -> Callable[[F], F]:
+def instruction(code: int, spec: str, *, operands: str = "") -> Callable[[F], F]:
     """Declare a row."""
     name = name_of("DW_CFA", code)
 
     def declare(function: F) -> F:
         pairs = tuple(FrameOperand(*item.split(":")) for item in operands.split())
-        meaning = (function.__doc__ or "").strip().partition("\n")[0]
-        row = CallFrameInstruction(name, code, pairs, function, effect, spec, since, aliases, meaning)
-        for known_name in (name, *aliases):
-            if known_name in _NAMES or code in _ROWS:
-                message = f"{known_name} ({code:#x}) has two rows"
-                raise AssertionError(message)
-            _NAMES[known_name] = row
-        _ROWS[code] = row
+        if code in _ROWS:
+            raise AssertionError(f"{name} ({code:#x}) has two rows")
+        _ROWS[code] = CallFrameInstruction(name, code, pairs, function, spec)
         return function
 
     return declare
@@ -245,11 +224,6 @@ def find(opcode: int) -> CallFrameInstruction | None:
     return _ROWS.get(opcode & 0xC0 or opcode)
 
 
-def named(name: str) -> CallFrameInstruction | None:
-    """Return the row of a name or an alias."""
-    return _NAMES.get(name)
-
-
 def rows() -> list[CallFrameInstruction]:
     """Return all rows, in the order of the text."""
     return list(_ROWS.values())
@@ -258,7 +232,7 @@ def rows() -> list[CallFrameInstruction]:
 # --- Row creation (A.6.4.2.1, DWARF 5 section 6.4.2.1) ---------------------------------------------------------------
 
 
-@instruction(dw.DW_CFA_set_loc, "location", "DWARF 5, 6.4.2.1 (1)", operands="A:address")
+@instruction(dw.DW_CFA_set_loc, "DWARF 5, 6.4.2.1 (1)", operands="A:address")
 def _set_loc(state: RowState, address: int) -> None:
     """Begin a row at the address A, which is greater than the current one."""
     if address <= state.location_for("DW_CFA_set_loc"):
@@ -267,11 +241,11 @@ def _set_loc(state: RowState, address: int) -> None:
     state.go_to(address)
 
 
-@instruction(dw.DW_CFA_advance_loc, "location", "DWARF 5, 6.4.2.1 (2)", operands="D:delta6")
-@instruction(dw.DW_CFA_advance_loc1, "location", "DWARF 5, 6.4.2.1 (3)", operands="D:delta1")
-@instruction(dw.DW_CFA_advance_loc2, "location", "DWARF 5, 6.4.2.1 (4)", operands="D:delta2")
-@instruction(dw.DW_CFA_advance_loc4, "location", "DWARF 5, 6.4.2.1 (5)", operands="D:delta4")
-@instruction(dw.DW_CFA_MIPS_advance_loc8, "location", "MIPS/IRIX", operands="D:delta8", since="MIPS")
+@instruction(dw.DW_CFA_advance_loc, "DWARF 5, 6.4.2.1 (2)", operands="D:delta6")
+@instruction(dw.DW_CFA_advance_loc1, "DWARF 5, 6.4.2.1 (3)", operands="D:delta1")
+@instruction(dw.DW_CFA_advance_loc2, "DWARF 5, 6.4.2.1 (4)", operands="D:delta2")
+@instruction(dw.DW_CFA_advance_loc4, "DWARF 5, 6.4.2.1 (5)", operands="D:delta4")
+@instruction(dw.DW_CFA_MIPS_advance_loc8, "MIPS/IRIX", operands="D:delta8")
 def _advance_loc(state: RowState, delta: int) -> None:
     """Begin a row D bytes after the current location."""
     state.go_to(state.location_for("an advance") + delta)
@@ -280,51 +254,37 @@ def _advance_loc(state: RowState, delta: int) -> None:
 # --- CFA definition (A.6.4.2.2) --------------------------------------------------------------------------------------
 
 
-@instruction(dw.DW_CFA_def_cfa, "cfa", "A.6.4.2.2 (1)", operands="R:register B:offset")
-@instruction(dw.DW_CFA_def_cfa_sf, "cfa", "A.6.4.2.2 (2)", operands="R:register B:sfactored", since="3")
+@instruction(dw.DW_CFA_def_cfa, "A.6.4.2.2 (1)", operands="R:register B:offset")
+@instruction(dw.DW_CFA_def_cfa_sf, "A.6.4.2.2 (2)", operands="R:register B:sfactored")
 def _def_cfa(state: RowState, register: int, offset: int) -> None:
     """Define the CFA as B bytes from the address in R, in the default address space."""
     state.cfa = rules.RegisterOffset(register, offset, state.default_space)
 
 
-@instruction(
-    dw.DW_CFA_LLVM_def_aspace_cfa,
-    "cfa",
-    "A.6.4.2.2 (3)",
-    operands="R:register B:offset AS:space",
-    since="LLVM",
-    aliases=("DW_CFA_def_aspace_cfa",),
-)
-@instruction(
-    dw.DW_CFA_LLVM_def_aspace_cfa_sf,
-    "cfa",
-    "A.6.4.2.2 (4)",
-    operands="R:register B:sfactored AS:space",
-    since="LLVM",
-    aliases=("DW_CFA_def_aspace_cfa_sf",),
-)
+@instruction(dw.DW_CFA_LLVM_def_aspace_cfa, "A.6.4.2.2 (3)", operands="R:register B:offset AS:space")
+@instruction(dw.DW_CFA_LLVM_def_aspace_cfa_sf, "A.6.4.2.2 (4)", operands="R:register B:sfactored AS:space")
 def _def_aspace_cfa(state: RowState, register: int, offset: int, space: int) -> None:
     """Define the CFA as B bytes from the address in R, in the address space AS."""
     state.check_space(space)
     state.cfa = rules.RegisterOffset(register, offset, space)
 
 
-@instruction(dw.DW_CFA_def_cfa_register, "cfa", "A.6.4.2.2 (5)", operands="R:register")
+@instruction(dw.DW_CFA_def_cfa_register, "A.6.4.2.2 (5)", operands="R:register")
 def _def_cfa_register(state: RowState, register: int) -> None:
     """Define the CFA from R, with the offset and the address space that it has."""
     old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(register, old.offset, old.space)
 
 
-@instruction(dw.DW_CFA_def_cfa_offset, "cfa", "A.6.4.2.2 (6)", operands="B:offset")
-@instruction(dw.DW_CFA_def_cfa_offset_sf, "cfa", "A.6.4.2.2 (7)", operands="B:sfactored", since="3")
+@instruction(dw.DW_CFA_def_cfa_offset, "A.6.4.2.2 (6)", operands="B:offset")
+@instruction(dw.DW_CFA_def_cfa_offset_sf, "A.6.4.2.2 (7)", operands="B:sfactored")
 def _def_cfa_offset(state: RowState, offset: int) -> None:
     """Define the CFA as B bytes from the register that it has, in the address space that it has."""
     old = state.cfa_with_register()
     state.cfa = rules.RegisterOffset(old.register, offset, old.space)
 
 
-@instruction(dw.DW_CFA_def_cfa_expression, "cfa", "A.6.4.2.2 (8)", operands="E:expression", since="3")
+@instruction(dw.DW_CFA_def_cfa_expression, "A.6.4.2.2 (8)", operands="E:expression")
 def _def_cfa_expression(state: RowState, block: rules.ExpressionBytes) -> None:
     """Define the CFA as the location that E gives."""
     state.cfa = rules.CfaExpression(block)
@@ -333,70 +293,54 @@ def _def_cfa_expression(state: RowState, block: rules.ExpressionBytes) -> None:
 # --- Register rules (A.6.4.2.3) --------------------------------------------------------------------------------------
 
 
-@instruction(dw.DW_CFA_undefined, "register", "A.6.4.2.3 (1)", operands="R:register")
+@instruction(dw.DW_CFA_undefined, "A.6.4.2.3 (1)", operands="R:register")
 def _undefined(state: RowState, register: int) -> None:
     """Declare that R has no recoverable value."""
     state.set_rule(register, rules.UndefinedRule())
 
 
-@instruction(dw.DW_CFA_same_value, "register", "A.6.4.2.3 (2)", operands="R:register")
+@instruction(dw.DW_CFA_same_value, "A.6.4.2.3 (2)", operands="R:register")
 def _same_value(state: RowState, register: int) -> None:
     """Declare that R has not been modified."""
     state.set_rule(register, rules.SameValue())
 
 
-@instruction(dw.DW_CFA_offset, "register", "A.6.4.2.3 (3)", operands="R:register6 B:factored")
-@instruction(dw.DW_CFA_offset_extended, "register", "A.6.4.2.3 (4)", operands="R:register B:factored")
-@instruction(
-    dw.DW_CFA_offset_extended_sf,
-    "register",
-    "A.6.4.2.3 (5)",
-    operands="R:register B:sfactored",
-    since="3",
-)
-@instruction(
-    dw.DW_CFA_GNU_negative_offset_extended,
-    "register",
-    "LSB 5.0, 10.5.2",
-    operands="R:register B:negated",
-    since="GNU",
-)
+@instruction(dw.DW_CFA_offset, "A.6.4.2.3 (3)", operands="R:register6 B:factored")
+@instruction(dw.DW_CFA_offset_extended, "A.6.4.2.3 (4)", operands="R:register B:factored")
+@instruction(dw.DW_CFA_offset_extended_sf, "A.6.4.2.3 (5)", operands="R:register B:sfactored")
+@instruction(dw.DW_CFA_GNU_negative_offset_extended, "LSB 5.0, 10.5.2", operands="R:register B:negated")
 def _offset(state: RowState, register: int, offset: int) -> None:
     """Declare that R is saved B bytes from the CFA."""
     state.set_rule(register, rules.Offset(offset))
 
 
-@instruction(dw.DW_CFA_val_offset, "register", "A.6.4.2.3 (6)", operands="R:register B:factored", since="3")
-@instruction(
-    dw.DW_CFA_val_offset_sf, "register", "A.6.4.2.3 (7)", operands="R:register B:sfactored", since="3"
-)
+@instruction(dw.DW_CFA_val_offset, "A.6.4.2.3 (6)", operands="R:register B:factored")
+@instruction(dw.DW_CFA_val_offset_sf, "A.6.4.2.3 (7)", operands="R:register B:sfactored")
 def _val_offset(state: RowState, register: int, offset: int) -> None:
     """Declare that the value of R is the address B bytes from the CFA."""
     state.set_rule(register, rules.ValOffset(offset))
 
 
-@instruction(dw.DW_CFA_register, "register", "A.6.4.2.3 (8)", operands="R1:register R2:register")
+@instruction(dw.DW_CFA_register, "A.6.4.2.3 (8)", operands="R1:register R2:register")
 def _register(state: RowState, register: int, other: int) -> None:
     """Declare that R1 is stored in R2."""
     state.set_rule(register, rules.RegisterRule(other))
 
 
-@instruction(dw.DW_CFA_expression, "register", "A.6.4.2.3 (9)", operands="R:register E:expression", since="3")
+@instruction(dw.DW_CFA_expression, "A.6.4.2.3 (9)", operands="R:register E:expression")
 def _expression(state: RowState, register: int, block: rules.ExpressionBytes) -> None:
     """Declare that R is saved at the location that E gives."""
     state.set_rule(register, rules.ExpressionRule(block))
 
 
-@instruction(
-    dw.DW_CFA_val_expression, "register", "A.6.4.2.3 (10)", operands="R:register E:expression", since="3"
-)
+@instruction(dw.DW_CFA_val_expression, "A.6.4.2.3 (10)", operands="R:register E:expression")
 def _val_expression(state: RowState, register: int, block: rules.ExpressionBytes) -> None:
     """Declare that the value of R is that of E."""
     state.set_rule(register, rules.ValExpression(block))
 
 
-@instruction(dw.DW_CFA_restore, "register", "A.6.4.2.3 (11)", operands="R:register6")
-@instruction(dw.DW_CFA_restore_extended, "register", "A.6.4.2.3 (12)", operands="R:register")
+@instruction(dw.DW_CFA_restore, "A.6.4.2.3 (11)", operands="R:register6")
+@instruction(dw.DW_CFA_restore_extended, "A.6.4.2.3 (12)", operands="R:register")
 def _restore(state: RowState, register: int) -> None:
     """Restore the rule that the initial instructions of the CIE gave R."""
     state.restore_rule(register)
@@ -405,13 +349,13 @@ def _restore(state: RowState, register: int) -> None:
 # --- Row state (A.6.4.2.4, DWARF 5 section 6.4.2.4) ------------------------------------------------------------------
 
 
-@instruction(dw.DW_CFA_remember_state, "state", "DWARF 5, 6.4.2.4 (1)")
+@instruction(dw.DW_CFA_remember_state, "DWARF 5, 6.4.2.4 (1)")
 def _remember_state(state: RowState) -> None:
     """Push the rules on a stack."""
     state.remember()
 
 
-@instruction(dw.DW_CFA_restore_state, "state", "DWARF 5, 6.4.2.4 (2)")
+@instruction(dw.DW_CFA_restore_state, "DWARF 5, 6.4.2.4 (2)")
 def _restore_state(state: RowState) -> None:
     """Pop the rules from the stack."""
     state.restore()
@@ -420,34 +364,26 @@ def _restore_state(state: RowState) -> None:
 # --- Padding (A.6.4.2.5), and what changes no rule here --------------------------------------------------------------
 
 
-@instruction(dw.DW_CFA_nop, "nothing", "DWARF 5, 6.4.2.5")
+@instruction(dw.DW_CFA_nop, "DWARF 5, 6.4.2.5")
 def _nop(state: RowState) -> None:
     """Do nothing."""
 
 
-@instruction(dw.DW_CFA_GNU_args_size, "nothing", "LSB 5.0, 10.5.2", operands="N:size", since="GNU")
+@instruction(dw.DW_CFA_GNU_args_size, "LSB 5.0, 10.5.2", operands="N:size")
 def _args_size(state: RowState, size: int) -> None:
     """Declare that N bytes of arguments are on the stack, which only the handling of exceptions needs."""
 
 
-@instruction(
-    dw.DW_CFA_GNU_window_save,
-    "nothing",
-    "SPARC; AArch64",
-    since="GNU",
-    aliases=("DW_CFA_AARCH64_negate_ra_state",),
-)
+@instruction(dw.DW_CFA_GNU_window_save, "SPARC; AArch64")
 def _window_save(state: RowState) -> None:
     """Declare a saved register window (SPARC), or toggle whether the return address is signed (AArch64)."""
 
 
-@instruction(dw.DW_CFA_AARCH64_negate_ra_state_with_pc, "nothing", "AArch64", since="AArch64")
+@instruction(dw.DW_CFA_AARCH64_negate_ra_state_with_pc, "AArch64")
 def _negate_ra_state_with_pc(state: RowState) -> None:
     """Toggle whether the return address is signed with the address of this place (AArch64)."""
 
 
-@instruction(
-    dw.DW_CFA_AARCH64_set_ra_state, "nothing", "AArch64", operands="S:number D:sdelta", since="AArch64"
-)
+@instruction(dw.DW_CFA_AARCH64_set_ra_state, "AArch64", operands="S:number D:sdelta")
 def _set_ra_state(state: RowState, ra_state: int, delta: int) -> None:
     """Set the state of the return address to S, signed D bytes from this place (AArch64)."""

@@ -119,7 +119,9 @@ class Tables:
                 registers = snapshot
                 count += len(registers)
                 if count > MAX_RULES:
-                    raise _too_many(f"the rows of one entry have more than {MAX_RULES} rules", fde)
+                    raise _ill_formed(
+                        "limit_exceeded", f"the rows of one entry have more than {MAX_RULES} rules", fde
+                    )
             yield FrameRow(start, end, state.cfa, snapshot)
 
     def row_at(self, fde: Description, address: int) -> FrameRow | None:
@@ -130,10 +132,8 @@ class Tables:
         for start, end in _spans(fde, state):
             if start <= address < end:
                 return FrameRow(start, end, state.cfa, state.snapshot())
-        message = (
-            "the rows of the entry do not cover its addresses"  # locations only grow, from `low` to `high`
-        )
-        raise AssertionError(message)
+        # locations only grow, from `low` to `high`
+        raise AssertionError("the rows of the entry do not cover its addresses")
 
     def _run_initial(self, cie: Common) -> Initial:
         state = RowState(self._target)
@@ -141,7 +141,7 @@ class Tables:
             _run(state, instruction, cie)
         registers = state.snapshot()
         if len(registers) > MAX_INITIAL:
-            raise _too_many(f"a CIE makes more than {MAX_INITIAL} rules", cie)
+            raise _ill_formed("limit_exceeded", f"a CIE makes more than {MAX_INITIAL} rules", cie)
         return Initial(state.cfa, registers)
 
     def _begin(self, fde: Description) -> RowState:
@@ -149,16 +149,6 @@ class Tables:
             raise unknown_augmentation(fde, fde.cie.augmentation)
         last = (1 << 8 * fde.format.form.address_size) - 1
         return RowState(self._target, self.initial(fde.cie), fde.low, last)
-
-
-def rows(fde: Description, target: Target | None = None) -> Iterator[FrameRow]:
-    """Return an iterator over the rows of one entry."""
-    return Tables(target).rows(fde)
-
-
-def row_at(fde: Description, address: int, target: Target | None = None) -> FrameRow | None:
-    """Return the row of one entry at an address."""
-    return Tables(target).row_at(fde, address)
 
 
 # --- Running ---------------------------------------------------------------------------------------------------------
@@ -176,12 +166,11 @@ def instructions_of(entry: FrameProgram, augmentation: str) -> Iterator[FrameIns
 def unknown_augmentation(entry: FrameProgram, augmentation: str) -> DwarfGpuError:
     """Return the error of an entry whose instructions cannot be found."""
     message = f"the augmentation {augmentation!r} is not known, so the instructions cannot be found"
-    error: DwarfGpuError = IllFormed("bad_augmentation", message, spec="A.6.4.1")
-    return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
+    return _ill_formed("bad_augmentation", message, entry)
 
 
-def _too_many(message: str, entry: FrameProgram) -> DwarfGpuError:
-    error: DwarfGpuError = IllFormed("limit_exceeded", message, spec="A.6.4.1")
+def _ill_formed(kind: str, message: str, entry: FrameProgram) -> DwarfGpuError:
+    error = IllFormed(kind, message, spec="A.6.4.1")
     return error.at(section=entry.section, offset=entry.offset)  # type: ignore[no-any-return]
 
 
@@ -190,8 +179,8 @@ def _spans(fde: Description, state: RowState) -> Iterator[tuple[int, int]]:
     start = fde.low
     for instruction in instructions_of(fde, fde.cie.augmentation):
         _run(state, instruction, fde)
-        if instruction.row.effect == "location":
-            location = state.location_for(instruction.name)
+        location = state.location_for(instruction.name)
+        if location != start:
             yield start, min(location, fde.high)
             start = location
     yield start, fde.high
@@ -265,8 +254,7 @@ class RowState:
         self._spec = instruction.row.spec
         for operand, value in instruction.pairs():
             if operand.role == "offset" and not -(1 << 63) <= value < 1 << 63:
-                message = f"the offset {value:#x} has more than 64 bits"
-                raise IllFormed("overflow", message, spec=self._spec)
+                raise IllFormed("overflow", f"the offset {value:#x} has more than 64 bits", spec=self._spec)
         instruction.row.run(self, *instruction.operands)
 
     # --- Location -------------------------------------------------------------------------------------------------
@@ -310,18 +298,19 @@ class RowState:
         return self._snapshot
 
     def set_rule(self, register: int, rule: Rule) -> None:
-        if self._marks:
-            self._changes.append((register, self._registers.get(register)))
-        self._put(register, rule)
+        self._change(register, rule)
 
     def restore_rule(self, register: int) -> None:
         """Give a register its initial rule, or take away the one it has if there was none."""
         if self.location is None:
             message = "the initial instructions cannot restore what they are about to define"
             raise IllFormed("bad_cie", message, spec=self._spec)
+        self._change(register, self._initial.get(register))
+
+    def _change(self, register: int, rule: Rule | None) -> None:
         if self._marks:
             self._changes.append((register, self._registers.get(register)))
-        self._put(register, self._initial.get(register))
+        self._put(register, rule)
 
     def _put(self, register: int, rule: Rule | None) -> None:
         self._snapshot = None
@@ -339,8 +328,7 @@ class RowState:
     def restore(self) -> None:
         """Restore the rules of the last `remember`, with the CFA rule, as every unwinder does."""
         if not self._marks:
-            message = "no state is remembered"
-            raise IllFormed("restore_without_remember", message, spec="DWARF 5, 6.4.2.4 (2)")
+            raise IllFormed("restore_without_remember", "no state is remembered", spec="DWARF 5, 6.4.2.4 (2)")
         mark, self.cfa = self._marks.pop()
         while len(self._changes) > mark:
             self._put(*self._changes.pop())

@@ -127,8 +127,7 @@ class CallStack:
         except NoInformation as error:
             if error.kind != OUTSIDE_CODE:
                 return None  # the frame is kept, but nothing more is known of it
-            message = f"the return address {caller.pc:#x} is not in any loaded code"
-            return End(OUTSIDE_CODE, message, error)
+            return End(OUTSIDE_CODE, f"the return address {caller.pc:#x} is not in any loaded code", error)
         except DwarfGpuError:
             return None  # its own step will say what is wrong
         if self._is_same(caller, inner, cfa, start):

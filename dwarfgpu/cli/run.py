@@ -244,8 +244,9 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def _overview() -> str:
-    known = {command.shell.names[0]: command.summary for command in AT_SHELL.values() if command.shell}
-    known |= debug.SUMMARIES
+    known = dict(debug.SUMMARIES)
+    known |= {command.shell.names[0]: command.summary for command in AT_SHELL.values() if command.shell}
+    known["lists"] = "read location lists from a file of cases"
     width = max(map(len, known))
     lines = [f"  {name:{width}}  {summary}" for name, summary in known.items()]
     return "\n".join(

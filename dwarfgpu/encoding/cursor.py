@@ -72,9 +72,8 @@ class Cursor:
             return data[position]
         result, _ = self._leb(position)
         if result >> MAX_BITS:
-            raise self.fail(
-                "leb128_overflow", "an unsigned LEB128 number has more than 64 bits", "DWARF 5, 7.6", position
-            )
+            message = "an unsigned LEB128 number has more than 64 bits"
+            raise self.fail("leb128_overflow", message, "DWARF 5, 7.6", position)
         return result
 
     def sleb(self) -> int:
@@ -83,9 +82,8 @@ class Cursor:
         if result >> (width - 1):
             result -= 1 << width
         if not -(1 << (MAX_BITS - 1)) <= result < 1 << (MAX_BITS - 1):
-            raise self.fail(
-                "leb128_overflow", "a signed LEB128 number has more than 64 bits", "DWARF 5, 7.6", start
-            )
+            message = "a signed LEB128 number has more than 64 bits"
+            raise self.fail("leb128_overflow", message, "DWARF 5, 7.6", start)
         return result
 
     def _leb(self, start: int) -> tuple[int, int]:
@@ -100,7 +98,7 @@ class Cursor:
                 shift += 7
             elif byte & 0x7F != (
                 0x7F if result >> (_WIDE - 1) else 0
-            ):  # more than padding: stop before it gets slow
+            ):  # not padding: stop before it gets slow
                 message = "a LEB128 number has more than 64 bits"
                 raise self.fail("leb128_overflow", message, "DWARF 5, 7.6", start)
             if byte < 0x80:
@@ -118,9 +116,8 @@ MAX_BITS = 64
 def encode_unsigned(value: int) -> bytes:
     """Encode an unsigned number in as few bytes as it needs."""
     if value < 0:
-        raise IllFormed(
-            "bad_operand", f"an unsigned LEB128 number cannot be {shown(value)}", spec="DWARF 5, 7.6"
-        )
+        message = f"an unsigned LEB128 number cannot be {shown(value)}"
+        raise IllFormed("bad_operand", message, spec="DWARF 5, 7.6")
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

@@ -1,7 +1,7 @@
 """Turn the mangled names of C++ symbols into what a programmer wrote: ``_ZN2ns3addEif`` is ``ns::add(int, float)``.
 
 The work is done by ``__cxa_demangle`` of the C++ library of the machine, which is loaded with the first mangled name.
-Without a C++ library names stay mangled; `is_available` tells.
+Without a C++ library names stay mangled.
 """
 
 from __future__ import annotations
@@ -36,11 +36,6 @@ def demangled(name: str) -> str:
         return name
     demangle = _library_function()
     return name if demangle is None else demangle(name) or name
-
-
-def is_available() -> bool:
-    """Return whether the machine has a C++ library, without which names stay mangled."""
-    return _library_function() is not None
 
 
 @cache

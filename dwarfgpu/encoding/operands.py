@@ -58,14 +58,12 @@ def read(kind: str, cursor: Cursor, form: Format) -> Any:
     if kind == "tail":
         return cursor.bytes(cursor.remaining)
     if kind == "encoded":
-        return _read_encoded(cursor, form)
+        encoding = cursor.unsigned(1)
+        return encoding, read(pointer_kind(encoding), cursor, form)
     length = cursor.unsigned(1) if kind == "block1" else cursor.uleb()
     if length > cursor.remaining:
-        raise cursor.fail(
-            "truncated",
-            f"a block of {length} bytes is longer than the {cursor.remaining} left",
-            "DWARF 5, 7.7.1",
-        )
+        message = f"a block of {length} bytes is longer than the {cursor.remaining} left"
+        raise cursor.fail("truncated", message, "DWARF 5, 7.7.1")
     return cursor.bytes(length)
 
 
@@ -99,9 +97,8 @@ def write(kind: str, value: Any, form: Format) -> bytes:
 
 
 def _out_of_range(kind: str, value: int) -> IllFormed:
-    return IllFormed(
-        "bad_operand", f"the operand {shown(value)} does not fit its encoding ({kind})", spec="DWARF 5, 7.7.1"
-    )
+    message = f"the operand {shown(value)} does not fit its encoding ({kind})"
+    return IllFormed("bad_operand", message, spec="DWARF 5, 7.7.1")
 
 
 # The low four bits of a pointer encoding (Linux Standard Base 10.5.1).
@@ -122,12 +119,6 @@ def pointer_kind(encoding: int) -> str:
     """Return how the number of an encoded pointer is encoded; its high four bits say what it is relative to."""
     kind = _POINTER_KINDS.get(encoding & 0x0F)
     if kind is None:
-        raise Unsupported(
-            "pointer_encoding", f"the pointer encoding {encoding:#x} is not defined", spec="LSB 5.0, 10.5.1"
-        )
+        message = f"the pointer encoding {encoding:#x} is not defined"
+        raise Unsupported("pointer_encoding", message, spec="LSB 5.0, 10.5.1")
     return kind
-
-
-def _read_encoded(cursor: Cursor, form: Format) -> tuple[int, int]:
-    encoding = cursor.unsigned(1)
-    return encoding, read(pointer_kind(encoding), cursor, form)

@@ -154,8 +154,7 @@ def result_of(ev: Evaluation) -> Result:
     wanted = ev.context.result_kind
     if not ev.stack:
         if wanted == "value":
-            message = "a value is wanted, but the stack is empty"
-            raise IllFormed("bad_result_kind", message, spec="A.2.5.4")
+            raise IllFormed("bad_result_kind", "a value is wanted, but the stack is empty", spec="A.2.5.4")
         return UNDEFINED
     top = ev.stack[-1]
     if isinstance(top, IncompleteComposite):

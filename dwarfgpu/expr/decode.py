@@ -46,10 +46,7 @@ def decode(
             if encoding is None:
                 raise _unknown(path, dialect, known_in)
             name = encoding.name
-            row = table.find(name)
-            if row is None:
-                message = f"{name} has an encoding but no row"
-                raise AssertionError(message)
+            row = table.row(name)
             kinds = encoding.operand_kinds
             values = tuple([operands.read(kind, cursor, form) for kind in kinds])
         except DwarfGpuError as error:

@@ -34,11 +34,7 @@ class Encoding:
     def operand_kinds(self) -> tuple[str, ...]:
         if self.kinds is not None:
             return self.kinds
-        row = table.find(self.name)
-        if row is None:
-            message = f"{self.name} has an encoding but no row"
-            raise AssertionError(message)
-        return tuple(operand.kind for operand in row.operands)
+        return tuple(operand.kind for operand in table.row(self.name).operands)
 
     @property
     def opcode(self) -> bytes:
@@ -63,9 +59,7 @@ class Dialect:
                 raise _conflict(name, encoding, known)
             self.by_path[encoding.path] = encoding
         self.by_name: dict[str, Encoding] = {}
-        for (
-            encoding
-        ) in self.by_path.values():  # the first encoding of an operation is the one the assembler uses
+        for encoding in self.by_path.values():  # the assembler uses the first one of an operation
             self.by_name.setdefault(encoding.name, encoding)
         self.prefixes = frozenset(path[:n] for path in self.by_path for n in range(1, len(path)))
         for path in self.by_path:

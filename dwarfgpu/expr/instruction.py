@@ -161,10 +161,7 @@ def steps_of(instruction: Instruction) -> list[Step]:
     steps: list[Step] = []
     for item in operation.to.split(";"):
         name, *arguments = item.split()
-        row = table.find(name)
-        if row is None:
-            message = f"{operation.name} is equivalent to {name}, which has no row"
-            raise AssertionError(message)
+        row = table.row(name)
         operands = tuple(_argument(argument, values) for argument in arguments)
         if row.to is None:
             steps.append(Step(row, operands, instruction))

@@ -34,7 +34,7 @@ class ReadBits:
     bit_size: int
     byte_order: str
     bits: int
-    """A number whose bits stand in storage order, as `expr.access` has it."""
+    """A number whose bits are in storage order, as in `expr.access`."""
     undefined: int = 0
     """The bits that have no value."""
     type: BaseType | None = None
@@ -45,17 +45,17 @@ class ReadBits:
         return None if self.type is None or self.undefined else Value(self.type, self.bits)
 
     def data(self) -> bytes:
-        """The bytes, in memory order; the bits that the last one has too many are 0."""
+        """Return the bytes, in memory order; the unused bits of the last one are 0."""
         return in_memory_order(self.bits, self.bit_size, self.byte_order)
 
     def undefined_mask(self) -> bytes:
-        """The bits without a value, as `data` has the bits."""
+        """Return the bits without a value, in the form of `data`."""
         return in_memory_order(self.undefined, self.bit_size, self.byte_order)
 
 
 @frozen
 class Outcome:
-    """What came out for one lane, or without lanes: an error, or a result and what was asked about it."""
+    """The outcome for one lane, or without lanes: an error, or a result and what was asked about it."""
 
     error: DwarfGpuError | None = None
     result: Entry | None = None
@@ -65,7 +65,7 @@ class Outcome:
 
 
 def in_memory_order(bits: int, bit_size: int, byte_order: str) -> bytes:
-    """The bytes of a stream of bits; what is missing in the last one is 0."""
+    """Return the bytes of a stream of bits; what is missing in the last one is 0."""
     size = -(-bit_size // 8)
     if byte_order == "little":
         return bits.to_bytes(size, "little")
@@ -82,7 +82,7 @@ class JsonWriter:
     # --- Entries --------------------------------------------------------------------------------------------------
 
     def entry(self, entry: Entry) -> Json:
-        """A result or a stack entry."""
+        """Return a result or a stack entry as JSON."""
         if isinstance(entry, Value):
             return {"kind": "value", "type": type_json(entry.type), "value": self.number(entry)}
         if isinstance(entry, Location):
@@ -92,7 +92,7 @@ class JsonWriter:
         return _pointer(entry.pointer)
 
     def number(self, value: Value) -> Any:
-        """The number of a value: an int, a float, ``nan``, ``inf``, or a list of the numbers of a vector."""
+        """Return the number of a value: an int, a float, ``nan``, ``inf``, or a list of the numbers of a vector."""
         return number_json(value, self.byte_order)
 
     # --- Locations ------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class JsonWriter:
         return {"kind": "multiple", "places": [self._place(place, 0) for place in location.places]}
 
     def _place(self, place: SingleLocation, displacement: int) -> Json:
-        """A place, moved by some bits within its storage."""
+        """Return a place, moved by some bits within its storage, as JSON."""
         self._left -= 1
         if self._left < 0:
             message = f"the result has more than {MAX_LOCATIONS} locations, too many to write down"
@@ -131,7 +131,7 @@ class JsonWriter:
         return {"kind": "undefined"}
 
     def _parts(self, parts: tuple[Part, ...]) -> list[Json]:
-        """The parts of a composite, one by one: a run of them is taken apart."""
+        """Return the parts of a composite; a run of parts is taken apart."""
         return [
             {"bit_size": part.bit_size, "location": self._moved(part.location, index * part.stride)}
             for part in parts
@@ -147,23 +147,23 @@ class JsonWriter:
         ]
         return places[0] if len(places) == 1 else {"kind": "multiple", "places": places}
 
-    # --- What was read --------------------------------------------------------------------------------------------
+    # --- Bytes that were read -------------------------------------------------------------------------------------
 
     def reading(self, reading: ReadBits) -> Json:
-        """Bytes that were read, with a mask of the bits without a value, and the value if a type was asked for."""
-        found: Json = {"bytes": reading.data().hex()}
+        """Return bytes that were read, a mask of the bits without a value, and the value if a type was asked for."""
+        result: Json = {"bytes": reading.data().hex()}
         if reading.undefined:
-            found["undefined"] = reading.undefined_mask().hex()
+            result["undefined"] = reading.undefined_mask().hex()
         if reading.type is not None:
             value = reading.value
-            found["value"] = None if value is None else self.number(value)
-        return found
+            result["value"] = None if value is None else self.number(value)
+        return result
 
 
 def _memory(storage: Memory, offset: int) -> Json:
     space = storage.space
     address, bit = divmod(offset, 8)
-    found: Json = {
+    result: Json = {
         "kind": "memory",
         "space": space.number,
         "space_name": space.name,
@@ -171,8 +171,8 @@ def _memory(storage: Memory, offset: int) -> Json:
         "bit": bit,
     }
     if storage.lane is not None and means_a_lane(storage, address):
-        found["lane"] = int(storage.lane)
-    return found
+        result["lane"] = int(storage.lane)
+    return result
 
 
 def means_a_lane(storage: Memory, address: int) -> bool:
@@ -199,20 +199,20 @@ def _pointer(pointer: ImplicitPointer) -> Json:
 
 
 def type_json(kind: BaseType) -> str | Json:
-    """A type: ``"generic"``, or an object with encoding and size (of a vector that of one element)."""
+    """Return a type: ``"generic"``, or an object with encoding and size (for a vector those of one element)."""
     if kind.is_generic:
         return "generic"
     element = kind.element
-    found: Json = {"encoding": kind.encoding, "byte_size": element.byte_size}
+    result: Json = {"encoding": kind.encoding, "byte_size": element.byte_size}
     if element.bit_size != 8 * element.byte_size:
-        found["bit_size"] = element.bit_size
+        result["bit_size"] = element.bit_size
     if kind.vector_size is not None:
-        found["vector_size"] = kind.vector_size
-    return found
+        result["vector_size"] = kind.vector_size
+    return result
 
 
 def number_json(value: Value, byte_order: str) -> Any:
-    """The number of a value as JSON has it."""
+    """Return the number of a value in its JSON form."""
     kind = value.type
     if kind.vector_size is not None:
         return [number_json(element, byte_order) for element in elements_of(value, byte_order)]
@@ -231,32 +231,32 @@ def number_json(value: Value, byte_order: str) -> Any:
 
 
 def elements_of(value: Value, byte_order: str) -> list[Value]:
-    """The elements of a vector, in the order in which memory holds them (A.5.1)."""
+    """Return the elements of a vector, in the order in which memory holds them (A.5.1)."""
     kind = value.type
     element = kind.element
     count = kind.vector_size or 1
     size = element.bit_size  # 8 elements have as many bytes
     data = int(value.bits).to_bytes(-(-count // 8) * size, "little")
-    found: list[int] = []
+    patterns: list[int] = []
     for start in range(0, len(data), size):
         eight = int.from_bytes(data[start : start + size], "little")
-        found.extend(eight >> shift & element.mask for shift in range(0, 8 * size, size))
-    del found[count:]
+        patterns.extend(eight >> shift & element.mask for shift in range(0, 8 * size, size))
+    del patterns[count:]
     if (kind.byte_order or byte_order) == "big":  # the first element is the most significant
-        found.reverse()
-    return [Value(element, bits) for bits in found]
+        patterns.reverse()
+    return [Value(element, bits) for bits in patterns]
 
 
 # --- Errors -------------------------------------------------------------------------------------------------------
 
 
 def error_json(error: DwarfGpuError) -> Json:
-    """An error: its class and kind, what it says, and where it stands if that is known."""
-    found: Json = {"class": error.error_class, "kind": error.kind, "message": error.message}
+    """Return an error: its class and kind, its message, and its position if that is known."""
+    result: Json = {"class": error.error_class, "kind": error.kind, "message": error.message}
     if error.where.offset is not None:
-        found["offset"] = error.where.offset
+        result["offset"] = error.where.offset
     if error.where.operation is not None:
-        found["operation"] = error.where.operation
+        result["operation"] = error.where.operation
     if error.spec is not None:
-        found["spec"] = error.spec
-    return found
+        result["spec"] = error.spec
+    return result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.expr.location_json import elements_of, in_memory_order, means_a_lane
 from dwarfgpu.expr.locations import IncompleteComposite, Location, is_undefined
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
 from dwarfgpu.expr.values import Value
@@ -35,7 +34,7 @@ class TextRenderer:
     # --- Entries --------------------------------------------------------------------------------------------------
 
     def entry(self, entry: Entry) -> str:
-        """A result or a stack entry on one line."""
+        """Return a result or a stack entry on one line."""
         if isinstance(entry, Value):
             return f"value {self.number(entry)} ({entry.type})"
         if isinstance(entry, Location):
@@ -45,7 +44,9 @@ class TextRenderer:
         return f"{_pointer(entry.pointer)} (value)"
 
     def number(self, value: Value) -> str:
-        """The number of a value; a vector is a list, and what has no number is shown as bytes."""
+        """Return the number of a value; a vector is a list, and what has no number is shown as bytes."""
+        from dwarfgpu.expr.location_json import elements_of
+
         kind = value.type
         if kind.vector_size is not None:
             shown = [self.number(element) for element in elements_of(value, self.byte_order)[:MAX_ELEMENTS]]
@@ -58,10 +59,12 @@ class TextRenderer:
     # --- Locations ------------------------------------------------------------------------------------------------
 
     def location(self, location: Location, depth: int = 0) -> str:
-        """A location; the places of one that has several are joined by ``and``."""
+        """Return a location on one line; several places are joined by ``and``."""
         return " and ".join(self._place(place, 0, depth) for place in location.places)
 
     def _place(self, place: SingleLocation, displacement: int, depth: int) -> str:
+        from dwarfgpu.expr.location_json import in_memory_order
+
         storage = place.storage
         offset = int(place.bit_offset) + displacement
         if isinstance(storage, Memory):
@@ -76,7 +79,7 @@ class TextRenderer:
         return _pointer(storage) if isinstance(storage, ImplicitPointer) else "undefined"
 
     def _composite(self, parts: tuple[Part, ...], depth: int) -> str:
-        """Parts in braces, each with its size; a run of parts is one with a count."""
+        """Return parts in braces, each with its size; a run of parts is shown once, with a count."""
         if depth >= _DEEP:
             return f"{{{sum(part.count for part in parts)} parts}}"
         limit = MAX_PARTS >> 2 * depth
@@ -92,10 +95,10 @@ class TextRenderer:
         every = f" every {part.stride} bits" if part.stride else ""
         return f"{where}: {part.count} times {part.bit_size} bits{every}"
 
-    # --- What was read --------------------------------------------------------------------------------------------
+    # --- Bytes that were read -------------------------------------------------------------------------------------
 
     def reading(self, reading: ReadBits) -> str:
-        """Bytes that were read, the bits that have no value, and the value if a type was asked for."""
+        """Return bytes that were read, the bits that have no value, and the value if a type was asked for."""
         text = _bytes(reading.data())
         if reading.undefined:
             text += f" without a value: {_bytes(reading.undefined_mask())}"
@@ -103,7 +106,7 @@ class TextRenderer:
         return text if value is None else f"{text} = {self.number(value)} ({value.type})"
 
     def outcome(self, outcome: Outcome) -> str:
-        """What came out of an evaluation, on one line."""
+        """Return the outcome of an evaluation on one line."""
         if outcome.error is not None or outcome.result is None:
             return "nothing" if outcome.error is None else str(outcome.error)
         text = self.entry(outcome.result)
@@ -111,6 +114,8 @@ class TextRenderer:
 
 
 def _memory(storage: Memory, offset: int) -> str:
+    from dwarfgpu.expr.location_json import means_a_lane
+
     address, bit = divmod(offset, 8)
     lane = ""
     if storage.lane is not None and means_a_lane(storage, address):
@@ -119,7 +124,7 @@ def _memory(storage: Memory, offset: int) -> str:
 
 
 def _register(storage: Register, offset: int) -> str:
-    """A register; in a vector register also the lane that the bit belongs to."""
+    """Return a register; for a vector register also the lane that the bit belongs to."""
     register = storage.register
     text = f"{register.name}{_bit(offset)}"
     if storage.lane is not None:

@@ -96,8 +96,7 @@ _SECTIONS: list[tuple[str, tuple[str, ...]]] = []
 def _add(row: Operation) -> None:
     for name in (row.name, *row.aliases):
         if name in _ROWS:
-            message = f"{name} has two rows"
-            raise AssertionError(message)
+            raise AssertionError(f"{name} has two rows")
         _ROWS[name] = row
 
 
@@ -182,28 +181,35 @@ def equivalent(  # noqa: PLR0913 (the columns of the table)
         )
 
 
-def _load() -> dict[str, Operation]:
-    if not _SECTIONS:
-        from importlib import import_module
+def _load(wanted: str | None = None) -> dict[str, Operation]:
+    """Import the modules with the rows, all or up to the one with the wanted row; return the rows."""
+    from importlib import import_module
 
-        from dwarfgpu.expr import ops
+    from dwarfgpu.expr import ops
 
-        for name in ops.MODULES:
-            known = len(_ROWS)
-            module = import_module(f"{ops.__name__}.{name}")
-            title = (module.__doc__ or name).splitlines()[0]
-            _SECTIONS.append((title, tuple(_ROWS)[known:]))
+    for name in ops.MODULES[len(_SECTIONS) :]:
+        if wanted in _ROWS:
+            break
+        known = len(_ROWS)
+        module = import_module(f"{ops.__name__}.{name}")
+        title = (module.__doc__ or name).splitlines()[0]
+        _SECTIONS.append((title, tuple(_ROWS)[known:]))
     return _ROWS
 
 
 def find(name: str) -> Operation | None:
     """Return the row of a name or an alias."""
-    return _load().get(name)
+    return _ROWS.get(name) or _load(name).get(name)
+
+
+def row(name: str) -> Operation:
+    """Return the row of a name that has one, as every encoding and every equivalent operation has."""
+    return _load()[name]
 
 
 def rows() -> list[Operation]:
     """Return all rows, in the order of the text."""
-    return [row for name, row in _load().items() if name == row.name]
+    return [operation for name, operation in _load().items() if name == operation.name]
 
 
 def sections() -> list[tuple[str, list[Operation]]]:

@@ -36,12 +36,8 @@ if sys.version_info >= (3, 14):  # which has zstd itself
 
 def missing() -> list[tuple[str, str, str]]:
     """Return the packages that cannot be used: the name, the reason, and what does not work without it."""
-    unusable = []
-    for name, folders, meaning in OPTIONAL:
-        why = _why_not(name, folders)
-        if why:
-            unusable.append((name, why, meaning))
-    return unusable
+    reasons = ((name, _why_not(name, folders), meaning) for name, folders, meaning in OPTIONAL)
+    return [reason for reason in reasons if reason[1]]
 
 
 def _why_not(name: str, folders: tuple[str, ...]) -> str:
@@ -59,11 +55,7 @@ def _why_not(name: str, folders: tuple[str, ...]) -> str:
 
 
 def _files(places: list[str]) -> list[str]:
-    names: list[str] = []
-    for place in places:
-        if os.path.isdir(place):  # noqa: PTH112
-            names += os.listdir(place)  # noqa: PTH208
-    return names
+    return [name for place in places if os.path.isdir(place) for name in os.listdir(place)]  # noqa: PTH112, PTH208
 
 
 def report() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 import gdb
@@ -27,7 +28,7 @@ class GdbDebugger(Debugger):
     """A debugger whose program, thread, frame and lane are those selected in GDB."""
 
     def __init__(self) -> None:
-        Debugger.__init__(self, screen())
+        Debugger.__init__(self, Output(write))
         self._no_frame: UsageError | None = None
         """Why the library has no frame for that of GDB."""
 
@@ -71,14 +72,10 @@ class GdbDebugger(Debugger):
         return Debugger.frame.fget(self)  # type: ignore[attr-defined, no-any-return]
 
 
-_debugger: list[GdbDebugger] = []
-
-
+@cache
 def debugger() -> GdbDebugger:
     """Return the debugger of this GDB."""
-    if not _debugger:
-        _debugger.append(GdbDebugger())
-    return _debugger[0]
+    return GdbDebugger()
 
 
 def one_line(error: BaseException) -> str:
@@ -106,11 +103,6 @@ STYLES = {
 """Which of GDB's styles (``set style``) each style of the library is shown in."""
 _COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _INTENSITIES = {"bold": "1", "dim": "2"}
-
-
-def screen() -> Output:
-    """Return the output of commands; `look` sets its size."""
-    return Output(write)
 
 
 def look(output: Output, *, is_typed: bool) -> None:

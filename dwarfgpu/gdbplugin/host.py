@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import gdb
@@ -92,14 +92,10 @@ class GdbHost:
         return level
 
 
+@cache
 def gdb_host() -> GdbHost:
     """Return the host of this GDB."""
-    if not _host:
-        _host.append(GdbHost())
-    return _host[0]
-
-
-_host: list[GdbHost] = []
+    return GdbHost()
 
 
 def selected_lane() -> int | None:

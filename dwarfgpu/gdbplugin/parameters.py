@@ -10,6 +10,8 @@ from dwarfgpu.gdbplugin.commands import one_line_errors
 from dwarfgpu.questions.settings import MAX_NUMBER, SETTINGS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter
     from dwarfgpu.questions.settings import Setting
 
@@ -98,29 +100,34 @@ def _text(value: Any) -> str:
 # --- Parameters of the plug-in ------------------------------------------------------------------------------------
 
 
-class FilterParameter(gdb.Parameter):  # type: ignore[misc]
+class PluginParameter(gdb.Parameter):  # type: ignore[misc]
+    """A parameter of the plug-in alone; ``take`` is called with each new value."""
+
+    def __init__(self, name: str, take: Callable[[Any], None], value: Any, *kind: Any) -> None:
+        self.name = f"dwarfgpu {name}"
+        self.take = take
+        gdb.Parameter.__init__(self, self.name, gdb.COMMAND_STACK, *kind)
+        self.value = value
+        installed.append(self.name)
+
+    def get_set_string(self) -> str:
+        """Take the new value over."""
+        self.take(self.value)
+        return ""
+
+    def get_show_string(self, _text_of_gdb: str) -> str:
+        """Return the text of ``show``."""
+        return f'"{self.name}" is {_text(self.value)}.'
+
+
+class FilterParameter(PluginParameter):
     """off: none.  unreadable: variables that GDB cannot read.  all: all variables."""
 
     set_doc = "Set which variables of `bt -full' and of MI clients come from dwarfgpu."
     show_doc = "Show which variables of `bt -full' and of MI clients come from dwarfgpu."
 
-    def __init__(self, frame_filter: FrameFilter) -> None:
-        self.frame_filter = frame_filter
-        gdb.Parameter.__init__(self, "dwarfgpu frame-filter", gdb.COMMAND_STACK, gdb.PARAM_ENUM, UNREADABLE)
-        self.value = UNREADABLE[0]
-        installed.append("dwarfgpu frame-filter")
 
-    def get_set_string(self) -> str:
-        """Take the new value over."""
-        self.frame_filter.use(self.value)
-        return ""
-
-    def get_show_string(self, _text_of_gdb: str) -> str:
-        """Return the text of ``show``."""
-        return f'"dwarfgpu frame-filter" is {self.value}.'
-
-
-class UnwinderParameter(gdb.Parameter):  # type: ignore[misc]
+class UnwinderParameter(PluginParameter):
     """GDB's own unwinders do not know the call frame information of GPU code.
 
     A GDB without support for AMD GPUs ends with an internal error when it reads it; `maint set dwarf unwinders off'
@@ -130,21 +137,11 @@ class UnwinderParameter(gdb.Parameter):  # type: ignore[misc]
     set_doc = "Set whether the frames of waves are found by dwarfgpu."
     show_doc = "Show whether the frames of waves are found by dwarfgpu."
 
-    def __init__(self) -> None:
-        gdb.Parameter.__init__(self, "dwarfgpu unwinder", gdb.COMMAND_STACK, gdb.PARAM_BOOLEAN)
-        self.value = False
-        installed.append("dwarfgpu unwinder")
 
-    def get_set_string(self) -> str:
-        """Take the new value over."""
-        from dwarfgpu.gdbplugin.unwinder import use
+def _unwind(is_on: bool) -> None:  # noqa: FBT001 (the value of a parameter)
+    from dwarfgpu.gdbplugin.unwinder import use
 
-        use(is_on=bool(self.value))
-        return ""
-
-    def get_show_string(self, _text_of_gdb: str) -> str:
-        """Return the text of ``show``."""
-        return f'"dwarfgpu unwinder" is {"on" if self.value else "off"}.'
+    use(is_on=is_on)
 
 
 def install(frame_filter: FrameFilter) -> None:
@@ -156,5 +153,5 @@ def install(frame_filter: FrameFilter) -> None:
             SettingsPrefix(verb, name)
     for setting in chosen:
         Parameter(setting)
-    FilterParameter(frame_filter)
-    UnwinderParameter()
+    FilterParameter("frame-filter", frame_filter.use, UNREADABLE[0], gdb.PARAM_ENUM, UNREADABLE)
+    UnwinderParameter("unwinder", _unwind, False, gdb.PARAM_BOOLEAN)

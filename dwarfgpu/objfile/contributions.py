@@ -6,6 +6,7 @@ past that header.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from attrs import frozen
@@ -65,12 +66,8 @@ def check_address_size(cursor: Cursor, size: int) -> None:
 
 def contributions(data: bytes, byte_order: ByteOrder, section: str) -> Iterator[TableHeader | DwarfGpuError]:
     """Yield all headers of a section in order, with an error in place of one that cannot be read."""
-    return each_contribution(
-        data,
-        byte_order,
-        lambda start: contribution_at(data, start, byte_order, section),
-        lambda header: header.end,
-    )
+    read = partial(contribution_at, data, byte_order=byte_order, section=section)
+    return each_contribution(data, byte_order, read, lambda header: header.end)
 
 
 def each_contribution(
@@ -106,9 +103,8 @@ def contribution_at(data: bytes, start: int, byte_order: ByteOrder, section: str
     cursor.end = end
     version = cursor.unsigned(2)
     if version not in VERSIONS:
-        raise cursor.fail(
-            "bad_version", f"version {version} of this table is not known", "DWARF 5, 7.27", start
-        )
+        message = f"version {version} of this table is not known"
+        raise cursor.fail("bad_version", message, "DWARF 5, 7.27", start)
     address_size = cursor.unsigned(1)
     check_address_size(cursor, address_size)
     segment_size = cursor.unsigned(1)
@@ -123,9 +119,7 @@ def contribution_with_base(
 
     ``offset_size`` is the unit's, which is tried first.
     """
-    fixed = (
-        4 if section.startswith(".debug_addr") else 8
-    )  # version, address size, segment selector size, count
+    fixed = 4 if section.startswith(".debug_addr") else 8  # version, sizes of address and selector, count
     for size in (offset_size, 12 - offset_size):
         start = base - fixed - (4 if size == 4 else 12)
         if start < 0:
@@ -136,9 +130,8 @@ def contribution_with_base(
             continue
         if header.base == base:
             return header
-    error = MalformedFile(
-        "bad_base", f"no table of {section} has its base at {base:#x}", spec="DWARF 5, 7.27"
-    )
+    message = f"no table of {section} has its base at {base:#x}"
+    error = MalformedFile("bad_base", message, spec="DWARF 5, 7.27")
     raise error.at(section=section, offset=base)
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
 from dwarfgpu.objfile.info.attributes import AttributeDialect, dialect
-from dwarfgpu.objfile.info.split import PackageIndex, find_split_unit
 from dwarfgpu.objfile.info.unit import Unit, read_headers
 from dwarfgpu.objfile.section_source import SectionSource
 
@@ -29,6 +28,20 @@ if TYPE_CHECKING:
 LOADED = 1 << 26
 """How many bytes of units are held in pieces besides the section itself."""
 MAX_PROBLEMS = 1000
+
+
+class _Noting:
+    def __init__(self, dwarf: Dwarf) -> None:
+        self._dwarf = dwarf
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
+        if isinstance(error, DwarfGpuError):
+            self._dwarf.note(error)
+            return True
+        return False
 
 
 class Dwarf:
@@ -54,6 +67,8 @@ class Dwarf:
         """The dialect that was asked for, if any."""
         self.problems: list[DwarfGpuError] = []
         """What has been found broken so far, without having been in the way."""
+        self.noting = _Noting(self)
+        """``with dwarf.noting:`` ends at an error, which becomes a problem."""
         self.package: Dwarf | None = None if package is None else self._related(package)
         self._supplementary = None if supplementary is None else self._related(supplementary)
         self._open_split = open_split
@@ -110,6 +125,8 @@ class Dwarf:
 
     def _parts(self, section: str) -> dict[int, Contributions]:
         """Return by offset the parts of the units of a section in a package; a file that is not one has none."""
+        from dwarfgpu.objfile.info.split import PackageIndex
+
         parts_by_offset: dict[int, Contributions] = {}
         mine = section.removesuffix(".dwo")
         for name in (".debug_cu_index", ".debug_tu_index"):
@@ -145,11 +162,8 @@ class Dwarf:
                     known.setdefault(unit.header.signature, unit)
         match = known.get(signature)
         if match is None:
-            raise MissingContext(
-                "type_unit",
-                f"no type unit of {self.name} has the signature {signature:#018x}",
-                spec="DWARF 5, 7.5.5",
-            )
+            message = f"no type unit of {self.name} has the signature {signature:#018x}"
+            raise MissingContext("type_unit", message, spec="DWARF 5, 7.5.5")
         return match
 
     def type_at(self, signature: int, unit: Unit) -> Die:
@@ -161,6 +175,8 @@ class Dwarf:
 
     def split_unit(self, skeleton: Unit) -> Unit:
         """Return the unit with the entries of a skeleton; raise an error if it cannot be found."""
+        from dwarfgpu.objfile.info.split import find_split_unit
+
         split = self._split.get(skeleton)
         if split is None:
             split = self._split[skeleton] = find_split_unit(self, skeleton)
@@ -190,11 +206,8 @@ class Dwarf:
     def supplementary_file(self) -> Dwarf:
         """Return the supplementary object file (DWARF 5, 7.3.6)."""
         if self._supplementary is None:
-            raise MissingContext(
-                "supplementary_file",
-                f"{self.name} refers to a supplementary file, which was not given",
-                spec="DWARF 5, 7.3.6",
-            )
+            message = f"{self.name} refers to a supplementary file, which was not given"
+            raise MissingContext("supplementary_file", message, spec="DWARF 5, 7.3.6")
         return self._supplementary
 
     def compile_units(self) -> Iterator[Unit]:

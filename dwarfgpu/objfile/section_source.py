@@ -113,20 +113,11 @@ class ImageSections:
 
     def __init__(self, image: Image) -> None:
         self.image = image
+        self.byte_order = image.byte_order
+        self.address_size = image.address_size
+        self.name = image.name
         self.problems: list[DwarfGpuError] = []
         self._broken: dict[str, DwarfGpuError] = {}
-
-    @property
-    def byte_order(self) -> ByteOrder:
-        return self.image.byte_order
-
-    @property
-    def address_size(self) -> int:
-        return self.image.address_size
-
-    @property
-    def name(self) -> str:
-        return self.image.name
 
     def data(self, name: str) -> bytes | memoryview | None:
         """Return the content of all sections with a name, joined in their order; a single one without a copy."""

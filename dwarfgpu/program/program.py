@@ -11,13 +11,13 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import AUTO, Policy, policy_of
 from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.program.stack.frame import Frame, frames_at
-from dwarfgpu.program.stack.gdb_process import Live, rules_of
 from dwarfgpu.program.stack.selectors import no_wave
 from dwarfgpu.program.stack.stopped import Stopped, load_code, open_stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.program.stack.gdb_process import Live
     from dwarfgpu.program.stack.stopped import Machine
     from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.variables.quantity import Quantity
@@ -102,6 +102,8 @@ class Program:
 
     def _attach_live(self, machine: Any) -> Attached:
         """Attach a process in GDB, keeping what is known of its code from the last time if the code is the same."""
+        from dwarfgpu.program.stack.gdb_process import Live, rules_of
+
         if self._live is None:
             self._live = Live(self.file, dialect=self.dialect, repair=self.repair)
         stopped = self._live.stopped(machine)

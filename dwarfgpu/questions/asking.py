@@ -45,8 +45,7 @@ def lanes_of(
     """
     if names_lanes(arguments):
         text = arguments.get("lane")
-        if selection.attached is not None:
-            selection.needs_lanes()
+        selection.needs_lanes()
         if arguments.has("all") or text == "all":
             return "all"
         if text is None or text == "active":

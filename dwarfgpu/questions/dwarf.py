@@ -16,6 +16,7 @@ from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.expressions import variables_called
 from dwarfgpu.render.explanations import Explainer
+from dwarfgpu.render.layout import plain
 from dwarfgpu.render.trace import Tracer
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class _Dump:
 
         for item in self.items:
             if isinstance(item, ShownUnit):
-                yield {"unit": render.unit_json(item)}
+                yield {"unit": plain(item)}
             else:
                 yield {"entry": render.entry_json(item)}
         for _name, parts, json, _text in self._sections():
@@ -226,7 +227,7 @@ class _Dump:
             unit = None
 
         while isinstance(unit, ShownUnit):
-            yield {**render.unit_json(unit), "entries": of_unit()}
+            yield {**plain(unit), "entries": of_unit()}
 
     def _sections(self) -> Iterator[tuple[str, Iterator[Any], Callable[..., Any], Callable[..., Any]]]:
         """Yield the name of each section, its parts, and what writes a part as JSON and as text."""

@@ -124,7 +124,7 @@ def evaluate_operations(
     if arguments.has("trace"):
         frame.follow(tracer.record)
     try:
-        results = encoding_context.evaluated(expression, frame, frame.lane_set(numbers))
+        results: Any = encoding_context.evaluated(expression, frame, frame.lane_set(numbers))
     finally:
         frame.follow(None)
     outcomes = list(zip(numbers, results, strict=True))
@@ -185,6 +185,8 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.render.layout import plain
+
     context = encoding_of(selection, arguments)
     if arguments.has("ops"):
         expression = context.parsed(arguments.get("ops"))
@@ -200,7 +202,7 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
     data = {
         "dialect": context.dialect.name,
         "rules": context.rules.name,
-        "findings": map(render.finding_json, findings),
+        "findings": map(plain, findings),
     }
     return Document(
         data,
@@ -222,7 +224,7 @@ def variables_called(selection: Selection, name: str) -> list[Variable]:
 def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.variables.variable import all_variables, checked
     from dwarfgpu.render.explanations import Explainer
-    from dwarfgpu.render.layout import counted, shown
+    from dwarfgpu.render.layout import counted, plain, shown
 
     frame = selection.frame
     variables: Iterable[Variable]
@@ -259,10 +261,7 @@ def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
         "locations": len(locations),
         "findings": [
             *({"variable": name, "error": problem_json(error)} for name, error in errors),
-            *(
-                {"variable": location.variable.name, **render.finding_json(finding)}
-                for location, finding in findings
-            ),
+            *({"variable": location.variable.name, **plain(finding)} for location, finding in findings),
         ],
     }
     return Document(data, text, rows="findings", has_failed=bool(total))

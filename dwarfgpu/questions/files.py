@@ -285,6 +285,7 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
     """Return what is at addresses, and what names mean."""
     from dwarfgpu.program.code import code_lookup
     from dwarfgpu.render import files as render
+    from dwarfgpu.render.layout import plain
 
     addresses: list[Any] = []
     names: list[Any] = []
@@ -307,8 +308,8 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
 
     data: dict[str, Any] = {
         "file": file.name,
-        "addresses": [*map(render.address_json, addresses)],
-        "names": [*map(render.named_json, names)],
+        "addresses": [*map(plain, addresses)],
+        "names": [*map(plain, names)],
     }
     rows = (*data["addresses"], *data["names"])
     return Document(data, lines, rows=lambda: rows, row={"file": file.name}, problems=errors)

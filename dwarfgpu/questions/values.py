@@ -18,7 +18,6 @@ from dwarfgpu.render.numbers import whole
 from dwarfgpu.render.variables import value_in_lanes
 
 if TYPE_CHECKING:
-
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments

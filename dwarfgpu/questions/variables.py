@@ -427,94 +427,102 @@ def show_locals(selection: Selection, arguments: Arguments) -> Document:
     """Those of inner blocks first, in the order of the source. REGEXP chooses some of them by name, -t by type. With
     lanes each variable is shown with what it is in each of them. Without a machine, -pc shows where each of them is.
     """
-    return _variables_document(selection, arguments, "variables", lambda _kind: True)
+    return _Variables(selection, arguments, "variables", lambda _kind: True)
 
 
 def info_locals(selection: Selection, arguments: Arguments) -> Document:
     """Those of inner blocks first. REGEXP chooses some of them by name, -t by type. With lanes each variable is shown
     with what it is in each of them.
     """
-    return _variables_document(selection, arguments, "locals", lambda kind: kind != PARAMETER)
+    return _Variables(selection, arguments, "locals", lambda kind: kind != PARAMETER)
 
 
 def info_args(selection: Selection, arguments: Arguments) -> Document:
     """In the order of the source. REGEXP chooses some of them by name, -t by type."""
-    return _variables_document(selection, arguments, "arguments", lambda kind: kind == PARAMETER)
+    return _Variables(selection, arguments, "arguments", lambda kind: kind == PARAMETER)
 
 
-def _variables_document(
-    selection: Selection, arguments: Arguments, noun: str, is_meant: Callable[[str], bool]
-) -> Document:
-    place = asked(selection, arguments)
-    if place.attached is None and not arguments.has("pc"):
-        hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no machine"
-        if not selection.has_focus:
-            hint = "give --state, or --pc for locations alone"
-        raise UsageError("No frame selected.", kind="no_frame", hint=hint)
-    pattern, types = arguments.pattern("regexp" if arguments.has("regexp") else None), arguments.pattern("t")
-    letter = asking.print_format(arguments)
-    lanes = asking.lanes_of(selection, arguments)
+class _Variables(Document):
+    """The variables of frames."""
 
-    def variables(frame: Frame) -> list[Variable]:
-        if frame.function is None:
+    def __init__(
+        self, selection: Selection, arguments: Arguments, noun: str, is_meant: Callable[[str], bool]
+    ) -> None:
+        self._place = asked(selection, arguments)
+        if self._place.attached is None and not arguments.has("pc"):
+            hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no machine"
+            if not selection.has_focus:
+                hint = "give --state, or --pc for locations alone"
+            raise UsageError("No frame selected.", kind="no_frame", hint=hint)
+        self._arguments = arguments
+        self._selection = selection
+        self._noun = noun
+        self._is_meant = is_meant
+        self._pattern, self._types = arguments.pattern(), arguments.pattern("t")
+        self._letter = asking.print_format(arguments)
+        self._lanes = asking.lanes_of(selection, arguments)
+        Document.__init__(self, {"frames": self._documents()}, self._lines, rows="frames")
+
+    def _variables(self, frame: Frame) -> list[Variable]:
+        """Return the variables of a frame that are meant."""
+        self.problems += mask_problems(frame)
+        if frame.function is None and self._selection.has_focus:
             raise UsageError("No symbol table info available.", kind="no_dwarf")
-        known = (*frame.variables(), *(frame.statics() if arguments.has("statics") else ()))
+        known = (*frame.variables(), *(frame.statics() if self._arguments.has("statics") else ()))
         return [
             variable
             for variable in known
-            if is_meant(variable.kind) and pattern.search(variable.name) and _has_type(variable, types)
+            if self._is_meant(variable.kind)
+            and self._pattern.search(variable.name)
+            and _has_type(variable, self._types)
         ]
 
-    def writer_of(frame: Frame) -> VariablesRenderer:
-        return asking.renderer(selection, letter, frame=frame, locations=arguments.has("location"))
+    def _writer(self, frame: Frame) -> VariablesRenderer:
+        locations = self._arguments.has("location")
+        return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
 
-    def documents() -> Iterator[Json]:
-        for wave, frame in place.frames():
-            document.problems += mask_problems(frame)
-            writer = writer_of(frame)
+    def _documents(self) -> Iterator[Json]:
+        for wave, frame in self._place.frames():
+            writer = self._writer(frame)
             entries = []
-            for variable in variables(frame):
-                if place.attached is None:
+            for variable in self._variables(frame):
+                if self._place.attached is None:
                     entries.append(writer.described_json(variable))
                     continue
                 head = {"name": variable.name, "kind": variable.kind, "shadowed": variable.is_shadowed}
-                entries.append(head | writer.document(answer(variable, variable.name, lanes)))
+                entries.append(head | writer.document(answer(variable, variable.name, self._lanes)))
             yield {
                 **({} if wave is None else {"wave": wave}),
                 "frame": frame_json(frame),
                 "variables": entries,
             }
 
-    def text(output: Output) -> Iterator[str]:
-        for number, (wave, frame) in enumerate(place.frames()):
-            document.problems += mask_problems(frame)
-            chosen = variables(frame)
-            if place.is_elsewhere:
+    def _lines(self, output: Output) -> Iterator[str]:
+        is_headed = self._place.is_elsewhere
+        for number, (wave, frame) in enumerate(self._place.frames()):
+            variables = self._variables(frame)
+            if is_headed:
                 if number:
                     yield ""
                 if wave is not None:
                     yield output.style("kind", f"wave {wave}")
                 yield frame_text(frame, output.style)
-            if not chosen and not arguments.has("q"):
-                is_choice = pattern.pattern or arguments.has("t")
-                yield f"No {f'matching {noun}' if is_choice else noun}."
-            for variable in chosen:
-                yield from _variable_text(frame, variable, 2 if place.is_elsewhere else 0)
+            if not variables and not self._arguments.has("q"):
+                is_choice = self._pattern.pattern or self._arguments.has("t")
+                yield f"No {f'matching {self._noun}' if is_choice else self._noun}."
+            for variable in variables:
+                first, *rest = self._text(frame, variable, 2 if is_headed else 0)
+                is_noted = variable.is_shadowed and is_headed
+                yield first + (output.style("dim", "  (shadowed)") if is_noted else "")
+                yield from rest
 
-    def _variable_text(frame: Frame, variable: Variable, indent: int) -> Iterator[str]:
-        writer = writer_of(frame)
-        if place.attached is None:
-            first, *rest = writer.described(variable, indent)
-        elif lanes is None or (isinstance(lanes, list) and not asking.names_lanes(arguments)):
-            first, *rest = variable_lines(selection, writer, variable, lanes, indent)
-        else:
-            first, *rest = writer.text(answer(variable, variable.name, lanes), indent)
-        is_noted = variable.is_shadowed and place.is_elsewhere
-        yield first + (selection.output.style("dim", "  (shadowed)") if is_noted else "")
-        yield from rest
-
-    document = Document({"frames": documents()}, text, rows="frames")
-    return document
+    def _text(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
+        writer = self._writer(frame)
+        if self._place.attached is None:
+            return writer.described(variable, indent)
+        if self._selection.has_focus and not asking.names_lanes(self._arguments):
+            return variable_lines(self._selection, writer, variable, self._lanes, indent)
+        return writer.text(answer(variable, variable.name, self._lanes), indent)
 
 
 def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:

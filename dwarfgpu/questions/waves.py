@@ -184,16 +184,32 @@ def _thread_place(selection: Selection, number: int) -> str:
     return asking.call_writer(selection, frame).text(frame)
 
 
-def info_work_groups(selection: Selection, arguments: Arguments) -> None:
-    """Work-groups that are alike and follow each other are one row. `*` is before the one that is looked at."""
-    from dwarfgpu.program.stack.wave_groups import work_group_runs
+def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
+    """Work-groups that are alike and follow each other are one row. `*` is before the one of the selected wave."""
+    from dwarfgpu.program.stack.wave_groups import work_group_runs, work_groups
     from dwarfgpu.render.wave_tables import work_groups_table
 
     arguments.none()
     selection.needs_lanes()
-    stopped, current, output = selection.machine.stopped, selection.wave_number, selection.output
-    runs = work_group_runs(stopped, current)
-    output.lines(work_groups_table(stopped, runs, current, output.width, output.style))
+    stopped, current = selection.machine.stopped, selection.wave_number
+    machine: Any = stopped.machine
+    ids = machine.ids
+    rows = (
+        {
+            "dispatch": None if group.dispatch is None else machine.dispatches[group.dispatch].id,
+            "work_group": group.position,
+            "waves": [ids[wave] for wave in group.waves],
+            "work_items": group.used,
+            "active_lanes": group.active,
+        }
+        for group in work_groups(stopped)
+    )
+
+    def table(output: Output) -> Iterator[str]:
+        runs = work_group_runs(stopped, current)
+        return work_groups_table(stopped, runs, current, output.width, output.style)
+
+    return Document({"work_groups": rows}, table, rows="work_groups")
 
 
 # --- Lanes ----------------------------------------------------------------------------------------------------------

@@ -338,9 +338,3 @@ def standing_text(loaded: Loaded, pc: int | None, *, short: bool = False) -> str
     if call.source is not None and call.source.file is not None:
         where = f" at {line_text(call.source, short=short)}"
     return f"{'' if starts else f'{pc:#x} in '}{shown(call.function or '??')} (){where}"
-
-
-def call_lines(frames: Iterator[Frame], writer: CallWriter, width: int, style: Style) -> Iterator[str]:
-    """Yield the lines of frames."""
-    for frame in frames:
-        yield from writer.lines(frame, width, style)

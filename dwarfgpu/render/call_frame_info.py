@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.program.code.frame_rows import Cie, Fde, encoding_text, rule_json
 from dwarfgpu.render.dump import code_json, code_text
-from dwarfgpu.render.layout import WIDTH, labelled, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, beside, labelled, plain_style, problem_json, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.program.code.frame_rows import (
         DecodedFrameEntry,
-        Entry,
         ExpressionBytes,
         FrameAt,
         FrameInstruction,
@@ -33,21 +33,14 @@ _LABEL = 12
 # --- Text ---------------------------------------------------------------------------------------------------------
 
 
-def entry_text(
-    entry: Entry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
+def listed_text(
+    found: DecodedFrameEntry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
 ) -> list[str]:
     """Return an entry as lines: its header, instructions and rows. ``name`` is the name of its code.
 
     A row shows what has changed since the row before; the first row and the initial rules of a CIE are
     complete.
     """
-    return listed_text(frames.listed(entry), frames, style, name=name, rows=rows)
-
-
-def listed_text(
-    found: DecodedFrameEntry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
-) -> list[str]:
-    """Return a decoded entry as lines; see `entry_text`."""
     entry = found.entry
     head = f"{entry.section}+{entry.offset:#x}"
     if isinstance(entry, Cie):
@@ -205,25 +198,14 @@ def _rules(
 
 
 def _rule(name: str, lines: list[str], style: Style) -> list[str]:
-    gap = " " * max(1, _LABEL - len(name))
-    first, *rest = lines
-    return [f"      {style('name', name)}{gap}{first}", *(" " * (6 + _LABEL) + line for line in rest)]
+    return beside(f"      {style('name', name)}{' ' * max(1, _LABEL - len(name))}", lines, 6 + _LABEL)
 
 
 def _grouped(registers: dict[int, Any]) -> Iterator[tuple[list[int], Any]]:
     """Yield registers with consecutive numbers that have equal rules as one group."""
-    group: list[int] = []
-    rule: Any = None
-    for number in sorted(registers):
-        here = registers[number]
-        if group and number == group[-1] + 1 and here == rule:
-            group.append(number)
-            continue
-        if group:
-            yield group, rule
-        group, rule = [number], here
-    if group:
-        yield group, rule
+    places = enumerate(sorted(registers))
+    for (_, rule), group in groupby(places, lambda place: (place[1] - place[0], registers[place[1]])):
+        yield [number for _, number in group], rule
 
 
 def _cfa_lines(cfa: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
@@ -247,21 +229,16 @@ def _rule_lines(rule: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
     if word == "register":
         return [f"in {frames.register_name(rule.register)}"]
     if word in ("expression", "val_expression"):
-        first, *rest = code_text(frames.code(rule.block, entry), WIDTH - 9 - _LABEL)
-        return [f"{'at' if word == 'expression' else 'is'} {first}", *(f"   {line}" for line in rest)]
+        code = code_text(frames.code(rule.block, entry), WIDTH - 9 - _LABEL)
+        return beside("at " if word == "expression" else "is ", code, 3)
     return [str(word).replace("_", " ")]
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
 
 
-def entry_json(entry: Entry, frames: Frames, *, name: str = "") -> dict[str, Any]:
-    """Return an entry as a JSON object with every row complete."""
-    return listed_json(frames.listed(entry), frames, name=name)
-
-
 def listed_json(found: DecodedFrameEntry, frames: Frames, *, name: str = "") -> dict[str, Any]:
-    """Return a decoded entry as a JSON object; see `entry_json`."""
+    """Return an entry as a JSON object with every row complete."""
     entry = found.entry
     document: dict[str, Any] = {"section": entry.section, "offset": entry.offset, "end": entry.end}
     if isinstance(entry, Cie):
@@ -283,12 +260,8 @@ def listed_json(found: DecodedFrameEntry, frames: Frames, *, name: str = "") -> 
 def at_json(found: FrameAt, frames: Frames, *, name: str = "") -> dict[str, Any]:
     """Return the row of one address as a JSON object."""
     fde = found.fde
-    document = {
-        "address": found.address,
-        "section": fde.section,
-        "offset": fde.offset,
-        **_fde_json(fde, name),
-    }
+    head = {"address": found.address, "section": fde.section, "offset": fde.offset}
+    document = head | _fde_json(fde, name)
     document["row"] = None if found.row is None else row_json(found.row, frames, fde)
     if found.error is not None:
         document["error"] = problem_json(found.error)
@@ -358,10 +331,7 @@ def row_json(row: FrameRow, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
 
 def _rules_json(cfa: Any, registers: Any, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
     named = {
-        str(number): {
-            "name": frames.register_name(number),
-            **_rule_json(registers[number], frames, entry),
-        }
+        str(number): {"name": frames.register_name(number), **_rule_json(registers[number], frames, entry)}
         for number in sorted(registers)
     }
     return {"cfa": None if cfa is None else _rule_json(cfa, frames, entry), "registers": named}

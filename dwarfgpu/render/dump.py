@@ -108,8 +108,6 @@ def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
 
 def _value(attribute: ShownAttribute) -> str:
     value = attribute.value
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, str):
         return f'"{cut(value)}"'
     if isinstance(value, (bytes, bytearray)):
@@ -118,7 +116,7 @@ def _value(attribute: ShownAttribute) -> str:
         return f"{value:#010x}"
     if attribute.kind in ("address", "unknown") and isinstance(value, int):
         return f"{value:#x}"
-    return str(value)
+    return _plain_text(value)
 
 
 def _entry(entry: DumpedListEntry, width: int) -> list[str]:
@@ -168,12 +166,6 @@ def _filled(words: Iterable[str], width: int) -> list[str]:
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
-
-
-def unit_json(unit: ShownUnit) -> dict[str, Any]:
-    """Return the header of a unit as a JSON object."""
-    document: dict[str, Any] = plain(unit)
-    return document
 
 
 def entry_json(entry: ShownEntry) -> dict[str, Any]:
@@ -242,9 +234,7 @@ def part_text(part: SectionPart, style: Style = plain_style) -> Iterator[str]:
 
 
 def _plain_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _table_text(table: Table, style: Style) -> Iterator[str]:

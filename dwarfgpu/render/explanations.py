@@ -73,14 +73,11 @@ class Explainer:
         )
         for place in places:
             mark = "=>" if address is not None and place in here else "  "
-            first, *rest = wrapped(f"{range_text(place)}: {place.operations}", self.width - 5)
-            yield f"  {mark} {first}"
-            yield from (f"       {line}" for line in rest)
+            lines = wrapped(f"{range_text(place)}: {place.operations}", self.width - 5)
+            yield from beside(f"  {mark} ", lines, 7)
 
     def _indented(self, text: str, indent: int) -> Iterator[str]:
-        first, *rest = wrapped(text, self.width - indent - 2)
-        yield " " * indent + first
-        yield from (" " * (indent + 2) + line for line in rest)
+        yield from beside(" " * indent, wrapped(text, self.width - indent - 2), indent + 2)
 
     # --- Operations -----------------------------------------------------------------------------------------------
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import counted, labelled, plain, plain_style, problem_json, shown, table, wrapped
+from dwarfgpu.render.layout import (
+    beside,
+    counted,
+    labelled,
+    plain,
+    plain_style,
+    problem_json,
+    shown,
+    table,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,30 +53,16 @@ def contents_text(contents: CodeObjectContents, style: Style = plain_style) -> l
 
 def _entry_row(entry: ContainerEntry) -> tuple[str, ...]:
     # an image without a URI is in compressed data: its offset counts from the start of that
-    offset = f"{'+' if entry.format == 'compressed' else ''}{entry.offset:#x}"
-    if not entry.size:
-        offset = ""
-    return (
-        f"@{entry.index}",
-        entry.kind or "-",
-        entry.target_id or entry.triple or "-",
-        offset,
-        str(entry.size),
-        entry.format,
-    )
-
-
-def entry_json(entry: ContainerEntry) -> dict[str, Any]:
-    """Return one image as a JSON object."""
-    document: dict[str, Any] = plain(entry)
-    return document
+    offset = f"{'+' if entry.format == 'compressed' else ''}{entry.offset:#x}" if entry.size else ""
+    target = entry.target_id or entry.triple or "-"
+    return f"@{entry.index}", entry.kind or "-", target, offset, str(entry.size), entry.format
 
 
 def contents_json(contents: CodeObjectContents) -> dict[str, Any]:
     """Return all images of a file as a JSON object."""
     return {
         "file": contents.name,
-        "entries": [entry_json(entry) for entry in contents.entries],
+        "entries": plain(contents.entries),
         "problems": [problem_json(error) for error in contents.problems],
     }
 
@@ -111,8 +107,7 @@ def summary_text(found: FileSummary, style: Style = plain_style, *, units: bool 
         lines.append(style("name", "missing"))
     for missing in found.missing:
         hint = f" ({missing.hint})" if missing.hint else ""
-        first, *rest = wrapped(f"{missing.what}: {missing.consequence}{hint}", 76)
-        lines += [f"  {first}", *(f"    {line}" for line in rest)]
+        lines += beside("  ", wrapped(f"{missing.what}: {missing.consequence}{hint}", 76), 4)
     return lines
 
 
@@ -171,27 +166,16 @@ def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
         return labelled("sections", "none", style)
     listed = list(sections)
     if len(listed) > MANY_SECTIONS:
-        listed = [
-            section
-            for section in listed
-            if "debug_" in section.name or section.name in (".eh_frame", ".text")
-        ]
+        names = (".eh_frame", ".text")
+        listed = [section for section in listed if "debug_" in section.name or section.name in names]
         listed = listed[:MANY_SECTIONS]
     rows = [("", "type", "flags", "address", "offset", "bytes", "")]
     for section in listed:
         packed = f"{section.compression}, {section.data_size}" if section.compression else ""
-        row = (
-            section.name,
-            section.type,
-            section.flags,
-            f"{section.address:#x}",
-            f"{section.offset:#x}",
-            str(section.size),
-        )
-        rows.append((*row, packed))
+        place = f"{section.address:#x}", f"{section.offset:#x}", str(section.size)
+        rows.append((section.name, section.type, section.flags, *place, packed))
     first, *lines = table(rows, "lllrrrl", longest=24)
-    first = first.ljust(12)
-    lines = [style("name", "sections") + style("dim", first[8:]), *lines]
+    lines = [style("name", "sections") + style("dim", first.ljust(12)[8:]), *lines]
     if len(listed) < len(sections):
         lines.append(f"  and {len(sections) - len(listed)} more, which --json has")
     for section in sections:
@@ -287,12 +271,6 @@ def symbol_text(symbol: SymbolInfo) -> str:
     return f"<{symbol.name}+{symbol.offset:#x}>" if symbol.offset else f"<{symbol.name}>"
 
 
-def address_json(found: AtAddress) -> dict[str, Any]:
-    """Return what is at an address as a JSON object."""
-    document: dict[str, Any] = plain(found)
-    return document
-
-
 def named_text(all_found: Sequence[Named], style: Style = plain_style) -> list[str]:
     """Return what a name means; a type that many units repeat is shown once."""
     groups: dict[tuple[object, ...], list[Named]] = {}
@@ -333,9 +311,3 @@ def _named(group: list[Named], style: Style) -> list[str]:
 def _symbol(symbol: SymbolInfo) -> str:
     where = f" in {symbol.section}" if symbol.section else " (undefined)"
     return f"{symbol.bind} {symbol.type} at {symbol.address:#x}, {counted(symbol.size, 'byte')}{where}"
-
-
-def named_json(found: Named) -> dict[str, Any]:
-    """Return one meaning of a name as a JSON object."""
-    document: dict[str, Any] = plain(found)
-    return document

@@ -174,14 +174,9 @@ def _descriptor(described: Any, style: Style) -> list[str]:
     """Return every field: first the whole numbers, then the bits of the words."""
     lines = [f"  {style('name', 'descriptor')}"]
     words = {field.word for field in described.fields}
-    names = [
-        name
-        for name in attrs.fields_dict(type(described))
-        if name not in ("generation", "fields", "violations")
-    ]
     rows = []
-    for name in names:
-        if name.upper() in words:
+    for name in attrs.fields_dict(type(described)):
+        if name in ("generation", "fields", "violations") or name.upper() in words:
             continue
         value = getattr(described, name)
         text = (value.hex() if any(value) else "0") if isinstance(value, bytes) else str(value)
@@ -208,12 +203,10 @@ def _descriptor(described: Any, style: Style) -> list[str]:
 
 def kernel_json(kernel: Kernel) -> dict[str, Any]:
     """Return a kernel with everything that is known about it as a JSON object."""
-    symbol = kernel.symbol
+    symbol, names = kernel.symbol, ("name", "value", "size", "type")
     return {
         "name": kernel.name,
-        "symbol": None
-        if symbol is None
-        else {"name": symbol.name, "value": symbol.value, "size": symbol.size, "type": symbol.type},
+        "symbol": None if symbol is None else {name: getattr(symbol, name) for name in names},
         "entry": kernel.entry,
         "code_size": kernel.size,
         "descriptor": _described_json(kernel.descriptor),

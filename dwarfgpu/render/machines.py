@@ -11,6 +11,7 @@ from dwarfgpu.render.layout import (
     counted,
     fitted,
     labelled,
+    plain,
     plain_style,
     shown,
     table,
@@ -106,18 +107,10 @@ def _waves(summary: Summary) -> str:
 
 def summary_json(found: Summary) -> Json:
     """Return the contents of a snapshot as a JSON object."""
-    memory = [{"space": space, "extents": count, "bytes": size} for space, count, size in found.memory]
-    return {
-        "name": found.name,
-        "target": found.target,
-        "lane_count": found.lane_count,
-        "wave_count": found.wave_count,
-        "registers": found.registers,
-        "dispatches": found.dispatches,
-        "code_objects": found.code_objects,
-        "memory": memory,
-        "problems": found.problems,
-    }
+    document: Json = plain(found)
+    del document["wave_ids"], document["is_sound"]
+    document["memory"] = [dict(zip(("space", "extents", "bytes"), row, strict=True)) for row in found.memory]
+    return document
 
 
 # --- Agents, queues, dispatches and files -------------------------------------------------------------------------
@@ -127,20 +120,11 @@ def agents_table(
     found: list[Agent], current: int | None, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Yield agents; their state is A (stopped), as in ROCgdb."""
-    rows = [
-        TableRow(
-            (
-                agent.number,
-                "A",
-                f"AMDGPU Agent {agent.number}",
-                agent.architecture,
-                f"wave{agent.lane_count}",
-                str(len(agent.waves)),
-            ),
-            current in agent.waves,
-        )
-        for agent in found
-    ]
+    rows = []
+    for agent in found:
+        head = agent.number, "A", f"AMDGPU Agent {agent.number}", agent.architecture
+        cells = *head, f"wave{agent.lane_count}", str(len(agent.waves))
+        rows.append(TableRow(cells, current in agent.waves))
     yield from columns(("Id", "State", "Target Id", "Architecture", "Lanes", "Waves"), rows, width, style)
 
 
@@ -167,15 +151,9 @@ def dispatches_table(
     rows = []
     for row in found:
         dispatch = row.dispatch
-        cells = (
-            str(dispatch.id),
-            f"AMDGPU Dispatch {row.agent}:{row.queue}:{dispatch.id}",
-            _sizes(dispatch.grid),
-            _sizes(dispatch.work_group),
-            row.fence or "",
-            str(len(row.waves)),
-            dispatch.kernel or "??",
-        )
+        name = f"AMDGPU Dispatch {row.agent}:{row.queue}:{dispatch.id}"
+        sizes = _sizes(dispatch.grid), _sizes(dispatch.work_group)
+        cells = str(dispatch.id), name, *sizes, row.fence or "", str(len(row.waves)), dispatch.kernel or "??"
         rows.append(TableRow(cells, current in row.waves))
     head = ("Id", "Target Id", "Grid", "Workgroup", "Fence", "Waves", "Kernel Function")
     yield from columns(head, rows, width, style)

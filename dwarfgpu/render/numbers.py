@@ -28,8 +28,7 @@ def check_format(letter: str | None) -> str | None:
     """Return the letter of a format, or raise the error that there is no such format."""
     if letter is None or letter == "" or (len(letter) == 1 and letter in FORMATS):
         return letter or None
-    message = f"unknown format {letter!r}"
-    raise UsageError(message, hint=f"the formats are {', '.join(FORMATS)}")
+    raise UsageError(f"unknown format {letter!r}", hint=f"the formats are {', '.join(FORMATS)}")
 
 
 # --- Floating point -----------------------------------------------------------------------------------------------

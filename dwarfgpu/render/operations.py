@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import paragraphs, plain_style
+from dwarfgpu.render.layout import paragraphs, plain, plain_style
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -65,20 +65,8 @@ def _by_path(operation: OperationReference) -> dict[str, list[str]]:
 def document(one: OperationReference) -> dict[str, Any]:
     """Return an operation of the reference as a JSON object."""
     operands = [dict(zip(("name", "kind"), operand.split(":"), strict=True)) for operand in one.operands]
-    return {
-        "name": one.name,
-        "aliases": list(one.aliases),
-        "section": one.section,
-        "operands": operands,
-        "effect": one.effect,
-        "meaning": one.meaning,
-        "spec": one.spec,
-        "since": one.since,
-        "needs": list(one.needs),
-        "cfi_obstacle": one.cfi_obstacle,
-        "deprecated": one.deprecated,
-        "encodings": [{"dialect": name, "path": path} for name, path in one.encodings],
-    }
+    encodings = [{"dialect": name, "path": path} for name, path in one.encodings]
+    return {**plain(one), "operands": operands, "encodings": encodings}
 
 
 # --- Listings of expressions --------------------------------------------------------------------------------------
@@ -121,15 +109,3 @@ def findings_text(findings: Sequence[Finding], style: Style = plain_style) -> It
         yield f"{finding.offset:#06x}  {severity} {finding.message}{clause}"
     if not findings:
         yield "no findings"
-
-
-def finding_json(one: Finding) -> dict[str, Any]:
-    """Return a finding as a JSON object."""
-    return {
-        "severity": one.severity,
-        "kind": one.kind,
-        "message": one.message,
-        "offset": one.offset,
-        "operation": one.operation,
-        "spec": one.spec,
-    }

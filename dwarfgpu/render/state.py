@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import WIDTH, counted, labelled, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, labelled, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,11 +50,8 @@ def state_text(
 def _summary(dispatch: PlannedDispatch, place: WavePosition) -> list[tuple[str, str]]:
     shape, start = dispatch.geometry, dispatch.start
     size = shape.size_of(place.group)
-    group = (
-        f"{_triple(place.group)} (partial, {_triple(size)})"
-        if size != shape.work_group
-        else _triple(place.group)
-    )
+    partial = f" (partial, {_triple(size)})" if size != shape.work_group else ""
+    group = _triple(place.group) + partial
     wave = f"{place.number + 1} of {shape.wave_count}: wave {place.wave} of {shape.waves_of(place.group)} in work-group"
     code = f"code object at {dispatch.load_address:#x}"
     local = f"{counted(start.group_segment_size, 'byte')} of local memory"
@@ -115,15 +112,9 @@ def _arguments(dispatch: PlannedDispatch, style: Style) -> list[str]:
         return []
     head = f"  {style('name', 'arguments')}   at {dispatch.places.kernarg:#x}"
     rows = [("offset", "size", "what", "value")]
-    rows += [
-        (
-            str(argument.offset),
-            str(argument.size),
-            argument.name,
-            _argument(argument.value, is_given=argument.is_given),
-        )
-        for argument in dispatch.arguments
-    ]
+    for argument in dispatch.arguments:
+        value = _argument(argument.value, is_given=argument.is_given)
+        rows.append((str(argument.offset), str(argument.size), argument.name, value))
     return [head, *table(rows, "rrll", indent=4)]
 
 
@@ -257,14 +248,5 @@ def _part_json(part: ShownField) -> dict[str, Any]:
     document: dict[str, Any] = {"offset": part.offset, "size": part.size, "name": part.name or None}
     document |= {"value": value, "meaning": part.meaning, "what": part.text, "spec": part.clause}
     if part.bits:
-        document["bits"] = [
-            {
-                "name": bits.name,
-                "shift": bits.shift,
-                "width": bits.width,
-                "value": bits.value,
-                "meaning": bits.meaning,
-            }
-            for bits in part.bits
-        ]
+        document["bits"] = plain(part.bits)
     return document

@@ -150,8 +150,7 @@ class Tracer:
         """Return the trace as JSON objects."""
         return [
             {
-                **({} if step.where is None else {"expression": str(step.where)}),
-                **_repairs_json(step.where),
+                **_where_json(step.where),
                 "offset": step.offset,
                 "operation": step.operation,
                 "text": step.text,
@@ -175,7 +174,8 @@ def _head(where: _Place | None) -> str:
     return f"in {where}, repaired ({names}):" if names else f"in {where}:"
 
 
-def _repairs_json(where: _Place | None) -> dict[str, Any]:
-    return (
-        {"repairs": [repair.name for repair in where.repairs]} if where is not None and where.repairs else {}
-    )
+def _where_json(where: _Place | None) -> dict[str, Any]:
+    if where is None:
+        return {}
+    repairs = {"repairs": [repair.name for repair in where.repairs]} if where.repairs else {}
+    return {"expression": str(where), **repairs}

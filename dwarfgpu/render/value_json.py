@@ -1,10 +1,10 @@
-"""Values as JSON: nested as the types are, numbers exact, and for what has no value the reason.
+"""Values as JSON: nested as the types are, with exact numbers, or with the reason why there is no value.
 
-Every value is an object with its ``type``. ``value`` is the number of a scalar: an integer, true or false, a float
-where a double holds it and text with all digits where none does, ``"nan"``, ``"inf"`` and ``"-inf"``; ``bits`` is the
-pattern of a float. Structures have ``members`` and ``bases``, arrays ``elements`` with ``lower`` and ``length``
-(``more`` counts those left out), complex numbers ``real`` and ``imaginary``. ``state`` stands where there is no value:
-``undefined``, or ``error`` with the reason.
+Every value is an object with its ``type``. ``value`` is the number of a scalar: an integer, true or false, a
+float where a double holds it and text with all digits where none does, ``"nan"``, ``"inf"`` and ``"-inf"``;
+``bits`` is the pattern of a float. Structures have ``members`` and ``bases``, arrays ``elements`` with
+``lower`` and ``length`` (``more`` counts those left out), complex numbers ``real`` and ``imaginary``. Without
+a value there is a ``state``: ``undefined``, or ``error`` with the reason.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def value_json(value: Object, look: Look = PLAIN) -> dict[str, Any]:
-    """A value. Of ``look`` the limits and the names of symbols and spaces count."""
+    """Return a value as JSON. Of ``look`` the limits and the names of symbols and spaces count."""
     return _Json(look, is_cplus=speaks_cplus(value.type)).value(value, 0)
 
 
@@ -54,7 +54,7 @@ class _Json:
         self.text = ValueWriter(look, is_cplus=is_cplus)
 
     def value(self, value: Object, depth: int) -> dict[str, Any]:
-        """A value, or why there is none."""
+        """Return a value as JSON, or why there is none."""
         head: dict[str, Any] = {"type": safe_text(value.type)}
         try:
             head["type"] = type_text(value.type, is_cplus=self.is_cplus)
@@ -114,35 +114,35 @@ class _Json:
         if reading.undefined:
             return {"state": "undefined", "undefined_bits": hex(int(reading.undefined))}
         address = Address(type.address_space, int(reading.bits))
-        found: dict[str, Any] = {"value": address.value}
+        result: dict[str, Any] = {"value": address.value}
         if address.space:
             name = None if self.look.space_name is None else self.look.space_name(address.space)
-            found["space"] = address.space if name is None else name
+            result["space"] = address.space if name is None else name
         symbol = None if self.look.symbol is None else self.look.symbol(address)
         if symbol is not None:
-            found["symbol"] = symbol
+            result["symbol"] = symbol
         if type.is_reference:
-            found["target"] = self.value(value.dereferenced(), depth + 1)
+            result["target"] = self.value(value.dereferenced(), depth + 1)
         elif character_prefix(type.target) is not None and address.value:
-            found["text"] = self.text.pointed_text(value, type)
-        return found
+            result["text"] = self.text.pointed_text(value, type)
+        return result
 
     def _array(self, value: Object, depth: int) -> dict[str, Any]:
-        found = value.array()
-        if found.state is not None:
-            return {"state": found.state}
-        result: dict[str, Any] = {"lower": found.lower, "length": None if found.is_open else found.length}
+        array = value.array()
+        if array.state is not None:
+            return {"state": array.state}
+        result: dict[str, Any] = {"lower": array.lower, "length": None if array.is_open else array.length}
         shown = []
-        for index in range(min(found.length, self.look.elements)):
+        for index in range(min(array.length, self.look.elements)):
             self.left -= 1
             if self.left < 0:
                 break
-            shown.append(self.value(found.at(index), depth + 1))
+            shown.append(self.value(array.at(index), depth + 1))
         result["elements"] = shown
-        if len(shown) < found.length:
-            result["more"] = found.length - len(shown)
-        if not found.is_vector and found.length:
-            text = values.characters_of(self.look, found)
+        if len(shown) < array.length:
+            result["more"] = array.length - len(shown)
+        if not array.is_vector and array.length:
+            text = values.characters_of(self.look, array)
             if text is not None:
                 result["text"] = text
         return result
@@ -161,11 +161,11 @@ class _Json:
                 break
             content = self._guarded(lambda member=member: value.field(member), member.type, depth)
             members.append({"name": member.name} | content)
-        found: dict[str, Any] = {"members": members}
-        return {"bases": bases} | found if bases else found
+        result: dict[str, Any] = {"members": members}
+        return {"bases": bases} | result if bases else result
 
     def _guarded(self, make: Any, type: Type, depth: int) -> dict[str, Any]:
-        """A part whose place may not be found."""
+        """Return a part of a value, or the error of its location."""
         try:
             return self.value(make(), depth + 1)
         except DwarfGpuError as error:
@@ -177,7 +177,7 @@ def _part(reading: Reading, scalar: Scalar) -> Any:
 
 
 def _float(pattern: int, scalar: Scalar) -> Any:
-    """A float where a double holds the number, else text with all its digits."""
+    """Return a float where a double holds the number, else text with all its digits."""
     layout = scalar.layout
     if layout is None:
         return pattern

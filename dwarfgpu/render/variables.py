@@ -20,7 +20,6 @@ from dwarfgpu.render.layout import (
     shown,
     wrapped,
 )
-from dwarfgpu.render.value_json import value_json
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.targets.target import Scope
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 
 PER_LINE = 8
-"""How many lanes stand on one line of a table, or half of them where they are too wide."""
+"""How many lanes a line of a table has, or half of them where they are too wide."""
 MAX_GROUPS = 6
 """With more different values than this short ones are shown as a table."""
 MAX_CELL = 12
@@ -74,46 +73,46 @@ class VariablesRenderer:
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
-    def text(self, found: Values, indent: int = 0) -> list[str]:
+    def text(self, values: Values, indent: int = 0) -> list[str]:
         """Return one answer: on one line where all lanes have the same, else a line for each value, or a table."""
-        head = " " * indent + self.style("name", shown(found.text))
-        cells = [(each, self.cell(each)) for each in found.by_lane]
+        head = " " * indent + self.style("name", shown(values.text))
+        cells = [(answer, self.cell(answer)) for answer in values.by_lane]
         if not cells:
             return [f"{head}: no lane is active"]
         first, text = cells[0]
         same = all(other == text for _each, other in cells)
-        if same and (first.value is not None or all(each.state == first.state for each, _ in cells)):
+        if same and (first.value is not None or all(answer.state == first.state for answer, _ in cells)):
             shows_lane = len(cells) == 1 and not first.is_active
             note = f"  (lane {first.lane} is inactive)" if shows_lane else ""
-            lines = self._one(found.text, indent, first, text + note)
+            lines = self._one(values.text, indent, first, text + note)
             if len(cells) > 1:
-                idle = sum(not each.is_active for each, _ in cells)
+                idle = sum(not answer.is_active for answer, _ in cells)
                 note = f", {idle} of them inactive" if 0 < idle < len(cells) else ""
                 lines[-1] += self.style("dim", f"  ({len(cells)} lanes{note})")
         else:
-            kind = "" if found.type is None else self.style("dim", f"  {safe_text(found.type)}")
+            kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
-        lines += self.places(found.by_lane, indent + 2) if self.locations else []
-        for each in found.repaired:
-            lines += self._repaired(each, found.text, indent + 2)
+        lines += self.places(values.by_lane, indent + 2) if self.locations else []
+        for unrepaired in values.repaired:
+            lines += self._repaired(unrepaired, values.text, indent + 2)
         return lines
 
-    def _repaired(self, found: AsWritten, text: str, indent: int) -> list[str]:
+    def _repaired(self, unrepaired: AsWritten, text: str, indent: int) -> list[str]:
         """Return which repairs a variable went through, and what it is without them."""
         told: dict[str, None] = {}
-        for lane in found.answer.by_lane:
+        for lane in unrepaired.answer.by_lane:
             told.setdefault(self.cell(lane))
         first, *others = told or ("nothing",)
         more = f", and {counted(len(others), 'other value')} in other lanes" if others else ""
-        who = "" if found.name == text else f"{found.name}: "
-        names = ", ".join(repair.name for repair in found.repairs)
+        who = "" if unrepaired.name == text else f"{unrepaired.name}: "
+        names = ", ".join(repair.name for repair in unrepaired.repairs)
         words = f"{who}repaired ({names}); as written: {first}{more}"
         return [" " * indent + self.style("dim", line) for line in wrapped(words, WIDTH - indent)]
 
     def _one(self, name: str, indent: int, answer: LaneAnswer, text: str) -> list[str]:
         head = " " * indent + self.style("name", shown(name))
         if answer.value is None and answer.reason is not None:
-            # the message is wrapped together with what stands before it, of which only its length counts
+            # the message is wrapped together with what precedes it, of which only the length counts
             before = "x" * (len(shown(name)) + indent + 3)
             first, *rest = wrapped(f"{before} {NO_VALUE[answer.state]} {answer.reason.message}", WIDTH - 10)
             first = first.removeprefix(before).strip()
@@ -130,10 +129,10 @@ class VariablesRenderer:
 
     def _many(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
         groups: dict[tuple[str, str], int] = {}
-        for each, text in cells:
-            lane = 0 if each.lane is None else each.lane
-            groups[each.state, text] = groups.get((each.state, text), 0) | 1 << lane
-        if len(groups) > MAX_GROUPS and all(len(_short(each, text)) <= MAX_CELL for each, text in cells):
+        for answer, text in cells:
+            lane = 0 if answer.lane is None else answer.lane
+            groups[answer.state, text] = groups.get((answer.state, text), 0) | 1 << lane
+        if len(groups) > MAX_GROUPS and all(len(_short(answer, text)) <= MAX_CELL for answer, text in cells):
             yield from self._table(cells, indent)
             return
         names = {key: lanes_text(mask) for key, mask in groups.items()}
@@ -152,8 +151,8 @@ class VariablesRenderer:
             yield from (" " * (len(label) + 2) + self.style("error", line) for line in rest)
 
     def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
-        """A value in parentheses is that of a lane that does not execute the code."""
-        shorts = {each.lane or 0: (each, _short(each, text)) for each, text in cells}
+        """Yield the lines of a table; values of lanes that do not execute the code are in parentheses."""
+        shorts = {answer.lane or 0: (answer, _short(answer, text)) for answer, text in cells}
         width = max(len(text) for _each, text in shorts.values())
         count = PER_LINE if indent + 13 + PER_LINE * (width + 1) <= WIDTH else PER_LINE // 2
         for first in range(0, max(shorts) + 1, count):
@@ -162,26 +161,26 @@ class VariablesRenderer:
                 continue
             line = []
             for entry in row:
-                each, text = entry if entry is not None else (None, "")
+                answer, text = entry if entry is not None else (None, "")
                 padded = text.rjust(width)
-                if each is not None and each.state != "active":
-                    padded = self.style("dim" if each.state == "inactive" else "error", padded)
+                if answer is not None and answer.state != "active":
+                    padded = self.style("dim" if answer.state == "inactive" else "error", padded)
                 line.append(padded)
             label = f"lanes {first}-{first + count - 1}".ljust(12)
             yield f"{' ' * indent}{label}  {' '.join(line)}".rstrip()
 
-    def places(self, found: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
+    def places(self, answers: tuple[LaneAnswer, ...], indent: int) -> Iterator[str]:
         """Return where the value of each lane is; lanes that have it in the same place together."""
-        located = [(each, each.location) for each in found]
-        texts = [(each, at, self._text.entry(at)) for each, at in located if at is not None]
+        located = [(answer, answer.location) for answer in answers]
+        texts = [(answer, at, self._text.entry(at)) for answer, at in located if at is not None]
         is_shared = len(texts) > 1 and len({text for _each, _at, text in texts}) == 1
         groups: dict[str, int] = {}
-        for each, location, written in texts:
-            text = written if is_shared else self._own_place(each, location) or written
-            groups[text] = groups.get(text, 0) | 1 << (each.lane or 0)
+        for answer, location, written in texts:
+            text = written if is_shared else self._own_place(answer, location) or written
+            groups[text] = groups.get(text, 0) | 1 << (answer.lane or 0)
         alone = len(groups) == 1
         for text, mask in groups.items():
-            who = "" if alone or found[0].lane is None else f"{lanes_text(mask)}: "
+            who = "" if alone or answers[0].lane is None else f"{lanes_text(mask)}: "
             first, *rest = wrapped(f"{who}{text}", WIDTH - indent - 3)
             yield " " * indent + self.style("dim", f"at {first}")
             yield from (" " * (indent + 3) + self.style("dim", line) for line in rest)
@@ -194,8 +193,8 @@ class VariablesRenderer:
         if place is None or lane is None or answer.value is None:
             return None
         if type(storage) is Register and storage.register.lane_bits:
-            found, bit = divmod(int(place.bit_offset), storage.register.lane_bits)
-            if found == lane and bit + answer.value.bits() <= storage.register.lane_bits:
+            owner, bit = divmod(int(place.bit_offset), storage.register.lane_bits)
+            if owner == lane and bit + answer.value.bits() <= storage.register.lane_bits:
                 return f"{storage.register.name}{f' bit {bit}' if bit else ''}, its own lane"
         if type(storage) is Memory and storage.lane is not None and int(storage.lane) == lane:
             address, bit = divmod(int(place.bit_offset), 8)
@@ -204,23 +203,23 @@ class VariablesRenderer:
         return None
 
     def described(self, variable: Variable, indent: int = 0) -> list[str]:
-        """Return where the file says a variable is, without a machine."""
+        """Return where the file says a variable is, without a state."""
         head = f"{' ' * indent}{self.style('name', shown(variable.name))}: {safe_text(variable.type)}"
         lines = [head]
-        found = variable.locations()
-        if not found:
+        locations = variable.locations()
+        if not locations:
             what = "a constant" if variable.is_here() else "no location: it is optimized out"
             lines[0] += self.style("dim", f"  ({what})")
-        for each in found:
+        for location in locations:
             where = ""
-            if each.is_default:
+            if location.is_default:
                 where = "elsewhere: "
-            elif each.range is not None:
-                where = f"{each.range[0]:#x} to {each.range[1]:#x}: "
-            lines += _operations(where, each.operations, indent + 2)
-            if each.repairs:
-                names = ", ".join(repair.name for repair in each.repairs)
-                written = _operations(f"repaired ({names}); as written: ", each.as_written, indent + 4)
+            elif location.range is not None:
+                where = f"{location.range[0]:#x} to {location.range[1]:#x}: "
+            lines += _operations(where, location.operations, indent + 2)
+            if location.repairs:
+                names = ", ".join(repair.name for repair in location.repairs)
+                written = _operations(f"repaired ({names}); as written: ", location.as_written, indent + 4)
                 lines += [self.style("dim", line) for line in written]
         return lines
 
@@ -268,22 +267,24 @@ class VariablesRenderer:
             ]
         return head
 
-    def type_text(self, found: Values) -> str | None:
+    def type_text(self, values: Values) -> str | None:
         """Return the type of an answer; None where nothing tells it."""
-        return None if found.type is None else safe_text(found.type)
+        return None if values.type is None else safe_text(values.type)
 
     def lane_document(self, answer: LaneAnswer) -> Json:
         """Return what one lane has: its state, and a value or a reason."""
-        found: Json = {"state": answer.state}
+        from dwarfgpu.render.value_json import value_json
+
+        result: Json = {"state": answer.state}
         if answer.value is not None:
-            found |= {
+            result |= {
                 key: value for key, value in value_json(answer.value, self.look).items() if key != "type"
             }
         elif answer.reason is not None:
-            found["reason"] = reason_json(answer.reason)
+            result["reason"] = reason_json(answer.reason)
         if self.locations and answer.location is not None:
-            found |= self.location_json(answer)
-        return found
+            result |= self.location_json(answer)
+        return result
 
     def location_json(self, answer: LaneAnswer) -> Json:
         """Return where the value of a lane is, in words and part by part."""
@@ -304,20 +305,20 @@ class VariablesRenderer:
             "type": safe_text(variable.type),
             "locations": [
                 {
-                    "operations": each.operations,
-                    **({} if each.range is None else {"range": list(each.range)}),
-                    **({"default": True} if each.is_default else {}),
-                    **({"repairs": [one.name for one in each.repairs]} if each.repairs else {}),
-                    **({"as_written": each.as_written} if each.repairs else {}),
+                    "operations": location.operations,
+                    **({} if location.range is None else {"range": list(location.range)}),
+                    **({"default": True} if location.is_default else {}),
+                    **({"repairs": [repair.name for repair in location.repairs]} if location.repairs else {}),
+                    **({"as_written": location.as_written} if location.repairs else {}),
                 }
-                for each in variable.locations()
+                for location in variable.locations()
             ],
         }
 
 
 def _operations(before: str, operations: str, indent: int) -> list[str]:
-    """Operations in lines, each operation on one."""
-    parts = [f"{one};" for one in operations.split("; ")]
+    """Return operations in lines, each operation on its own line."""
+    parts = [f"{operation};" for operation in operations.split("; ")]
     parts[-1] = parts[-1].removesuffix(";")
     parts[0] = before + parts[0]
     return [" " * indent + line for line in packed(parts, WIDTH - indent)]
@@ -325,18 +326,18 @@ def _operations(before: str, operations: str, indent: int) -> list[str]:
 
 def reason_json(reason: Reason) -> Json:
     """Return why there is no value."""
-    found: Json = {"kind": reason.kind, "message": reason.message}
+    result: Json = {"kind": reason.kind, "message": reason.message}
     if reason.before is not None:
-        found["before"] = list(reason.before)
+        result["before"] = list(reason.before)
     if reason.after is not None:
-        found["after"] = list(reason.after)
+        result["after"] = list(reason.after)
     if reason.error is not None:
-        found["error"] = problem_json(reason.error)
-    return found
+        result["error"] = problem_json(reason.error)
+    return result
 
 
 def frame_text(frame: Frame, style: Style = plain_style) -> str:
-    """A frame on one line: its number, its function and where it stands in the source."""
+    """Return a frame on one line: its number, its function and where it is in the source."""
     source = frame.call.source
     where = ""
     if source is not None and source.file is not None:
@@ -346,7 +347,7 @@ def frame_text(frame: Frame, style: Style = plain_style) -> str:
 
 
 def frame_json(frame: Frame) -> Json:
-    """The same as JSON."""
+    """Return a frame as JSON."""
     return {
         "number": frame.number,
         "function": frame.name,
@@ -363,19 +364,19 @@ def _short(answer: LaneAnswer, text: str) -> str:
     return text if answer.state == "active" else NO_VALUE[answer.state]
 
 
-# --- What something is in several lanes as one value --------------------------------------------------
+# --- The values of lanes in braces --------------------------------------------------------------------------------
 
 NO_VALUE_IN_LANES = {"absent": "<optimized out>", "undefined": "<optimized out>", "error": "<error>"}
 LANE_INDENT = 4
 
 
-def value_in_lanes(writer: VariablesRenderer, found: Values, head: str, width: int) -> Iterator[str]:
-    """The values of lanes in braces, runs of lanes with one value together, and below them why some have none.
+def value_in_lanes(writer: VariablesRenderer, values: Values, head: str, width: int) -> Iterator[str]:
+    """Yield the values of lanes in braces, runs of lanes with one value together, and below them why some have none.
 
     The value of a lane that does not execute the code is in parentheses.
     """
     line, length = head + "{", len(head) + 1
-    runs = list(_runs(writer, found))
+    runs = list(_runs(writer, values))
     for index, (first, last, text, state) in enumerate(runs):
         label = f"[{first}]=" if first == last else f"[{first}-{last}]="
         value = f"({text})" if state == "inactive" else text
@@ -390,31 +391,31 @@ def value_in_lanes(writer: VariablesRenderer, found: Values, head: str, width: i
         line += label + (writer.style(style, value) if style else value) + end
         length += size
     yield line
-    yield from _reasons(writer, found, width)
+    yield from _reasons(writer, values, width)
 
 
-def _runs(writer: VariablesRenderer, found: Values) -> Iterator[tuple[int, int, str, str]]:
-    """Neighbouring lanes with the same value in the same state: the first, the last, the value, the state."""
+def _runs(writer: VariablesRenderer, values: Values) -> Iterator[tuple[int, int, str, str]]:
+    """Yield runs of lanes with the same value in the same state: the first, the last, the value, the state."""
     before: tuple[int, int, str, str] | None = None
-    for each in found.by_lane:
-        lane = each.lane or 0
-        text = NO_VALUE_IN_LANES[each.state] if each.value is None else writer.cell(each)
-        if before is not None and before[1] + 1 == lane and before[2:] == (text, each.state):
-            before = (before[0], lane, text, each.state)
+    for answer in values.by_lane:
+        lane = answer.lane or 0
+        text = NO_VALUE_IN_LANES[answer.state] if answer.value is None else writer.cell(answer)
+        if before is not None and before[1] + 1 == lane and before[2:] == (text, answer.state):
+            before = (before[0], lane, text, answer.state)
             continue
         if before is not None:
             yield before
-        before = (lane, lane, text, each.state)
+        before = (lane, lane, text, answer.state)
     if before is not None:
         yield before
 
 
-def _reasons(writer: VariablesRenderer, found: Values, width: int) -> Iterator[str]:
+def _reasons(writer: VariablesRenderer, values: Values, width: int) -> Iterator[str]:
     groups: dict[str, int] = {}
-    for each in found.by_lane:
-        if each.value is None and each.reason is not None:
-            text = f"{NO_VALUE_IN_LANES[each.state]} ({each.reason.message})"
-            groups[text] = groups.get(text, 0) | 1 << _lane(each)
+    for answer in values.by_lane:
+        if answer.value is None and answer.reason is not None:
+            text = f"{NO_VALUE_IN_LANES[answer.state]} ({answer.reason.message})"
+            groups[text] = groups.get(text, 0) | 1 << _lane(answer)
     for text, mask in groups.items():
         first, *rest = wrapped(f"{lanes_text(mask)}: {text}", width - LANE_INDENT)
         yield f"  {writer.style('error', first)}"

@@ -69,12 +69,8 @@ def places_map(
         first = lanes[0]
         where = lane_place(found, first)
         state = f"{len(lanes)} {first.state}"
-        rows.append(
-            TableRow(
-                (letters[place], state, where, _list(lane.number for lane in lanes)),
-                any(lane.number == current for lane in lanes),
-            )
-        )
+        numbers = [lane.number for lane in lanes]
+        rows.append(TableRow((letters[place], state, where, _list(numbers)), current in numbers))
     yield from columns(("", "State", "Frame", "Lanes"), rows, width, style)
 
 
@@ -113,12 +109,7 @@ class _Kind:
 
 
 def values_map(
-    found: Lanes,
-    values: Values,
-    look: Look,
-    per_row: int,
-    width: int = WIDTH,
-    style: Style = plain_style,
+    found: Lanes, values: Values, look: Look, per_row: int, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Yield a value in each lane: a shade for each value, or for each range of many values."""
     unused = {lane.number for lane in found.lanes if lane.state == UNUSED}
@@ -131,7 +122,8 @@ def values_map(
         for number in kind.lanes:
             answer = lanes[number]
             text = f" {kind.sign} " if answer.is_active else f"({kind.sign})"
-            signs[number] = text, "dim" if not answer.is_active else _style_of(answer)
+            look_of_value = "number" if answer.value is not None else "error"
+            signs[number] = text, look_of_value if answer.is_active else "dim"
     yield from _head(found, width, style)
     title = shown(values.text) + ("" if values.type is None else f"  {safe_text(values.type)}")
     yield from (style("kind", line) for line in fitted(cut(title), width))
@@ -149,10 +141,6 @@ def values_map(
     for kind in kinds:
         if kind.reason:
             yield from (style("error", line) for line in fitted(f"{kind.sign} {kind.reason}", width))
-
-
-def _style_of(answer: LaneAnswer) -> str:
-    return "number" if answer.value is not None else "error"
 
 
 def _shades(lanes: dict[int, LaneAnswer], look: Look) -> list[_Kind]:

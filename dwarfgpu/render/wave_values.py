@@ -12,7 +12,7 @@ from dwarfgpu.program.values.scalars import character_prefix, scalar_of
 from dwarfgpu.program.variables.answers import CODES, STATES, WITH_VALUE
 from dwarfgpu.program.variables.columns import without_padding
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, beside, counted, lanes_text, plain_style, shown, wrapped
 from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ class WaveValuesRenderer:
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
-    def head(self, found: Values) -> Iterator[str]:
+    def head(self, values: Values) -> Iterator[str]:
         """Return how many waves there are, and where they are."""
-        call = None if found.frame is None else found.frame.call
-        where = "at no known place" if found.pc is None else f"at pc {found.pc:#x}"
+        call = None if values.frame is None else values.frame.call
+        where = "at no known place" if values.pc is None else f"at pc {values.pc:#x}"
         if call is not None and call.function is not None:
             source = "" if call.source is None else f" at {source_text(call.source)}"
-            where = f"in {shown(call.function)}{source}, pc {found.pc:#x}"
-        head = f"{counted(len(found.waves), 'wave')} {where}"
+            where = f"in {shown(call.function)}{source}, pc {values.pc:#x}"
+        head = f"{counted(len(values.waves), 'wave')} {where}"
         yield from (self.style("kind", line) for line in wrapped(head))
 
     def text(self, values: Values) -> Iterator[str]:
@@ -69,9 +69,7 @@ class WaveValuesRenderer:
         cells = Cells(values, self.letter, locations=self.locations)
         for waves, line, places in self._rows(cells):
             label = shown(waves[0]) + (f" (+{len(waves) - 1})" if len(waves) > 1 else "")
-            first, *rest = wrapped(f"{label}: {line}", WIDTH - 4)
-            yield f"    {first}"
-            yield from (f"      {text}" for text in rest)
+            yield from beside("    ", wrapped(f"{label}: {line}", WIDTH - 4), 6)
             yield from (f"      {self.style('dim', place)}" for place in places)
         for count, reason in values.missing(inactive=self.inactive):
             what = f"{NO_VALUE[reason.state]} in {counted(count, 'lane')}: {reason.message}"
@@ -106,7 +104,7 @@ class WaveValuesRenderer:
         return [position for position, is_active in enumerate(executing) if self.inactive or is_active]
 
     def _lanes(self, cells: Cells, wave: int) -> str:
-        """Return the lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have stands alone.
+        """Return the lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have is alone.
 
         Values beyond the limit are counted and not written.
         """
@@ -173,7 +171,7 @@ class WaveValuesRenderer:
         return {"wave": values.names[wave], "frame": frame}
 
 
-# --- The values of many waves, each written once ----------------------------------------------------------------
+# --- Values of many waves, each formatted once --------------------------------------------------------------------
 
 MAX_DEPTH = 8
 """How deep a type is searched for what leads to memory."""
@@ -214,7 +212,7 @@ class Cells:
         return bits
 
     def text(self, wave: int, position: int) -> str:
-        """Return the value of one lane, or in a word that there is none."""
+        """Return the value of one lane, or a word if there is none."""
         values = self.values
         state = int(self.states[wave, position])
         if state not in WITH_VALUE and not (self._has_parts and state == CODES["undefined"]):
@@ -245,8 +243,7 @@ class Cells:
             return self.renderer.lane_document(self.values.at(wave, position))
         content = self._documents.get(key)
         if content is None:
-            content = self.renderer.lane_document(self.values.at(wave, position))
-            self._documents[key] = content
+            content = self._documents[key] = self.renderer.lane_document(self.values.at(wave, position))
         return {**content, "state": STATES[int(self.states[wave, position])]}
 
     def places(self, wave: int, positions: list[int]) -> tuple[str, ...]:
@@ -277,9 +274,6 @@ def bits_tell(type: Type, depth: int = 0) -> bool:
         body = inner.body
         if inner.is_incomplete or body.variant_parts or body.statics:
             return False
-        if any(each.location is not None for each in body.members):
-            return False
-        if any(each.location is not None for each in body.bases):
-            return False
-        return all(bits_tell(each.type, depth + 1) for each in (*body.members, *body.bases))
+        parts: list[Any] = [*body.members, *body.bases]
+        return all(part.location is None and bits_tell(part.type, depth + 1) for part in parts)
     return isinstance(inner, (Base, Enumeration, MemberPointer))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -105,17 +106,8 @@ class CommandLexer(RegexLexer):
             (r"(?<=\s)/\w+", Name.Attribute),
             (r"\$\w*", Name.Variable),
             (r"[A-Za-z_]\w*(?=#)", Name.Namespace),
-            (
-                words(
-                    ("sizeof", "struct", "union", "class", "enum", "unsigned", "signed", "const"),
-                    suffix=r"\b",
-                ),
-                Keyword.Type,
-            ),
-            (
-                words(("char", "short", "int", "long", "float", "double", "void", "bool"), suffix=r"\b"),
-                Keyword.Type,
-            ),
+            (r"(?:sizeof|struct|union|class|enum|unsigned|signed|const)\b", Keyword.Type),
+            (r"(?:char|short|int|long|float|double|void|bool)\b", Keyword.Type),
             *_NUMBERS,
             *_STRINGS,
             (r"[A-Za-z_]\w*", Name),
@@ -199,24 +191,7 @@ class OperationLexer(RegexLexer):
     }
 
 
-_LIKE_C = (
-    "c",
-    "h",
-    "i",
-    "ii",
-    "cc",
-    "cpp",
-    "cxx",
-    "hh",
-    "hpp",
-    "hxx",
-    "inc",
-    "hip",
-    "cu",
-    "cuh",
-    "cl",
-    "clh",
-)
+_LIKE_C = re.compile(r"[chi]|ii|cc|[ch]pp|[ch]xx|hh|inc|hip|cuh?|clh?")
 
 
 def lexer_of_file(name: str) -> Lexer | None:
@@ -236,7 +211,7 @@ def lexer_of_file(name: str) -> Lexer | None:
         return RustLexer(stripnl=False)
     if ending == "s":
         return InstructionLexer(stripnl=False)
-    return GpuLexer(stripnl=False) if ending in _LIKE_C else None
+    return GpuLexer(stripnl=False) if _LIKE_C.fullmatch(ending) else None
 
 
 # --- The prompt ---------------------------------------------------------------------------------------------------

@@ -86,17 +86,14 @@ class Runner:
                 action()
         except DwarfGpuError as error:
             if self.debugger.settings["debug"]:
-                self._show_traceback(error)
+                from traceback import format_exception
+
+                self.session.out.flush()
+                self.session.err.write("".join(format_exception(error)))
             return self.session.report(error)
         finally:
             self.terminal.end()
         return OK
-
-    def _show_traceback(self, error: DwarfGpuError) -> None:
-        from traceback import format_exception
-
-        self.session.out.flush()
-        self.session.err.write("".join(format_exception(error)))
 
     def interruptible(self, action: Callable[[], object]) -> int:
         """Do the same as `guarded`, and let ^C end it."""

@@ -47,7 +47,10 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
         sit_down(runner)
         do = runner.interruptible
         if not options.quiet:
-            _greet(runner)
+            from dwarfgpu import __version__
+
+            greeting = f"dwarfgpu {__version__}. `help` lists the commands, `quit` or ^D leaves."
+            runner.debugger.output.line(greeting)
     init = init_file()
     if not options.no_init and init is not None:  # an error in it does not end the session
         do(partial(run_script, runner.debugger, init))
@@ -56,10 +59,8 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
         return status
     worst = status
     for kind, text in options.commands or ():
-        is_script = kind == "file"
-        status = do(
-            partial(run_script, runner.debugger, text) if is_script else partial(runner.execute, text)
-        )
+        script = partial(run_script, runner.debugger, text)
+        status = do(script if kind == "file" else partial(runner.execute, text))
         if status and options.batch:
             return status
         worst = max(worst, status)
@@ -70,19 +71,9 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
     return max(worst, _read_lines(runner))
 
 
-def _greet(runner: Runner) -> None:
-    from dwarfgpu import __version__
-
-    runner.debugger.output.line(f"dwarfgpu {__version__}. `help` lists the commands, `quit` or ^D leaves.")
-
-
 def sit_down(runner: Runner) -> None:
     """Connect the debugger to the user: further lines, questions and the full screen."""
-
-    def next_line(prompt: str) -> str | None:
-        return runner.prompt().next_line(prompt)
-
-    runner.debugger.next_line = next_line
+    runner.debugger.next_line = lambda prompt: runner.prompt().next_line(prompt)
     runner.debugger.ask = runner.is_confirmed
     if not is_dumb():
         runner.debugger.full_screen = lambda: runner.prompt().show_full_screen()
@@ -143,7 +134,4 @@ def _read_lines(runner: Runner) -> int:
         sys.stdin.reconfigure(errors="surrogateescape")
     lines = joined(line.rstrip("\n") for line in sys.stdin)
     runner.debugger.next_line = lambda _prompt: next(lines, None)
-    status = 0
-    for line in lines:
-        status = max(status, runner.run(line))
-    return status
+    return max(map(runner.run, lines), default=0)

@@ -95,14 +95,15 @@ class FullScreen:
             lexer=CommandColors(),
         )
         self._buffer_window = Window(line, height=1, wrap_lines=False)
+        rules = [Window(char="-", height=1, style="class:border") for _ in range(2)]
         return FloatContainer(
             HSplit(
                 [
                     Window(Panel(self._title), height=1, style="class:bottom-toolbar"),
                     Window(Panel(panels.source), height=Dimension(weight=4, min=1)),
-                    self._rule(),
+                    rules[0],
                     Window(Panel(panels.lanes), height=Dimension(weight=4, min=1)),
-                    self._rule(),
+                    rules[1],
                     Window(Panel(panels.output), height=Dimension(weight=3, min=1)),
                     self._buffer_window,
                     Window(Panel(self._keys), height=1, style="class:border"),
@@ -110,10 +111,6 @@ class FullScreen:
             ),
             [Float(CompletionsMenu(max_height=8, scroll_offset=1), xcursor=True, ycursor=True)],
         )
-
-    @staticmethod
-    def _rule() -> Window:
-        return Window(char="-", height=1, style="class:border")
 
     def _title(self, width: int, _height: int) -> list[StyleAndTextTuples]:
         return [[("", toolbar(self._debugger, width).ljust(width))]]

@@ -79,7 +79,6 @@ def resolve_elf(
 
 
 def _generic(byte_order: Literal["little", "big"], address_size: int) -> Target:
-
     if byte_order not in ("little", "big"):
         raise UsageError(f"byte order {byte_order!r} is neither little nor big")
     if address_size not in ADDRESS_SIZES:
@@ -168,15 +167,6 @@ def _settings(features: list[str], processor: Processor) -> tuple[str, ...]:
             raise UsageError(f"the target feature {name} is given twice")
         settings[name] = sign
     return tuple(f"{name}{settings[name]}" for name in sorted(settings))
-
-
-def target_names() -> list[str]:
-    """Return the canonical names of all targets."""
-    from dwarfgpu.targets.amdgpu.processors import processors
-    from dwarfgpu.targets.amdgpu.registers import target_name
-
-    amdgpu = [target_name(processor, size) for processor in processors() for size in processor.wave_sizes]
-    return ["generic", "x86_64", *amdgpu]
 
 
 def _unknown(name: str, text: str) -> UnknownTarget:

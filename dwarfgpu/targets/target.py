@@ -192,21 +192,11 @@ class Target:
 
     def register_named(self, name: str) -> TargetRegister | None:
         """Return the register with a name, in any case and with or without a leading ``$``."""
-        name = name.removeprefix("$").lower()
-        for family in self.families:
-            number = family.number_named(name)
-            if number is not None:
-                return family.register(number)
-        return None
+        return _register_named(self.families, name)
 
     def unnumbered_register(self, name: str) -> TargetRegister | None:
         """Return the register with a name that has no DWARF number."""
-        name = name.removeprefix("$").lower()
-        for family in self.unnumbered:
-            number = family.number_named(name)
-            if number is not None:
-                return family.register(number)
-        return None
+        return _register_named(self.unnumbered, name)
 
     def registers(self) -> Iterator[TargetRegister]:
         """Yield all registers, by number.
@@ -261,10 +251,7 @@ class Target:
                 break
         if name in ("none", "default"):
             return self.default_space
-        for space in self.address_spaces:
-            if space.name == name:
-                return space
-        return None
+        return next((space for space in self.address_spaces if space.name == name), None)
 
     def spaces(self) -> Iterator[AddressSpace]:
         """Return all address spaces, by number."""
@@ -273,3 +260,12 @@ class Target:
     def max_storage_bits(self) -> int:
         """Return the bits of the largest address space: the limit for a composite location storage (A.2.5.4.4.6)."""
         return 8 << max(space.address_bits for space in self.address_spaces)
+
+
+def _register_named(families: tuple[RegisterFamily, ...], name: str) -> TargetRegister | None:
+    name = name.removeprefix("$").lower()
+    for family in families:
+        number = family.number_named(name)
+        if number is not None:
+            return family.register(number)
+    return None

@@ -7,8 +7,8 @@ from typing import Any
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine, Region
-from dwarfgpu.cfi import rows as cfi_rows
 from dwarfgpu.cfi.activation import Information, NoInformation, Thread
+from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.cfi.unwind import OUTSIDE_CODE, CallStack
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
@@ -64,7 +64,7 @@ class Functions:
             raise NoInformation(OUTSIDE_CODE, f"the address {pc:#x} is not in any loaded code")
         for fde in self.section.entries():
             if isinstance(fde, Fde) and fde.covers(pc):
-                row = cfi_rows.row_at(fde, pc, None if self.target.name == "generic" else self.target)
+                row = Tables(None if self.target.name == "generic" else self.target).row_at(fde, pc)
                 assert row is not None
                 return Information(
                     row,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.cfi import rows as cfi_rows
 from dwarfgpu.cfi.instructions import decode
+from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, FrameFormat
 from dwarfgpu.errors import DwarfGpuError
@@ -49,12 +49,12 @@ def attempt(function, *arguments, **options):
 
 def check_rows(fde, target):
     found = []
-    _, error = attempt(lambda: found.extend(cfi_rows.rows(fde, target)))
+    _, error = attempt(lambda: found.extend(Tables(target).rows(fde)))
     at = fde.low
     for row in found:
         assert at == row.start < row.end <= fde.high
         at = row.end
-        assert cfi_rows.row_at(fde, row.start, target) == row
+        assert Tables(target).row_at(fde, row.start) == row
     assert at == fde.high or error is not None
     if error is not None:
         assert error.error_class in ("ill_formed", "unsupported")

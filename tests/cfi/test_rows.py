@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dwarfgpu.cfi import rows as cfi_rows
+from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.cfi.rules import (
     CfaExpression,
     ExpressionBytes,
@@ -34,7 +35,7 @@ def fde_of(initial, instructions, *, low=LOW, size=SIZE, **cie):
 
 
 def rows(instructions, initial="def_cfa 7 8", *, target=None, **options):
-    return list(cfi_rows.rows(fde_of(initial, instructions, **options), target))
+    return list(Tables(target).rows(fde_of(initial, instructions, **options)))
 
 
 def last(instructions, initial="def_cfa 7 8", **options):
@@ -262,7 +263,7 @@ def test_an_expression_knows_where_it_stands():
     builder = FrameBuilder()
     builder.fde(builder.cie(), 0, 16, "expression 3 3023; def_cfa_expression 77")
     section = FrameSection(builder.data)
-    row = next(cfi_rows.rows(section.entry_at(len(builder.data) - 32), None))
+    row = next(Tables().rows(section.entry_at(len(builder.data) - 32)))
 
     for block in (row.registers[3].block, row.cfa.block):
         assert isinstance(block, ExpressionBytes)
@@ -404,32 +405,32 @@ PROGRAM = "advance_loc 1; def_cfa_offset 16; advance_loc 3; offset 6 2; remember
 @pytest.mark.parametrize("order", ["little", "big"])
 def test_the_row_at_every_address(bytes, order):
     fde = fde_of("def_cfa 7 8; offset 16 1", PROGRAM, bytes=bytes, order=order)
-    table = list(cfi_rows.rows(fde))
+    table = list(Tables().rows(fde))
 
     for address in range(LOW, LOW + SIZE):
         (expected,) = [row for row in table if row.start <= address < row.end]
-        assert cfi_rows.row_at(fde, address) == expected
+        assert Tables().row_at(fde, address) == expected
 
 
 @pytest.mark.parametrize("address", [LOW - 1, LOW + SIZE, 0, -1, 1 << 70])
 def test_no_row_outside_the_entry(address):
-    assert cfi_rows.row_at(fde_of("", PROGRAM.replace("def_cfa_offset 16", "def_cfa 7 16")), address) is None
+    assert Tables().row_at(fde_of("", PROGRAM.replace("def_cfa_offset 16", "def_cfa 7 16")), address) is None
 
 
 def test_what_comes_behind_the_row_is_not_read():
     fde = fde_of("def_cfa 7 8", "advance_loc 4; undefined 1; advance_loc 4; restore_state")
 
-    assert cfi_rows.row_at(fde, LOW) is not None
-    row = cfi_rows.row_at(fde, LOW + 4)
+    assert Tables().row_at(fde, LOW) is not None
+    row = Tables().row_at(fde, LOW + 4)
     assert (row.start, row.end, sorted(row.registers)) == (LOW + 4, LOW + 8, [1])
     with pytest.raises(IllFormed):
-        cfi_rows.row_at(fde, LOW + 8)
+        Tables().row_at(fde, LOW + 8)
 
 
 def test_rows_before_an_error_are_right():
     found = []
     with pytest.raises(IllFormed) as caught:
-        found.extend(cfi_rows.rows(fde_of("", "advance_loc 4; undefined 1; advance_loc 4; restore_state")))
+        found.extend(Tables().rows(fde_of("", "advance_loc 4; undefined 1; advance_loc 4; restore_state")))
 
     assert spans(found) == [(LOW, LOW + 4), (LOW + 4, LOW + 8)]
     assert caught.value.where.section == ".debug_frame"
@@ -461,11 +462,11 @@ def test_a_table_too_large_to_be_one():
     """Every location has one register more than the one before."""
     step = b"".join(b"\x07" + bytes([n & 0x7F | 0x80, n >> 7 & 0x7F]) + b"\x41" for n in range(128, 8000))
     with pytest.raises(IllFormed) as caught:
-        for _ in cfi_rows.rows(fde_of("", step, size=0x10000)):
+        for _ in Tables().rows(fde_of("", step, size=0x10000)):
             pass
 
     assert caught.value.kind == "limit_exceeded"
-    assert cfi_rows.row_at(fde_of("", step, size=0x10000), LOW + 7000) is not None
+    assert Tables().row_at(fde_of("", step, size=0x10000), LOW + 7000) is not None
 
 
 def test_equal_rows_share_their_rules():
@@ -499,7 +500,7 @@ def decoded(monkeypatch):
 
 
 def test_the_initial_instructions_are_run_once(decoded):
-    tables = cfi_rows.Tables()
+    tables = Tables()
     fdes = many("def_cfa 7 8; offset 16 1")
     found = [list(tables.rows(fde)) for fde in fdes]
 
@@ -509,7 +510,7 @@ def test_the_initial_instructions_are_run_once(decoded):
 
 
 def test_their_error_is_that_of_every_entry(decoded):
-    tables = cfi_rows.Tables()
+    tables = Tables()
     fdes = many("restore_state")
     messages = set()
     for fde in fdes:

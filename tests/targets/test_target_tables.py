@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.targets.resolve import generic, resolve, target_names
+from dwarfgpu.targets.amdgpu.processors import processors
+from dwarfgpu.targets.amdgpu.registers import target_name
+from dwarfgpu.targets.resolve import generic, resolve
 from dwarfgpu.targets.target import Scope, TargetRegister, UnspecifiedRegister
 
-ALL = [resolve(name) for name in target_names()]
+AMDGPU = [target_name(processor, size) for processor in processors() for size in processor.wave_sizes]
+ALL = [resolve(name) for name in ("generic", "x86_64", *AMDGPU)]
 
 # System V psABI, figure "DWARF Register Number Mapping": number, name, bits.
 PSABI = [

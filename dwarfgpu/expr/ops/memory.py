@@ -163,8 +163,7 @@ def frame_base(ev: Evaluation) -> Location:
     base = ev.frame.frame_base(ev.lanes)
     if isinstance(base, Expression):
         if any(instruction.operation.name == "DW_OP_fbreg" for instruction in base.instructions):
-            message = "DW_AT_frame_base must not use DW_OP_fbreg"
-            raise IllFormed("bad_operand", message, spec="A.3.3.5 (2)")
+            raise IllFormed("bad_operand", "DW_AT_frame_base must not use DW_OP_fbreg", spec="A.3.3.5 (2)")
         evaluated: Location = ev.evaluate(base, object=None, initial_stack=(), result_kind="location")
         base = evaluated
     place = base.single

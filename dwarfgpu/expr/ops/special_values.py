@@ -63,8 +63,7 @@ def deref_size(ev: Evaluation, location: Location, size: int) -> Value | Implici
             raise IllFormed("bad_size", message, spec="DWARF 5, 2.5.1.3 (8)")
         return dereference(ev, location, ev.generic)
     if size == 0:
-        message = "a value of 0 bytes has no type"
-        raise IllFormed("bad_size", message, spec="A.2.5.4.3.4 (3)")
+        raise IllFormed("bad_size", "a value of 0 bytes has no type", spec="A.2.5.4.3.4 (3)")
     value = dereference(ev, location, types.unsigned(width))
     return value if type(value) is ImplicitPointerValue else Value(ev.generic, value.bits)  # type: ignore[union-attr]
 

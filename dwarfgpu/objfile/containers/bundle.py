@@ -120,11 +120,8 @@ class Container:
 
         content = self.content(entry)
         is_file = entry.index == 0 and not entry.id
-        name = (
-            self.name
-            if is_file
-            else f"{self.name}@{entry.index if self._is_ambiguous(entry) else entry.target_id}"
-        )
+        select = entry.index if self._is_ambiguous(entry) else entry.target_id
+        name = self.name if is_file else f"{self.name}@{select}"
         if content[:4] != ELF_MAGIC:
             kind = _format_of(bytes(content[:8])) if content else "empty"
             message = f"{name}: this image is {kind}, not an ELF file"
@@ -140,23 +137,21 @@ class Container:
         """
         if select is None:
             entries = [entry for entry in self.entries if entry.kind != "host" and entry.size]
-            return self._only(
-                entries, "it holds several code objects" if entries else "it holds no code object"
-            )
+            why = "it holds several code objects" if entries else "it holds no code object"
+            return self._only(entries, why)
         text = str(select)
         if text.isdecimal() and text.isascii():
             index = int(text) if len(text) < 10 else len(self.entries)
             return self._only(list(self.entries[index : index + 1]), f"there is no entry {text}")
         if not text:
-            raise UsageError(
-                f"{self.name}: the @ must be followed by an index or a target", hint=_candidates(self.entries)
-            )
+            message = f"{self.name}: the @ must be followed by an index or a target"
+            raise UsageError(message, hint=_candidates(self.entries))
         if text in KINDS:
             entries = [entry for entry in self.entries if entry.kind == text]
-            if entries and not entries[0].id:
-                return entries[
-                    0
-                ]  # the host program itself, of which there may be an empty entry in each bundle
+            if (
+                entries and not entries[0].id
+            ):  # the host program itself: a bundle may have an empty entry for it
+                return entries[0]
         else:
             wanted = parse_target(text)
             matching = [entry for entry in self.entries if target_matches(self._target(entry), wanted)]
@@ -165,9 +160,8 @@ class Container:
             ]
             entries = exact or matching
         entries = [entry for entry in entries if entry.size] or entries
-        return self._only(
-            entries, f"several entries are for {text}" if entries else f"no entry is for {text}"
-        )
+        why = f"several entries are for {text}" if entries else f"no entry is for {text}"
+        return self._only(entries, why)
 
     def _only(self, entries: list[ContainerEntry], message: str) -> ContainerEntry:
         if len(entries) == 1:
@@ -235,11 +229,8 @@ class Container:
         target, part = image.target, image.part
         plain = part.compressed is None
         offset = image.offset + (part.base if plain else 0)
-        uri = (
-            file_uri(self.path, offset, image.size)
-            if self.path is not None and plain and image.size
-            else None
-        )
+        has_uri = plain and image.size
+        uri = file_uri(self.path, offset, image.size) if self.path is not None and has_uri else None
         if not image.size:
             kind = "empty"
         else:

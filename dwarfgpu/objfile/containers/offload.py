@@ -53,8 +53,6 @@ class CompressedHeader:
 class ImagePart:
     """Bytes that hold images: a piece of the file, or what a compressed bundle of it decompresses to."""
 
-    __slots__ = ("_content", "base", "compressed", "content_size", "file", "note", "raw")
-
     def __init__(self, file: str, raw: memoryview, base: int, note: str) -> None:
         self.file = file
         self.raw = raw
@@ -101,8 +99,6 @@ class Found:
 
 class Scanner:
     """Finds the images of a file; ``problems`` collects what is broken between them."""
-
-    __slots__ = ("file", "problems")
 
     def __init__(self, file: str, problems: list[DwarfGpuError]) -> None:
         self.file = file

@@ -35,11 +35,8 @@ class FilePlace:
     @property
     def name(self) -> str:
         """What messages call it."""
-        return (
-            self.path
-            if self.size is None and not self.offset
-            else file_uri(self.path, self.offset, self.size)
-        )
+        is_whole = self.size is None and not self.offset
+        return self.path if is_whole else file_uri(self.path, self.offset, self.size)
 
 
 @frozen

@@ -26,7 +26,6 @@ from dwarfgpu.objfile.elf.header import (
     SHT_RELA,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
-    ElfLayout,
     SectionHeader,
     Segment,
     malformed,
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.elf.notes import Note
-    from dwarfgpu.objfile.elf.relocation import Relocations
     from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable
 
 MAX_READ = 1 << 28
@@ -95,6 +93,17 @@ class Image:
         self.path = path
         """The file that holds it, if it is in one."""
         self.header = header = read_header(self.data, name)
+        self.layout = header.layout
+        self.byte_order: ByteOrder = header.layout.byte_order
+        self.address_size = header.layout.address_size
+        """The bytes of an address by the class of the file, 4 or 8."""
+        self.machine = header.machine
+        self.osabi = header.osabi
+        self.abi_version = header.abi_version
+        self.type = header.type
+        """``e_type``, an ``ET_`` number."""
+        self.flags = header.flags
+        self.entry = header.entry
         headers, names_index, problems = read_section_headers(self.data, header, name)
         self.problems: list[DwarfGpuError] = [*problems]
         first = headers[0] if headers else None
@@ -119,64 +128,26 @@ class Image:
     # --- The header -------------------------------------------------------------------------------------------
 
     @property
-    def layout(self) -> ElfLayout:
-        return self.header.layout
-
-    @property
-    def byte_order(self) -> ByteOrder:
-        return self.header.layout.byte_order
-
-    @property
-    def address_size(self) -> int:
-        """The bytes of an address by the class of the file, 4 or 8."""
-        return self.header.layout.address_size
-
-    @property
-    def machine(self) -> int:
-        return self.header.machine
-
-    @property
     def machine_name(self) -> str:
         """The machine's name without ``EM_``."""
-        return MACHINES.get(self.header.machine, str(self.header.machine))
-
-    @property
-    def flags(self) -> int:
-        return self.header.flags
-
-    @property
-    def osabi(self) -> int:
-        return self.header.osabi
+        return MACHINES.get(self.machine, str(self.machine))
 
     @property
     def osabi_name(self) -> str:
         """The name of the OS ABI without ``ELFOSABI_``."""
-        osabi = self.header.osabi
+        osabi = self.osabi
         known = osabi in OS_ABIS and (osabi not in AMDGPU_OS_ABIS or self.machine == EM_AMDGPU)
         return OS_ABIS[osabi] if known else str(osabi)
 
     @property
-    def abi_version(self) -> int:
-        return self.header.abi_version
-
-    @property
-    def type(self) -> int:
-        """``e_type``, an ``ET_`` number."""
-        return self.header.type
-
-    @property
     def type_name(self) -> str:
         """The type's name without ``ET_``."""
-        return FILE_TYPES.get(self.header.type, f"{self.header.type:#x}")
-
-    @property
-    def entry(self) -> int:
-        return self.header.entry
+        return FILE_TYPES.get(self.type, f"{self.type:#x}")
 
     @property
     def is_linked(self) -> bool:
         """Whether addresses mean something: not in a relocatable file, where every section begins at 0."""
-        return self.header.type != ET_REL
+        return self.type != ET_REL
 
     # --- Sections -----------------------------------------------------------------------------------------------
 
@@ -200,10 +171,7 @@ class Image:
     def code_sections(self) -> tuple[Section, ...]:
         """The sections with instructions."""
         if self._code is None:
-            code = [
-                section for section in self.sections if section.header.flags & SHF_EXECINSTR and section.size
-            ]
-            self._code = tuple(code)
+            self._code = tuple(s for s in self.sections if s.flags & SHF_EXECINSTR and s.size)
         return self._code
 
     def relocation_sections(self, index: int) -> list[Section]:
@@ -219,16 +187,12 @@ class Image:
                         self._relocating.setdefault(section.header.info, []).append(section)
         return self._relocating.get(index, [])
 
-    def relocations(self, section: Section) -> Relocations:
-        """Return the rows of a relocation section, with what they need from its symbol table."""
-        from dwarfgpu.objfile.elf.relocation import Relocations
-
-        link = section.header.link
+    def symbol_values(self, link: int) -> tuple[list[int], list[int]]:
+        """Return what each symbol of a section adds to a relocated field, and the sizes of the symbols."""
         if link not in self._symbol_values:
             table = self._table(self.sections[link]) if 0 < link < len(self.sections) else None
             self._symbol_values[link] = (table.values(), table.sizes()) if table is not None else ([], [])
-        values, sizes = self._symbol_values[link]
-        return Relocations(section.name, section.type, section.decompressed(), values, sizes)
+        return self._symbol_values[link]
 
     # --- Symbols ------------------------------------------------------------------------------------------------
 
@@ -310,10 +274,10 @@ class Image:
         """The build ID in hexadecimal digits, if the file has one."""
         from dwarfgpu.objfile.elf.notes import NT_GNU_BUILD_ID
 
-        for note in self.notes():
-            if note.owner == "GNU" and note.type == NT_GNU_BUILD_ID:
-                return note.data.hex()
-        return None
+        ids = (
+            note.data.hex() for note in self.notes() if (note.owner, note.type) == ("GNU", NT_GNU_BUILD_ID)
+        )
+        return next(ids, None)
 
     # --- Addresses ----------------------------------------------------------------------------------------------
 

@@ -65,9 +65,8 @@ def _loadable(image: Image) -> list[Segment]:
         raise UsageError(message, kind="not_linked", hint="link it, for example with ld.lld -shared")
     segments = [segment for segment in image.segments if segment.type == PT_LOAD and segment.memory_size]
     if not segments:
-        raise malformed(
-            image.name, "no_segments", "the file has no segments to load", spec='gABI, "Program Header"'
-        )
+        message = "the file has no segments to load"
+        raise malformed(image.name, "no_segments", message, spec='gABI, "Program Header"')
     if sum(segment.memory_size for segment in segments) > MAX_LOADED:
         message = f"the segments take more than {MAX_LOADED} bytes of memory"
         raise malformed(image.name, "too_large", message, spec='gABI, "Program Header"')
@@ -109,9 +108,8 @@ class _Loader:
                 continue
             count = dynamic[size] // row.size
             if count > MAX_RELOCATIONS:
-                raise self._malformed(
-                    "too_large", f"more than {MAX_RELOCATIONS} relocations are not applied", 0
-                )
+                message = f"more than {MAX_RELOCATIONS} relocations are not applied"
+                raise self._malformed("too_large", message, 0)
             table = self._bytes(dynamic[start], count * row.size, "the relocation table")
             for offset, info, addend in row.iter_unpack(bytes(table)):
                 shift, mask = (32, 0xFFFFFFFF) if self._image.layout.address_size == 8 else (8, 0xFF)

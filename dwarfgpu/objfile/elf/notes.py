@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -18,7 +18,7 @@ from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, PT_NOTE,
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.objfile.elf.image import Image
 
@@ -179,48 +179,28 @@ def iterate_notes(content: memoryview, image: Image, place: str, align: int) -> 
         if start + size > end:
             message = f"a note needs {start + size - position} bytes, {end - position} are left"
             raise malformed(image.name, "truncated", message, section=place, offset=position)
-        owner = bytes(content[position + 12 : position + 12 + name_size]).split(b"\0", 1)[0]
-        yield Note(
-            owner.decode("utf-8", "backslashreplace"),
-            type_,
-            bytes(content[start : start + size]),
-            place,
-            position,
-        )
+        owner = _text(bytes(content[position + 12 : position + 12 + name_size]))
+        yield Note(owner, type_, bytes(content[start : start + size]), place, position)
         position = start + size
         position += -position % step
 
 
 def hsa_notes(image: Image) -> HsaNotes:
     """Return what the notes of code object versions 1 and 2 say; also NT_AMD_HSA_ISA_NAME, which later tools kept."""
-    contents: dict[int, object] = {}
+    contents: dict[int, Any] = {}
     problems: list[MalformedFile] = []
-    for note in _amd(image.notes()):
-        read = _READERS.get(note.type)
+    for note in image.notes():
+        read = _READERS.get(note.type) if note.owner == "AMD" else None
         if read is None or note.type in contents:
             continue
         try:
             contents[note.type] = read(note.data, "<" if image.byte_order == "little" else ">")
         except struct.error:
             message = f"{note.type_name} has only {len(note.data)} bytes"
-            problems.append(
-                malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
-            )
-    version = contents.get(NT_AMD_HSA_CODE_OBJECT_VERSION)
-    isa = contents.get(NT_AMD_HSA_ISA_VERSION)
-    name = contents.get(NT_AMD_HSA_ISA_NAME)
-    producer = contents.get(NT_AMD_HSA_PRODUCER)
-    options = contents.get(NT_AMD_HSA_PRODUCER_OPTIONS)
-    hsail = contents.get(NT_AMD_HSA_HSAIL)
-    return HsaNotes(
-        version if isinstance(version, tuple) else None,
-        isa if isinstance(isa, Isa) else None,
-        name if isinstance(name, str) else None,
-        producer if isinstance(producer, Producer) else None,
-        options if isinstance(options, str) else None,
-        hsail if isinstance(hsail, Hsail) else None,
-        tuple(problems),
-    )
+            error = malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
+            problems.append(error)
+    fields: list[Any] = [*map(contents.get, _READERS), tuple(problems)]
+    return HsaNotes(*fields)
 
 
 def code_object_version(image: Image) -> int | None:
@@ -236,12 +216,8 @@ def code_object_version(image: Image) -> int | None:
     return image.abi_version + 2 if image.osabi == ELFOSABI_AMDGPU_HSA else None
 
 
-def _amd(notes: Iterable[Note]) -> Iterator[Note]:
-    return (note for note in notes if note.owner == "AMD")
-
-
 def _text(data: bytes) -> str:
-    return data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
+    return decode(data.split(b"\0", 1)[0])
 
 
 def _version(data: bytes, order: str) -> tuple[int, int]:
@@ -270,18 +246,15 @@ def _options(data: bytes, order: str) -> str:
     return _text(data[2 : 2 + size])
 
 
-def _isa_name(data: bytes, order: str) -> str:
-    return _text(data)
-
-
-_READERS = {
+_READERS: dict[int, Callable[[bytes, str], Any]] = {
     NT_AMD_HSA_CODE_OBJECT_VERSION: _version,
-    NT_AMD_HSA_HSAIL: _hsail,
     NT_AMD_HSA_ISA_VERSION: _isa,
+    NT_AMD_HSA_ISA_NAME: lambda data, _order: _text(data),
     NT_AMD_HSA_PRODUCER: _producer,
     NT_AMD_HSA_PRODUCER_OPTIONS: _options,
-    NT_AMD_HSA_ISA_NAME: _isa_name,
+    NT_AMD_HSA_HSAIL: _hsail,
 }
+"""Readers of descriptors by the type of note, in the order of the fields of `HsaNotes`."""
 
 
 # --- Separate debug files -----------------------------------------------------------------------------

@@ -15,10 +15,9 @@ from dwarfgpu.errors import Unsupported
 from dwarfgpu.objfile.elf.header import EM_386, EM_AMDGPU, EM_X86_64, SHT_CREL, SHT_RELA, malformed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.objfile.elf.header import ElfLayout
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.elf.sections import Section
 
 SPECS = {
     EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
@@ -50,25 +49,23 @@ class RelocationType:
     """Whether bits that do not fit are cut off on purpose."""
 
 
-def _rules(prefix: str, rows: tuple[tuple[int, str, int, str], ...]) -> dict[int, RelocationType]:
+def _rules(prefix: str, *rows: tuple[int, str, int, str]) -> dict[int, RelocationType]:
     return {number: RelocationType(prefix + name, width, formula) for number, name, width, formula in rows}
 
 
 AMDGPU: dict[int, RelocationType] = {
     **_rules(
         "R_AMDGPU_",
-        (
-            (0, "NONE", 0, NOTHING),
-            (3, "ABS64", 8, ABSOLUTE),
-            (4, "REL32", 4, RELATIVE),
-            (5, "REL64", 8, RELATIVE),
-            (6, "ABS32", 4, ABSOLUTE),
-            (7, "GOTPCREL", 4, NEEDS_GOT),
-            (8, "GOTPCREL32_LO", 4, NEEDS_GOT),
-            (9, "GOTPCREL32_HI", 4, NEEDS_GOT),
-            (13, "RELATIVE64", 8, BASE),
-            (14, "REL16", 2, BRANCH),
-        ),
+        (0, "NONE", 0, NOTHING),
+        (3, "ABS64", 8, ABSOLUTE),
+        (4, "REL32", 4, RELATIVE),
+        (5, "REL64", 8, RELATIVE),
+        (6, "ABS32", 4, ABSOLUTE),
+        (7, "GOTPCREL", 4, NEEDS_GOT),
+        (8, "GOTPCREL32_LO", 4, NEEDS_GOT),
+        (9, "GOTPCREL32_HI", 4, NEEDS_GOT),
+        (13, "RELATIVE64", 8, BASE),
+        (14, "REL16", 2, BRANCH),
     ),
     1: RelocationType("R_AMDGPU_ABS32_LO", 4, ABSOLUTE, wraps=True),
     2: RelocationType("R_AMDGPU_ABS32_HI", 4, ABSOLUTE, shift=32, wraps=True),
@@ -79,80 +76,68 @@ AMDGPU: dict[int, RelocationType] = {
 
 X86_64 = _rules(
     "R_X86_64_",
-    (
-        (0, "NONE", 0, NOTHING),
-        (1, "64", 8, ABSOLUTE),
-        (2, "PC32", 4, RELATIVE),
-        (3, "GOT32", 4, NEEDS_GOT),
-        (
-            4,
-            "PLT32",
-            4,
-            RELATIVE,
-        ),  # what it calls is defined somewhere: no linkage table is needed to find it
-        (5, "COPY", 0, NEEDS_LOAD),
-        (6, "GLOB_DAT", 8, NEEDS_LOAD),
-        (7, "JUMP_SLOT", 8, NEEDS_LOAD),
-        (8, "RELATIVE", 8, BASE),
-        (9, "GOTPCREL", 4, NEEDS_GOT),
-        (10, "32", 4, ABSOLUTE),
-        (11, "32S", 4, ABSOLUTE),
-        (12, "16", 2, ABSOLUTE),
-        (13, "PC16", 2, RELATIVE),
-        (14, "8", 1, ABSOLUTE),
-        (15, "PC8", 1, RELATIVE),
-        (16, "DTPMOD64", 8, NEEDS_TLS),
-        (
-            17,
-            "DTPOFF64",
-            8,
-            ABSOLUTE,
-        ),  # the offset in the section of thread-local data: what DW_OP_form_tls_address needs
-        (18, "TPOFF64", 8, NEEDS_TLS),
-        (19, "TLSGD", 4, NEEDS_TLS),
-        (20, "TLSLD", 4, NEEDS_TLS),
-        (21, "DTPOFF32", 4, ABSOLUTE),
-        (22, "GOTTPOFF", 4, NEEDS_TLS),
-        (23, "TPOFF32", 4, NEEDS_TLS),
-        (24, "PC64", 8, RELATIVE),
-        (25, "GOTOFF64", 8, NEEDS_GOT),
-        (26, "GOTPC32", 4, NEEDS_GOT),
-        (27, "GOT64", 8, NEEDS_GOT),
-        (28, "GOTPCREL64", 8, NEEDS_GOT),
-        (29, "GOTPC64", 8, NEEDS_GOT),
-        (30, "GOTPLT64", 8, NEEDS_GOT),
-        (31, "PLTOFF64", 8, NEEDS_GOT),
-        (32, "SIZE32", 4, SIZE),
-        (33, "SIZE64", 8, SIZE),
-        (34, "GOTPC32_TLSDESC", 4, NEEDS_TLS),
-        (35, "TLSDESC_CALL", 0, NEEDS_TLS),
-        (36, "TLSDESC", 8, NEEDS_TLS),
-        (37, "IRELATIVE", 8, NEEDS_LOAD),
-        (41, "GOTPCRELX", 4, NEEDS_GOT),
-        (42, "REX_GOTPCRELX", 4, NEEDS_GOT),
-    ),
+    (0, "NONE", 0, NOTHING),
+    (1, "64", 8, ABSOLUTE),
+    (2, "PC32", 4, RELATIVE),
+    (3, "GOT32", 4, NEEDS_GOT),
+    # what it calls is defined somewhere: no linkage table is needed to find it
+    (4, "PLT32", 4, RELATIVE),
+    (5, "COPY", 0, NEEDS_LOAD),
+    (6, "GLOB_DAT", 8, NEEDS_LOAD),
+    (7, "JUMP_SLOT", 8, NEEDS_LOAD),
+    (8, "RELATIVE", 8, BASE),
+    (9, "GOTPCREL", 4, NEEDS_GOT),
+    (10, "32", 4, ABSOLUTE),
+    (11, "32S", 4, ABSOLUTE),
+    (12, "16", 2, ABSOLUTE),
+    (13, "PC16", 2, RELATIVE),
+    (14, "8", 1, ABSOLUTE),
+    (15, "PC8", 1, RELATIVE),
+    (16, "DTPMOD64", 8, NEEDS_TLS),
+    # the offset in the section of thread-local data: what DW_OP_form_tls_address needs
+    (17, "DTPOFF64", 8, ABSOLUTE),
+    (18, "TPOFF64", 8, NEEDS_TLS),
+    (19, "TLSGD", 4, NEEDS_TLS),
+    (20, "TLSLD", 4, NEEDS_TLS),
+    (21, "DTPOFF32", 4, ABSOLUTE),
+    (22, "GOTTPOFF", 4, NEEDS_TLS),
+    (23, "TPOFF32", 4, NEEDS_TLS),
+    (24, "PC64", 8, RELATIVE),
+    (25, "GOTOFF64", 8, NEEDS_GOT),
+    (26, "GOTPC32", 4, NEEDS_GOT),
+    (27, "GOT64", 8, NEEDS_GOT),
+    (28, "GOTPCREL64", 8, NEEDS_GOT),
+    (29, "GOTPC64", 8, NEEDS_GOT),
+    (30, "GOTPLT64", 8, NEEDS_GOT),
+    (31, "PLTOFF64", 8, NEEDS_GOT),
+    (32, "SIZE32", 4, SIZE),
+    (33, "SIZE64", 8, SIZE),
+    (34, "GOTPC32_TLSDESC", 4, NEEDS_TLS),
+    (35, "TLSDESC_CALL", 0, NEEDS_TLS),
+    (36, "TLSDESC", 8, NEEDS_TLS),
+    (37, "IRELATIVE", 8, NEEDS_LOAD),
+    (41, "GOTPCRELX", 4, NEEDS_GOT),
+    (42, "REX_GOTPCRELX", 4, NEEDS_GOT),
 )
 """The relocation types of x86-64 (System V ABI, AMD64 supplement, table 4.9)."""
 
 I386 = _rules(
     "R_386_",
-    (
-        (0, "NONE", 0, NOTHING),
-        (1, "32", 4, ABSOLUTE),
-        (2, "PC32", 4, RELATIVE),
-        (3, "GOT32", 4, NEEDS_GOT),
-        (4, "PLT32", 4, RELATIVE),
-        (8, "RELATIVE", 4, BASE),
-        (9, "GOTOFF", 4, NEEDS_GOT),
-        (10, "GOTPC", 4, NEEDS_GOT),
-        (20, "16", 2, ABSOLUTE),
-        (21, "PC16", 2, RELATIVE),
-        (22, "8", 1, ABSOLUTE),
-        (23, "PC8", 1, RELATIVE),
-        (32, "TLS_LDO_32", 4, ABSOLUTE),  # as R_X86_64_DTPOFF32
-        (38, "SIZE32", 4, SIZE),
-        (43, "GOT32X", 4, NEEDS_GOT),
-    ),
+    (0, "NONE", 0, NOTHING),
+    (1, "32", 4, ABSOLUTE),
+    (2, "PC32", 4, RELATIVE),
+    (3, "GOT32", 4, NEEDS_GOT),
+    (4, "PLT32", 4, RELATIVE),
+    (8, "RELATIVE", 4, BASE),
+    (9, "GOTOFF", 4, NEEDS_GOT),
+    (10, "GOTPC", 4, NEEDS_GOT),
+    (20, "16", 2, ABSOLUTE),
+    (21, "PC16", 2, RELATIVE),
+    (22, "8", 1, ABSOLUTE),
+    (23, "PC8", 1, RELATIVE),
+    (32, "TLS_LDO_32", 4, ABSOLUTE),  # as R_X86_64_DTPOFF32
+    (38, "SIZE32", 4, SIZE),
+    (43, "GOT32X", 4, NEEDS_GOT),
 )
 """The relocation types of i386 in objects and their debug sections (System V ABI, Intel386 supplement, table 4.9).
 
@@ -161,74 +146,37 @@ Addends are in the fields."""
 RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386}
 
 
-@frozen
-class Relocations:
-    """The rows of one relocation section, and what they need from its symbol table."""
-
-    name: str
-    """The section's name."""
-    type: int
-    data: bytes
-    values: Sequence[int]
-    """The place of each symbol in the file."""
-    sizes: Sequence[int]
-
-
-def relocate(
-    data: bytearray,
-    address: int,
-    relocations: Relocations,
-    machine: int,
-    layout: ElfLayout,
-    *,
-    file: str,
-    section: str,
-) -> None:
-    """Apply relocations to the content of the section at ``address``."""
-    if relocations.type == SHT_CREL:
-        message = f"{file}: compact relocations (SHT_CREL) of {section} are not supported"
-        raise Unsupported(
-            "relocation", message, spec="gABI", hint="link the file, or assemble it without --crel"
-        )
-    if machine not in RULES:
-        message = f"{file}: relocations of machine {machine} in {section} are not supported"
+def relocate(data: bytearray, section: Section, source: Section, image: Image) -> None:
+    """Apply the rows of the relocation section ``source`` to the content of a section of an image."""
+    if source.type == SHT_CREL:
+        message = f"{image.name}: compact relocations (SHT_CREL) of {section.name} are not supported"
+        hint = "link the file, or assemble it without --crel"
+        raise Unsupported("relocation", message, spec="gABI", hint=hint)
+    if image.machine not in RULES:
+        message = f"{image.name}: relocations of machine {image.machine} in {section.name} are not supported"
         raise Unsupported("relocation", message, hint="link the file first")
-    Relocator(data, address, relocations, machine, layout, file, section).run()
+    _Relocator(data, section, source, image).run()
 
 
-class Relocator:
+class _Relocator:
     """Applies the rows of one relocation section."""
 
-    __slots__ = ("_address", "_data", "_file", "_layout", "_relocations", "_rules", "_section", "_spec")
-
-    def __init__(
-        self,
-        data: bytearray,
-        address: int,
-        relocations: Relocations,
-        machine: int,
-        layout: ElfLayout,
-        file: str,
-        section: str,
-    ) -> None:
+    def __init__(self, data: bytearray, section: Section, source: Section, image: Image) -> None:
         self._data = data
-        self._address = address
-        self._relocations = relocations
-        self._rules = RULES[machine]
-        self._spec = SPECS[machine]
-        self._layout = layout
-        self._file = file
         self._section = section
+        self._type, self._rows = source.type, source.decompressed()
+        self._values, self._sizes = image.symbol_values(source.header.link)
+        self._rules, self._spec = RULES[image.machine], SPECS[image.machine]
+        self._layout = image.layout
+        self._file = image.name
 
     def run(self) -> None:
         """Apply all rows in order."""
-        relocations, layout, data = self._relocations, self._layout, self._data
-        with_addend = relocations.type == SHT_RELA
+        layout, data = self._layout, self._data
+        with_addend = self._type == SHT_RELA
         row = layout.rela if with_addend else layout.rel
-        rows = relocations.data
-        if len(rows) % row.size:
-            rows = rows[: len(rows) // row.size * row.size]
-        values, count = relocations.values, len(relocations.values)
+        rows = self._rows[: len(self._rows) // row.size * row.size]
+        values, count = self._values, len(self._values)
         shift, mask = (32, 0xFFFFFFFF) if layout.address_size == 8 else (8, 0xFF)
         order = "<" if layout.byte_order == "little" else ">"
         write32 = struct.Struct(order + "I").pack_into
@@ -264,11 +212,10 @@ class Relocator:
             message = f"{self._file}: {rule.name} needs {rule.formula}, which a file that is not linked does not have"
             raise self._unsupported(message, offset, "link the file first, for example with ld.lld -shared")
         if offset + rule.width > len(self._data):
-            raise self._malformed("truncated", f"{rule.name} is past the end of {self._section}", offset)
-        if symbol >= len(self._relocations.values):
-            raise self._malformed(
-                "bad_symbol", f"{rule.name} names symbol {symbol}, which does not exist", offset
-            )
+            raise self._malformed("truncated", f"{rule.name} is past the end of {self._section.name}", offset)
+        if symbol >= len(self._values):
+            message = f"{rule.name} names symbol {symbol}, which does not exist"
+            raise self._malformed("bad_symbol", message, offset)
         order = self._layout.byte_order
         end = offset + rule.width
         if addend is None:
@@ -280,12 +227,12 @@ class Relocator:
         self._data[offset:end] = (value & ((1 << bits) - 1)).to_bytes(rule.width, order)
 
     def _value(self, rule: RelocationType, symbol: int, addend: int, offset: int) -> int:
-        place = self._address + offset
+        place = self._section.address + offset
         if rule.formula == SIZE:
-            return self._relocations.sizes[symbol] + addend
+            return self._sizes[symbol] + addend
         if rule.formula == BASE:
             return addend  # B, how far a file was moved when it was loaded, is 0
-        target = self._relocations.values[symbol] + addend
+        target = self._values[symbol] + addend
         if rule.formula == ABSOLUTE:
             # addresses of 8 bytes wrap, as the additions of a linker do
             return target % (1 << 64) if rule.width == 8 else target
@@ -294,9 +241,10 @@ class Relocator:
         return (target - place - 4) // 4
 
     def _malformed(self, kind: str, message: str, offset: int) -> DwarfGpuError:
-        return malformed(self._file, kind, message, section=self._section, offset=offset, spec=self._spec)
+        return malformed(
+            self._file, kind, message, section=self._section.name, offset=offset, spec=self._spec
+        )
 
     def _unsupported(self, message: str, offset: int, hint: str) -> DwarfGpuError:
         error = Unsupported("relocation", message, spec=self._spec, hint=hint)
-        error.at(section=self._section, offset=offset)
-        return error
+        return error.at(section=self._section.name, offset=offset)  # type: ignore[no-any-return]

@@ -33,7 +33,19 @@ FLAG_LETTERS = (
 class Section:
     """One section of an image. Its content is read on first use."""
 
-    __slots__ = ("_data", "_image", "_stream", "header", "index", "name")
+    __slots__ = (
+        "_data",
+        "_image",
+        "_stream",
+        "address",
+        "flags",
+        "header",
+        "index",
+        "name",
+        "offset",
+        "size",
+        "type",
+    )
 
     def __init__(self, image: Image, index: int, name: str, header: SectionHeader) -> None:
         self._image = image
@@ -42,27 +54,25 @@ class Section:
         self.index = index
         self.name = name
         self.header = header
+        self.type = header.type
+        self.flags = header.flags
+        self.address = header.address
+        self.offset = header.offset
+        self.size = header.size
+        """The bytes it has in the file, or would have in memory if the file holds none."""
 
     def __repr__(self) -> str:
         return f"Section({self.name!r}, index={self.index})"
 
     @property
-    def type(self) -> int:
-        return self.header.type
-
-    @property
     def type_name(self) -> str:
         """The type's name without ``SHT_``."""
-        return SECTION_TYPES.get(self.header.type, f"{self.header.type:#x}")
-
-    @property
-    def flags(self) -> int:
-        return self.header.flags
+        return SECTION_TYPES.get(self.type, f"{self.type:#x}")
 
     @property
     def flag_letters(self) -> str:
         """The flags as readelf writes them; p for those of the processor, o for those of the OS, x for others."""
-        flags = self.header.flags
+        flags = self.flags
         letters = ""
         for bit, letter in FLAG_LETTERS:
             if flags & bit:
@@ -73,22 +83,9 @@ class Section:
         return letters + ("x" if flags & ~0x7FF00000 else "")
 
     @property
-    def address(self) -> int:
-        return self.header.address
-
-    @property
-    def offset(self) -> int:
-        return self.header.offset
-
-    @property
-    def size(self) -> int:
-        """The bytes it has in the file, or would have in memory if the file holds none."""
-        return self.header.size
-
-    @property
     def is_allocated(self) -> bool:
         """Whether it is part of the running program."""
-        return bool(self.header.flags & SHF_ALLOC)
+        return bool(self.flags & SHF_ALLOC)
 
     @property
     def is_amdgpu(self) -> bool:
@@ -97,19 +94,15 @@ class Section:
     @property
     def raw(self) -> memoryview:
         """The bytes of the file, neither decompressed nor relocated."""
-        if self.header.type == SHT_NOBITS:
+        if self.type == SHT_NOBITS:
             return memoryview(b"")
-        start, size, data = self.header.offset, self.header.size, self._image.data
+        start, size, data = self.offset, self.size, self._image.data
         if start + size > len(data):
             there = max(0, len(data) - start)
             message = f"section {self.name} needs {size} bytes at {start:#x} of the file, {there} are left"
+            spec = 'gABI, "Sections"'
             raise malformed(
-                self._image.name,
-                "truncated",
-                message,
-                section=self.name,
-                offset=there,
-                spec='gABI, "Sections"',
+                self._image.name, "truncated", message, section=self.name, offset=there, spec=spec
             )
         return data[start : start + size]
 
@@ -140,10 +133,10 @@ class Section:
     @property
     def data_size(self) -> int:
         """The bytes that ``data`` has, without reading them."""
-        if self.header.type == SHT_NOBITS:
+        if self.type == SHT_NOBITS:
             return 0
         stream = self._compressed()
-        return self.header.size if stream is None else stream.size
+        return self.size if stream is None else stream.size
 
     def partial(self) -> tuple[memoryview, DwarfGpuError | None]:
         """Return the content as far as it can be read, without a copy if possible, and why there is no more.
@@ -153,11 +146,11 @@ class Section:
         try:
             return self.view, None
         except DwarfGpuError as error:
-            start = self.header.offset
-            plain = not self.header.flags & SHF_COMPRESSED and not self.name.startswith(".zdebug")
+            start = self.offset
+            plain = not self.flags & SHF_COMPRESSED and not self.name.startswith(".zdebug")
             if error.kind != "truncated" or not plain or self._image.relocation_sections(self.index):
                 return memoryview(b""), error
-            return self._image.data[start : start + self.header.size], error
+            return self._image.data[start : start + self.size], error
 
     def release(self) -> None:
         """Free the memory of ``data``; it is made again if it is needed later."""
@@ -165,11 +158,11 @@ class Section:
 
     def _compressed(self) -> Stream | None:
         gnu = self.name.startswith(".zdebug_")
-        if not (gnu or self.header.flags & SHF_COMPRESSED) or self.header.type == SHT_NOBITS:
+        if not (gnu or self.flags & SHF_COMPRESSED) or self.type == SHT_NOBITS:
             return None
         if self._stream is None:
             image = self._image
-            gnu = gnu and not self.header.flags & SHF_COMPRESSED
+            gnu = gnu and not self.flags & SHF_COMPRESSED
             self._stream = section_stream(self.raw, image.layout, gnu=gnu, file=image.name, section=self.name)
         return self._stream
 
@@ -200,15 +193,7 @@ class Section:
             raise malformed(image.name, "too_large", message, section=self.name, spec='gABI, "Relocation"')
         changed = bytearray(data)
         for source in sources:
-            relocate(
-                changed,
-                self.header.address,
-                image.relocations(source),
-                image.machine,
-                image.layout,
-                file=image.name,
-                section=self.name,
-            )
+            relocate(changed, self, source, image)
         return bytes(changed)
 
 
@@ -289,15 +274,8 @@ def check_size(size: int, stream_size: int, *, file: str, section: str | None, s
     limit = most_of(stream_size)
     if size > limit:
         message = f"{stream_size} compressed bytes claim to be {size}; at most {limit} are accepted"
-        raise malformed(
-            file,
-            "too_large",
-            message,
-            section=section,
-            offset=0,
-            spec=spec,
-            hint="decompress it with another tool if the size is right",
-        )
+        hint = "decompress it with another tool if the size is right"
+        raise malformed(file, "too_large", message, section=section, offset=0, spec=spec, hint=hint)
 
 
 def decompress(
@@ -331,9 +309,8 @@ def decompress_some(
 
 
 def _broken(method: str, error: object, file: str, section: str | None, spec: str) -> Exception:
-    return malformed(
-        file, "bad_compression", f"not a {method} stream: {error}", section=section, offset=0, spec=spec
-    )
+    message = f"not a {method} stream: {error}"
+    return malformed(file, "bad_compression", message, section=section, offset=0, spec=spec)
 
 
 def _zstd(stream: memoryview, limit: int, broken: Callable[[object], Exception]) -> bytes:

@@ -149,9 +149,8 @@ def _missing(image: Image) -> list[Missing]:
     if not has(".debug_frame", ".eh_frame"):
         result.append(Missing(".debug_frame", "frames cannot be unwound"))
     if has(".debug_info") and not has(".debug_names", ".gdb_index"):
-        result.append(
-            Missing(".debug_names", "names are found by reading the units", "compile with -gpubnames")
-        )
+        consequence = "names are found by reading the units"
+        result.append(Missing(".debug_names", consequence, "compile with -gpubnames"))
     types = {section.type for section in image.sections}
     if SHT_SYMTAB not in types:
         known = "only exported symbols are known" if SHT_DYNSYM in types else "no symbols are known"

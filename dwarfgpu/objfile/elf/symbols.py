@@ -85,19 +85,6 @@ class Symbol:
 class SymbolTable:
     """A symbol table: its rows, the names they have, and the sections they are in."""
 
-    __slots__ = (
-        "_addresses",
-        "_asked_addresses",
-        "_asked_names",
-        "_data",
-        "_extended",
-        "_layout",
-        "_names",
-        "_sections",
-        "_strings",
-        "count",
-    )
-
     def __init__(
         self, data: bytes, strings: bytes, extended: bytes, sections: tuple[Section, ...], layout: ElfLayout
     ) -> None:

@@ -1,4 +1,1 @@
-"""Call frame information as a file holds it (DWARF 5 section 6.4.1, A.6.4.1).
-
-A `section` is a row of `entries`; `index` finds the one of an address.
-"""
+"""Call frame information as a file holds it (DWARF 5 section 6.4.1, A.6.4.1)."""

@@ -52,8 +52,9 @@ class FrameHeader:
 
     def row(self, index: int) -> tuple[int, int]:
         """Return a location, and the address of the entry that begins there."""
-        size = self._size
-        cursor = self._cursor(self.table + 2 * size * index)
+        size = _fixed_size(self.encoding, self.form) or 0
+        position, order = self.table + 2 * size * index, self.form.byte_order
+        cursor = Cursor(self.data, position, byte_order=order, error=MalformedFile, section=EH_FRAME_HDR)
         location = read_pointer(cursor, self.encoding, self.form, self.bases)
         entry = read_pointer(cursor, self.encoding, self.form, self.bases)
         return location.address, entry.address
@@ -69,24 +70,13 @@ class FrameHeader:
                 high = middle
         return self.row(low - 1) if low else None
 
-    @property
-    def _size(self) -> int:
-        return _fixed_size(self.encoding, self.form) or 0
-
-    def _cursor(self, position: int) -> Cursor:
-        return Cursor(
-            self.data, position, byte_order=self.form.byte_order, error=MalformedFile, section=EH_FRAME_HDR
-        )
-
 
 def read_frame_header(
     data: bytes, *, address: int = 0, byte_order: ByteOrder = "little", address_size: int = 8
 ) -> FrameHeader | None:
     """Read the header; return None for one without a table that can be searched."""
     form = Format(address_size, 4, byte_order)
-    bases = Bases(
-        section=address, data=address
-    )  # data-relative means relative to the header (LSB 5.0, 10.6.2)
+    bases = Bases(section=address, data=address)  # data-relative: relative to the header (LSB 5.0, 10.6.2)
     cursor = Cursor(data, byte_order=byte_order, error=MalformedFile, section=EH_FRAME_HDR)
     version = cursor.unsigned(1)
     if version != 1:
@@ -95,11 +85,8 @@ def read_frame_header(
     frame_encoding, count_encoding, encoding = (cursor.unsigned(1) for _ in range(3))
     if dw.DW_EH_PE_omit in (count_encoding, encoding):
         return None
-    where = (
-        None
-        if frame_encoding == dw.DW_EH_PE_omit
-        else read_pointer(cursor, frame_encoding, form, bases).address
-    )
+    has_frame = frame_encoding != dw.DW_EH_PE_omit
+    where = read_pointer(cursor, frame_encoding, form, bases).address if has_frame else None
     count = read_pointer(cursor, count_encoding, form, bases).address
     try:
         size = _fixed_size(encoding, form)

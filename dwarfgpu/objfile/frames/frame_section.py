@@ -350,14 +350,8 @@ def with_augmentation(cie: Cie, letters: str, cursor: Cursor) -> Cie:
     inner = cursor
     if letters.startswith("z"):
         data = read_augmentation_data(cursor)
-        inner = Cursor(
-            cursor.data,
-            cursor.position - len(data),
-            cursor.position,
-            byte_order=cursor.byte_order,
-            error=IllFormed,
-            section=cursor.section,
-        )
+        start, order = cursor.position - len(data), cursor.byte_order
+        inner = Cursor(cursor.data, start, cursor.position, byte_order=order, section=cursor.section)
         letters = letters[1:]
     frame_format = cie.format or FrameFormat()
     personality, lsda, signal, unknown = None, DW_EH_PE_omit, False, ""

@@ -108,18 +108,14 @@ def _select_variables(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 class VariableIndex:
     """The variables of one unit by address."""
 
-    __slots__ = ("_starts", "_unit", "_variables")
-
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         rows: list[
             tuple[int, int, bytes]
-        ] = []  # (address, offset of the entry, the expression after the address)
+        ] = []  # (address, offset of the entry, what follows in the expression)
         for offset, plan, picked in scan(unit, _select_variables):
-            form, location = (
-                plan.abbreviation.form_of(dw.DW_AT_location),
-                picked[plan.places[dw.DW_AT_location]],
-            )
+            form = plan.abbreviation.form_of(dw.DW_AT_location)
+            location = picked[plan.places[dw.DW_AT_location]]
             if form == dw.DW_FORM_indirect:
                 form, location = location.form, location.value
             if class_of(form, dw.DW_AT_location, unit.version) != "exprloc":
@@ -297,24 +293,19 @@ def _read_set(data: bytes, start: int, end: int, byte_order: ByteOrder) -> Addre
         raise cursor.fail("truncated", message, "DWARF 5, 6.1.2", start)
     version = cursor.unsigned(2)
     if version != 2:
-        raise Unsupported(
-            "bad_version", f"version {version} of address sets is not known", spec="DWARF 5, 6.1.2"
-        )
+        message = f"version {version} of address sets is not known"
+        raise Unsupported("bad_version", message, spec="DWARF 5, 6.1.2")
     unit = cursor.unsigned(offset_size)
     address_size, segment_size = cursor.unsigned(1), cursor.unsigned(1)
     check_address_size(cursor, address_size)
     if segment_size not in (0, 1, 2, 4, 8):
-        raise cursor.fail(
-            "bad_segment_size", f"a segment selector cannot have {segment_size} bytes", "DWARF 5, 6.1.2"
-        )
+        message = f"a segment selector cannot have {segment_size} bytes"
+        raise cursor.fail("bad_segment_size", message, "DWARF 5, 6.1.2")
     tuple_size = segment_size + 2 * address_size
-    first = (
-        start + -(-(cursor.position - start) // tuple_size) * tuple_size
-    )  # tuples are aligned to their size
+    first = start + -(-(cursor.position - start) // tuple_size) * tuple_size  # they are aligned to their size
     if first > end:
-        raise cursor.fail(
-            "truncated", "the header of a set is not followed by a tuple", "DWARF 5, 6.1.2", start
-        )
+        message = "the header of a set is not followed by a tuple"
+        raise cursor.fail("truncated", message, "DWARF 5, 6.1.2", start)
     order = "<" if byte_order == "little" else ">"
     stop = first + (end - first) // tuple_size * tuple_size
     return AddressSet(start, unit, data[first:stop], f"{order}{segment_size}x{CODES[address_size] * 2}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -45,8 +46,6 @@ class NameEntry:
     """The signature of the type unit, if that is in another file."""
     parent: int | None = None
     """The offset of the index entry of the DIE's parent, if it has one."""
-    is_external: bool | None = None
-    """Whether it is visible outside its unit, if the producer says so (GNU)."""
 
 
 class NameTable:
@@ -100,10 +99,7 @@ class NameTable:
         self, cursor: Cursor, size: int
     ) -> dict[int, tuple[int, tuple[tuple[int, int], ...]]]:
         end = cursor.position + size
-        order, stop = self._order, min(end, cursor.end)
-        inner = Cursor(
-            self._data, cursor.position, stop, byte_order=order, error=MalformedFile, section=SECTION
-        )
+        inner = self._cursor(cursor.position, min(end, cursor.end))
         if end > cursor.end:
             raise cursor.fail("truncated", f"{size} bytes of abbreviations do not fit", SPEC)
         abbreviations: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
@@ -145,7 +141,7 @@ class NameTable:
         position = self._pool + self._entries[index]
         if position >= self.end:
             raise self._error("bad_offset", f"the entries of name {index} begin past the end", position)
-        cursor = self._cursor(position)
+        cursor = self._cursor(position, self.end)
         entries: list[NameEntry] = []
         while (entry := self._read_entry(cursor)) is not None:
             if len(entries) == MAX_ENTRIES:
@@ -155,7 +151,7 @@ class NameTable:
 
     def entry_at(self, offset: int) -> NameEntry:
         """Return the entry at an offset of the section, such as the parent of another."""
-        entry = self._read_entry(self._cursor(offset)) if self._pool <= offset < self.end else None
+        entry = self._read_entry(self._cursor(offset, self.end)) if self._pool <= offset < self.end else None
         if entry is None:
             raise self._error("bad_reference", f"no entry begins at {offset:#x}", offset)
         return entry
@@ -176,10 +172,8 @@ class NameTable:
                 yield i - 1
             i += 1
 
-    def _cursor(self, position: int) -> Cursor:
-        return Cursor(
-            self._data, position, self.end, byte_order=self._order, error=MalformedFile, section=SECTION
-        )
+    def _cursor(self, position: int, end: int) -> Cursor:
+        return Cursor(self._data, position, end, byte_order=self._order, error=MalformedFile, section=SECTION)
 
     def _read_entry(self, cursor: Cursor) -> NameEntry | None:
         start = cursor.position
@@ -200,8 +194,7 @@ class NameTable:
                 parent = None if form == dw.DW_FORM_flag_present else self._pool + value
             values.setdefault(attribute, value)
         unit, signature = self._unit_of(values, start)
-        external = dw.DW_IDX_GNU_external in values or (False if dw.DW_IDX_GNU_internal in values else None)
-        return NameEntry(start, tag, values.get(dw.DW_IDX_die_offset, 0), unit, signature, parent, external)
+        return NameEntry(start, tag, values.get(dw.DW_IDX_die_offset, 0), unit, signature, parent)
 
     def _unit_of(self, values: dict[int, Any], start: int) -> tuple[int | None, int | None]:
         """Return the unit of an entry, or the signature of the foreign type unit it is in (6.1.1.4.6)."""
@@ -229,12 +222,8 @@ class NameTable:
 
 def read_tables(source: SectionSource) -> Iterator[NameTable | DwarfGpuError]:
     """Yield all name indices of a file, with an error in place of one that cannot be read."""
-    return each_contribution(
-        source.data(SECTION),
-        source.byte_order,
-        lambda start: NameTable(source, start),
-        lambda table: table.end,
-    )
+    data, read = source.data(SECTION), partial(NameTable, source)
+    return each_contribution(data, source.byte_order, read, lambda table: table.end)
 
 
 def hash_of(name: bytes) -> int:

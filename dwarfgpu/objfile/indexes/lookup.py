@@ -67,11 +67,9 @@ class Index:
     def build(self) -> None:
         """Make the index of every unit."""
         for unit in self.units:
-            try:
+            with self.dwarf.noting:
                 self.names_of(unit)
                 self.addresses_of(unit)
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
 
     def names_of(self, unit: Unit) -> NameIndex:
         """Return the index of the names in a unit."""
@@ -90,19 +88,6 @@ class Index:
 
             addresses = self._addresses[unit] = functions_of(unit)
         return addresses
-
-    def drop_caches(self) -> None:
-        """Free the memory; what is needed later is made again."""
-        self._units = self._groups = self._tables = None
-        self._covered.clear()
-        self._names.clear()
-        self._addresses.clear()
-        self._searched.clear()
-        self._results.clear()
-        self._spans.clear()
-        self._variables.clear()
-        self._budget = None
-        self._sets = self._ranges = None
 
     # --- By name ----------------------------------------------------------------------------------------------------
 
@@ -125,14 +110,12 @@ class Index:
         entries: dict[Die, IndexEntry] = {}
         concrete: set[tuple[Unit, int]] = set()  # abstract instances of functions that have code of their own
         for die, kind in self._named(last.encode("utf-8", "surrogateescape")):
-            try:
+            with self.dwarf.noting:
                 if kind in kinds and (not scopes or in_scopes(tuple(scopes), scopes_of(die))):
                     entries[die] = IndexEntry(kind, die)
                     origin = die.number(DW_AT_abstract_origin) if kind == "function" else None
                     if origin is not None:
                         concrete.add(_place(origin))
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
         return [
             entry
             for die, entry in entries.items()
@@ -208,25 +191,21 @@ class Index:
             yield from self._indexed(unit, needle)
 
     def _indexed(self, unit: Unit, needle: Needle) -> Iterator[tuple[Die, Kind]]:
-        try:
+        with self.dwarf.noting:
             names = self.names_of(unit).names
             keys = list(needle.keys(unit))
             offsets = {offset for key in keys for offset in names.get(key, ())}
             yield from self._entries([unit.die_known_at(offset) for offset in sorted(offsets)], needle.name)
-        except DwarfGpuError as error:
-            self.dwarf.note(error)
 
     def _entries(self, dies: Iterable[Die], name: bytes) -> Iterator[tuple[Die, Kind]]:
         """Yield those of the entries that are entries of an index with a name."""
         from dwarfgpu.objfile.indexes.name_index import is_named
 
         for die in dies:
-            try:
+            with self.dwarf.noting:
                 kind = kind_of(die)
                 if kind is not None and is_named(die, name):
                     yield die, kind
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
 
     def names(self, prefix: str = "", kinds: Collection[Kind] = KINDS) -> list[str]:
         """Return all names with a prefix, without their scopes, in order. This makes the index of every unit."""
@@ -250,7 +229,7 @@ class Index:
         Names that are too long to be typed are left out, so that it takes no more memory than a file that means well.
         """
         for unit in self.units:
-            try:
+            with self.dwarf.noting:
                 names, strings = self.names_of(unit).names, unit.source.data(".debug_str" + unit.suffix)
                 data, at = unit.data, unit.table.at
                 kinds: dict[int, Kind] = {}  # by the code of the abbreviation, as far as it is one byte
@@ -271,8 +250,6 @@ class Index:
                             if code < 128:
                                 kinds[code] = kind
                         yield text, kind
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
 
     # --- In the producer's index --------------------------------------------------------------------------------------
 
@@ -294,21 +271,18 @@ class Index:
 
     def _cover(self, table: NameTable) -> None:
         for offset in (*table.compile_units, *table.type_units):
-            try:
+            with self.dwarf.noting:
                 self._covered.add(self._listed_unit(offset))
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
 
     def _listed_unit(self, offset: int) -> Unit:
         unit = self.dwarf.unit_at(offset)
         if unit.offset != offset:
-            raise unit.error(
-                MalformedFile("bad_reference", f"no unit begins at {offset:#x}", spec="DWARF 5, 6.1.1.4.2")
-            )
+            message = f"no unit begins at {offset:#x}"
+            raise unit.error(MalformedFile("bad_reference", message, spec="DWARF 5, 6.1.1.4.2"))
         return self.dwarf.split_unit(unit) if unit.is_skeleton else unit
 
     def _in_tables(self, name: bytes) -> Iterator[tuple[Die, Kind]]:
-        try:
+        with self.dwarf.noting:
             for table in self.tables:
                 for entry in table.find(name):
                     die = self._listed(entry)
@@ -317,17 +291,14 @@ class Index:
                     kind = KIND_OF.get(die.tag)
                     if kind is not None:
                         yield die, kind
-        except DwarfGpuError as error:
-            self.dwarf.note(error)
 
     def _listed(self, entry: NameEntry) -> Die:
         if entry.signature is not None:
             owner = self.dwarf if entry.unit is None else self._listed_unit(entry.unit).dwarf
             return owner.type_unit(entry.signature, split=True).die_at(entry.die_offset)
         if entry.unit is None:
-            raise MalformedFile(
-                "no_unit", f"the name entry at {entry.offset:#x} has no unit", spec="DWARF 5, 6.1.1.4.8"
-            )
+            message = f"the name entry at {entry.offset:#x} has no unit"
+            raise MalformedFile("no_unit", message, spec="DWARF 5, 6.1.1.4.8")
         return self._listed_unit(entry.unit).die_at(entry.die_offset)
 
     # --- By address -------------------------------------------------------------------------------------------------
@@ -335,12 +306,10 @@ class Index:
     def functions_at(self, address: int) -> list[Die]:
         """Return the functions with code at an address; one that is nested in another after it."""
         for unit in self._units_by_likelihood(address):
-            try:
+            with self.dwarf.noting:
                 offsets = self.addresses_of(unit).at(address)
                 if offsets:
                     return [unit.die_known_at(offset) for offset in offsets]
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
         return []
 
     def unit_at(self, address: int) -> Unit | None:
@@ -369,14 +338,12 @@ class Index:
             from dwarfgpu.objfile.indexes.address_index import SECTION, read_sets
 
             self._sets = []
-            try:
+            with self.dwarf.noting:
                 for address_set in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
                     if isinstance(address_set, DwarfGpuError):
                         self.dwarf.note(address_set)
                     else:
                         self._sets.append(address_set)
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
         self._asked += 1
         if self._asked <= SEARCHES:
             return [address_set.unit for address_set in self._sets if address_set.covers(address)]
@@ -426,20 +393,16 @@ class Index:
         """
         variables = []
         for unit in self.units:
-            try:
+            with self.dwarf.noting:
                 variables += self._variables_of(unit).at(address, suffixes)
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
         return variables
 
     def variable_addresses(self) -> set[int]:
         """Return where variables begin. All units are read."""
         addresses: set[int] = set()
         for unit in self.units:
-            try:
+            with self.dwarf.noting:
                 addresses.update(self._variables_of(unit).addresses)
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
         return addresses
 
     def _variables_of(self, unit: Unit) -> VariableIndex:

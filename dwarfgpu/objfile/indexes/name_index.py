@@ -53,8 +53,6 @@ def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 class NameIndex:
     """The names of one unit. An entry with a name may not be an entry of an index (`entries.kind_of`)."""
 
-    __slots__ = ("_inherited", "_readers", "_unit", "names")
-
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         self._readers: dict[Abbreviation, _PlanReader] = {}
@@ -69,7 +67,7 @@ class NameIndex:
         unit, names = self._unit, self.names
         completed: list[
             tuple[int, int, Any]
-        ] = []  # entries that complete others, with form and value of the reference
+        ] = []  # what completes others, with form and value of the reference
         for offset, plan, picked in scan(unit, _select):
             reader: _PlanReader | None = plan.note
             if reader is None:
@@ -254,9 +252,8 @@ _TAGS: dict[Kind, tuple[int, ...]] = {
 KIND_OF: dict[int, Kind] = {tag: kind for kind, tags in _TAGS.items() for tag in tags}
 
 _ADDRESSES = b"\x03\xa1\xfb"  # DW_OP_addr, addrx, GNU_addr_index
-_CONSTANTS = bytes(
-    (*range(0x08, 0x12), *range(0x30, 0x50), 0xA2, 0xFC)
-)  # const*, lit*, constx, GNU_const_index
+# const*, lit*, constx, GNU_const_index
+_CONSTANTS = bytes((*range(0x08, 0x12), *range(0x30, 0x50), 0xA2, 0xFC))
 _STACK_VALUE = 0x9F
 _NAMED = (dw.DW_AT_name, dw.DW_AT_specification, dw.DW_AT_linkage_name, dw.DW_AT_MIPS_linkage_name)
 

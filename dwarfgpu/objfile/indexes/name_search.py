@@ -73,8 +73,6 @@ class LookAtAll(Exception):
 class Needle:
     """A name, and where it is in the string sections of one file."""
 
-    __slots__ = ("_offsets", "name", "source")
-
     def __init__(self, source: SectionSource, name: bytes) -> None:
         self.source = source
         self.name = name
@@ -170,15 +168,7 @@ class NameSearch:
             for form in map(abbreviation.form_of, _NAMES)
             if form in forms.STRING_INDEX
         }
-        patterns: set[bytes] = set()
-        for form in used:
-            for index in indices:
-                size = _INDEX_SIZES.get(form)
-                if size is None:
-                    patterns.add(encode_unsigned(index))
-                elif index < 1 << 8 * size:
-                    patterns.add(index.to_bytes(size, self._order))
-        return [p for pattern in patterns for p in _few(unit, pattern)]
+        return _places_of(unit, indices, set(map(_INDEX_SIZES.get, used)))
 
     def _is_odd(self, unit: Unit) -> bool:
         """Return whether entries of a unit may have names by other ways: through other units or files."""
@@ -213,11 +203,12 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
             named[die.offset] = die
             waiting.append(die)
     used = {form for abbreviation in unit.table.all() for form in map(abbreviation.form_of, ORIGINS) if form}
+    sizes = set(map(_REFERENCE_SIZES.get, used))
     while waiting:
         origin = waiting.pop()
         if origin.tag not in COMPLETED:
             continue
-        for place in _references(unit, origin.offset, used):
+        for place in _places_of(unit, [origin.offset], sizes):
             die = _entry_around(unit, place)
             if die is not None and die.offset not in named and _completes(die, origin.offset):
                 named[die.offset] = die
@@ -228,9 +219,7 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
 def _entry_around(unit: Unit, place: int) -> Die | None:
     """Return the entry whose data a place lies in."""
     offset = unit.tree.entry_around(place)
-    if offset is None:
-        return None
-    return unit.die_known_at(offset)
+    return None if offset is None else unit.die_known_at(offset)
 
 
 def _has_name(die: Die, name: bytes) -> bool:
@@ -245,15 +234,15 @@ def _completes(die: Die, offset: int) -> bool:
     )
 
 
-def _references(unit: Unit, offset: int, used: Iterable[int]) -> list[int]:
-    """Return where a unit may hold references to one of its entries."""
-    patterns = set()
-    for form in used:
-        size = _REFERENCE_SIZES.get(form)
-        if size is None:
-            patterns.add(encode_unsigned(offset))
-        elif offset < 1 << 8 * size:
-            patterns.add(offset.to_bytes(size, unit.format.byte_order))
+def _places_of(unit: Unit, numbers: Iterable[int], sizes: Iterable[int | None]) -> list[int]:
+    """Return where a unit may hold numbers in fields of these sizes; None is a LEB128 number."""
+    patterns: set[bytes] = set()
+    for size in sizes:
+        for number in numbers:
+            if size is None:
+                patterns.add(encode_unsigned(number))
+            elif number < 1 << 8 * size:
+                patterns.add(number.to_bytes(size, unit.format.byte_order))
     return [p for pattern in patterns for p in _few(unit, pattern)]
 
 

@@ -95,19 +95,6 @@ class AbbreviationTable:
     how many more there may be in this and other tables of the section: tables that overlap would fill the memory.
     """
 
-    __slots__ = (
-        "_by_code",
-        "_cursor",
-        "_dense",
-        "_family",
-        "_kept",
-        "_room",
-        "_rows",
-        "_shapes",
-        "offset",
-        "problem",
-    )
-
     def __init__(
         self,
         data: bytes,
@@ -117,11 +104,8 @@ class AbbreviationTable:
         room: list[int] | None = None,
     ) -> None:
         if not 0 <= offset < len(data):
-            error = MalformedFile(
-                "bad_offset",
-                f"{section} has {len(data)} bytes, no table is at {offset:#x}",
-                spec="DWARF 5, 7.5.3",
-            )
+            message = f"{section} has {len(data)} bytes, no table is at {offset:#x}"
+            error = MalformedFile("bad_offset", message, spec="DWARF 5, 7.5.3")
             raise error.at(section=section, offset=offset)
         self.offset = offset
         self.problem: MalformedFile | None = None
@@ -149,11 +133,8 @@ class AbbreviationTable:
             return abbreviation
         if self.problem is not None:
             raise self.problem.again()
-        raise MalformedFile(
-            "unknown_abbreviation",
-            f"the table at {self.offset:#x} of .debug_abbrev has no abbreviation {code}",
-            spec="DWARF 5, 7.5.2",
-        )
+        message = f"the table at {self.offset:#x} of .debug_abbrev has no abbreviation {code}"
+        raise MalformedFile("unknown_abbreviation", message, spec="DWARF 5, 7.5.2")
 
     def all(self) -> list[Abbreviation]:
         """Return all abbreviations that could be read, in order."""
@@ -314,6 +295,5 @@ def wide_code(data: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return code, position
         shift += 7
-    raise MalformedFile(
-        "leb128_overflow", "an abbreviation code has more than 64 bits", spec="DWARF 5, 7.5.2"
-    )
+    message = "an abbreviation code has more than 64 bits"
+    raise MalformedFile("leb128_overflow", message, spec="DWARF 5, 7.5.2")

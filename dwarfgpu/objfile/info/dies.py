@@ -120,11 +120,8 @@ class Die:
                 return
             yield die
             die = die.origin()
-        error = MalformedFile(
-            "reference_cycle",
-            f"a chain of DW_AT_specification and DW_AT_abstract_origin is longer than {MAX_ORIGINS}",
-            spec="DWARF 5, 2.13.2",
-        )
+        message = f"a chain of DW_AT_specification and DW_AT_abstract_origin is longer than {MAX_ORIGINS}"
+        error = MalformedFile("reference_cycle", message, spec="DWARF 5, 2.13.2")
         raise self.unit.error(error, self.offset)
 
     def find(self, name: str) -> Attribute | None:
@@ -209,12 +206,8 @@ class Die:
             sibling: int = self.abbreviation.value(index, self.values)
             if end < sibling <= len(self.unit.data):
                 return sibling
-            raise self.unit.error(
-                MalformedFile(
-                    "bad_sibling", f"the sibling at {sibling:#x} is not after the entry", spec="DWARF 5, 2.3"
-                ),
-                self.offset,
-            )
+            message = f"the sibling at {sibling:#x} is not after the entry"
+            raise self.unit.error(MalformedFile("bad_sibling", message, spec="DWARF 5, 2.3"), self.offset)
         unit = self.unit
         try:
             return after_children(unit.data, end, unit.table)
@@ -391,7 +384,6 @@ class Attribute:
             raise self._wrong(f"no {' or '.join(classes)}")
 
     def _wrong(self, problem: str) -> MalformedFile:
-        error = MalformedFile(
-            "bad_class", f"{self.name} is {problem} ({self.form_name})", spec="DWARF 5, 7.5.5"
-        )
+        message = f"{self.name} is {problem} ({self.form_name})"
+        error = MalformedFile("bad_class", message, spec="DWARF 5, 7.5.5")
         return self.die.unit.error(error, self.die.offset)  # type: ignore[return-value]

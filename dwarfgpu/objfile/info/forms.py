@@ -153,11 +153,8 @@ def form(code: int) -> Form:
     """Return the form with a code; raise an error if it is unknown, as the size of its value is then unknown, too."""
     known = FORMS.get(code)
     if known is None:
-        raise Unsupported(
-            "unknown_form",
-            f"the form {code:#x} is unknown, and so is the size of its value",
-            spec="DWARF 5, 7.5.6",
-        )
+        message = f"the form {code:#x} is unknown, and so is the size of its value"
+        raise Unsupported("unknown_form", message, spec="DWARF 5, 7.5.6")
     return known
 
 
@@ -286,6 +283,5 @@ def _read_indirect(cursor: Cursor, format: Format) -> Indirect:
             break
         if code != dw.DW_FORM_indirect:
             return Indirect(code, read_value(cursor, code, format))
-    raise cursor.fail(
-        "bad_form", "DW_FORM_indirect must lead to a form with a value", "DWARF 5, 7.5.3", start
-    )
+    message = "DW_FORM_indirect must lead to a form with a value"
+    raise cursor.fail("bad_form", message, "DWARF 5, 7.5.3", start)

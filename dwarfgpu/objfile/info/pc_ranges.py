@@ -34,11 +34,8 @@ def ranges_of(die: Die) -> list[tuple[int, int]]:
 
 def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]:
     """Return the range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
-    end = (
-        low + high
-        if class_of(form, dw.DW_AT_high_pc, unit.version) == "constant"
-        else unit.address(form, high)
-    )
+    is_size = class_of(form, dw.DW_AT_high_pc, unit.version) == "constant"
+    end = low + high if is_size else unit.address(form, high)
     if is_dead(low, unit.address_size) or low >= end:
         return []
     return [(low, end)]
@@ -62,8 +59,6 @@ class Budget:
     Each entry that has ranges takes some bytes, and each list some of its section. Entries that share lists, or have
     lists that overlap, could ask for any number of either.
     """
-
-    __slots__ = ("_last", "_most", "_ranges", "_read", "_room", "is_spent")
 
     def __init__(self, size: int) -> None:
         """Set the limit: ``size`` is that of the entries, in bytes."""
@@ -138,12 +133,9 @@ class Ranges:
         return self.at(low) + self._numbers[first:last] if low < high else []
 
 
-# --- The chain of inlined calls at an address (DWARF 5 section 3.3.8) ---------------------------------
-# An inlined call is an entry below the function it was inlined into, with the ranges of its code and the
-# position of the call. So the scopes that cover an address, from the outside in, tell who called whom, and
-# each call says where its caller is; only the innermost position comes from the line table.
-
-# Tags (DWARF 5, 7.5.3).
+# --- The scopes that cover an address (DWARF 5 section 3.3.8) -------------------------------------------
+# An inlined call is an entry below the function it was inlined into, with the ranges of its code. So the scopes that
+# cover an address, from the outside in, tell who called whom.
 
 SCOPES = frozenset(
     (
@@ -174,19 +166,6 @@ class ScopeDie(Protocol):
     def tag(self) -> int:
         """DW_TAG_*, by number."""
 
-    @property
-    def name(self) -> str | None:
-        """DW_AT_name, its own or that of the entry its DW_AT_abstract_origin or DW_AT_specification leads to."""
-
-    @property
-    def call_file(self) -> int | None: ...
-
-    @property
-    def call_line(self) -> int | None: ...
-
-    @property
-    def call_column(self) -> int | None: ...
-
     def ranges(self) -> Sequence[tuple[int, int]]:
         """Return the address ranges of DW_AT_low_pc and DW_AT_high_pc or DW_AT_ranges; empty without these."""
 
@@ -201,17 +180,6 @@ class Position:
     file: int | None = None
     line: int | None = None
     column: int | None = None
-
-
-@frozen
-class InlinedFrame:
-    """One level of the chain: a function, and where execution is in it."""
-
-    function: str | None
-    position: Position
-    inlined: bool
-    """Whether it is inlined into the next level; false for the outermost one alone."""
-    die: ScopeDie
 
 
 def scopes_at(root: ScopeDie, address: int) -> list[ScopeDie]:
@@ -245,20 +213,3 @@ def _search(root: ScopeDie, address: int, passed_through: frozenset[int]) -> lis
 def covers(ranges: Iterable[tuple[int, int]], address: int) -> bool:
     """Return whether one of the ranges holds an address."""
     return any(start <= address < end for start, end in ranges)
-
-
-def inlined_chain(scopes: Iterable[ScopeDie], position: Position) -> list[InlinedFrame]:
-    """Return the chain of calls at an address: the innermost inlined one first, the physical function last.
-
-    ``scopes`` cover the address, outermost first (`scopes_at`); ``position`` is what the line table says about it. A
-    nested function begins a new chain: it is called, not inlined. Without any function the chain is empty.
-    """
-    chain: list[InlinedFrame] = []
-    for die in reversed(list(scopes)):
-        if die.tag == dw.DW_TAG_subprogram:
-            chain.append(InlinedFrame(die.name, position, inlined=False, die=die))
-            break
-        if die.tag == dw.DW_TAG_inlined_subroutine:
-            chain.append(InlinedFrame(die.name, position, inlined=True, die=die))
-            position = Position(die.call_file, die.call_line, die.call_column)
-    return chain

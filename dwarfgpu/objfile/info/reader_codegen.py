@@ -18,7 +18,6 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.info.forms import FIXED, NO_DATA, fixed_size, form, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from dwarfgpu.encoding.operands import Format
@@ -60,33 +59,15 @@ class ReaderBuilder:
         names = "".join(f"v{i}, " for i in self.wanted)
         return self._function(f"return ({names}{self._here()},)")  # type: ignore[no-any-return]
 
-    def decoder(self, ways: dict[int, str]) -> Callable[..., Read]:
-        self._values()
-        parts, constants = [], 0
-        for i, code in enumerate(self.codes):
-            if code in NO_DATA:
-                parts.append(f"k[{constants}]")
-                constants += 1
-            else:
-                parts.append(ways.get(code, "{0}").format(f"v{i}"))
-        result = "".join(f"{part}, " for part in parts)
-        text = "\n        ".join(
-            [
-                "def make(s, l, x, a, u, k, text, other):\n    def read(d, p):",
-                *self.lines,
-                f"return {self._here()}, ({result})",
-            ]
-        )
-        _define(f"{text}\n    return read", self.scope)
-        return self.scope["make"]  # type: ignore[no-any-return]
-
     def skip(self) -> Skip:
         self._values()
         return self._function(f"return {self._here()}")  # type: ignore[no-any-return]
 
     def _function(self, last: str) -> Any:
+        # the text is built from forms only; it is compiled apart: after ^C in the `exec` of a text, CPython ends by the
+        # signal whatever has become of the ^C
         text = "\n    ".join(["def generated(d, p):", *self.lines, last])
-        _define(text, self.scope)
+        exec(compile(text, "<reader of entries>", "exec"), self.scope)  # noqa: S102
         return self.scope["generated"]
 
     def _here(self) -> str:
@@ -212,9 +193,8 @@ def _uleb(data: bytes, position: int, first: int) -> tuple[int, int]:
         bits = byte & 0x7F
         if bits:
             if shift > 63 or (shift == 63 and bits > 1):
-                raise MalformedFile(
-                    "leb128_overflow", "an unsigned LEB128 number has more than 64 bits", spec="DWARF 5, 7.6"
-                )
+                message = "an unsigned LEB128 number has more than 64 bits"
+                raise MalformedFile("leb128_overflow", message, spec="DWARF 5, 7.6")
             result |= bits << shift
         if byte < 0x80:
             return result, position
@@ -236,15 +216,6 @@ def _sleb(data: bytes, position: int, first: int) -> tuple[int, int]:
     if result >> (shift - 1):
         result -= 1 << shift
     if not -(1 << 63) <= result < 1 << 63:
-        raise MalformedFile(
-            "leb128_overflow", "a signed LEB128 number has more than 64 bits", spec="DWARF 5, 7.6"
-        )
+        message = "a signed LEB128 number has more than 64 bits"
+        raise MalformedFile("leb128_overflow", message, spec="DWARF 5, 7.6")
     return result, position
-
-
-def _define(text: str, scope: dict[str, Any]) -> None:
-    """Run the text of a function; it is built from forms only.
-
-    It is compiled apart: after ^C in the `exec` of a text, CPython ends by the signal whatever has become of the ^C.
-    """
-    exec(compile(text, "<reader of entries>", "exec"), scope)  # noqa: S102

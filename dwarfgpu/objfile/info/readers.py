@@ -59,7 +59,6 @@ class EntryLayout:
         "_reads",
         "_skips",
         "_slots",
-        "decoder",
         "family",
         "format",
         "forms",
@@ -78,8 +77,6 @@ class EntryLayout:
         self._reads = self._skips = 0
         self._picks: dict[tuple[int, ...], Pick] = {}
         self._slots: tuple[int, ...] | None = None
-        self.decoder: Callable[..., Read] | None = None
-        """What `write_decoder` has returned, kept by its caller."""
         self.size = family.fixed_size(lead, forms)
         """How many bytes an entry has; -1 if that depends on the entry."""
         self.unpack: Unpack | None = None
@@ -165,10 +162,6 @@ class EntryLayout:
         text = "".join(CODES.get(n, "") if i in wanted else f"{n}x" for i, n in enumerate(known))
         return struct.Struct(f"{order_code(self.format)}{self.lead}x{text}").unpack_from
 
-    def write_decoder(self, ways: dict[int, str]) -> Callable[..., Read]:
-        """Return a function that makes a reader of decoded values. ``ways`` says by form how a value is decoded."""
-        return ReaderBuilder(self.lead, self.forms, self.format).decoder(ways)
-
     def positions(self, data: bytes, position: int) -> list[tuple[int, int]]:
         """Return where the value of each form begins and ends, with the length of a block as part of the value."""
         cursor = Cursor(data, position + self.lead, byte_order=self.format.byte_order, error=MalformedFile)
@@ -182,8 +175,6 @@ class EntryLayout:
 
 class Family:
     """The layouts of one format of units."""
-
-    __slots__ = ("format", "layouts", "sizes")
 
     def __init__(self, format: Format) -> None:
         self.format = format

@@ -76,9 +76,8 @@ class PackageIndex:
         if self.version not in (2, 5):
             self.version = int.from_bytes(data[:2], byte_order)  # version 5 has two bytes, then padding
         if self.version not in (2, 5):
-            error = Unsupported(
-                "bad_version", f"version {self.version} is not known", spec="DWARF 5, 7.3.5.3"
-            )
+            message = f"version {self.version} is not known"
+            error = Unsupported("bad_version", message, spec="DWARF 5, 7.3.5.3")
             raise error.at(section=section, offset=0)
         columns, self.units, self.slots = self._number(4), self._number(8), self._number(12)
         names = _SECTIONS_2 if self.version == 2 else _SECTIONS_5
@@ -88,9 +87,8 @@ class PackageIndex:
         self._offsets = header + 4 * columns
         self._sizes = self._offsets + 4 * columns * self.units
         if columns > MAX_COLUMNS or self._sizes + 4 * columns * self.units > len(data):
-            raise self._error(
-                f"it claims {self.units} units and {columns} columns, but is too short for them"
-            )
+            message = f"it claims {self.units} units and {columns} columns, but is too short for them"
+            raise self._error(message)
         if self.slots & (self.slots - 1):
             raise self._error(f"its hash table has {self.slots} slots, which is not a power of two")
         numbers = [self._number(header + 4 * i) for i in range(columns)]
@@ -165,11 +163,6 @@ def find_split_unit(dwarf: Dwarf, skeleton: Unit) -> Unit:
     unit = other.split_unit_with(unit_id)
     if unit is None:
         shown = "no id" if unit_id is None else f"the id {unit_id:#x}"
-        raise skeleton.error(
-            MissingContext(
-                "split_unit",
-                f"{name} has no unit with {shown}: it comes from a different compilation",
-                spec="DWARF 5, 3.1.3.1",
-            )
-        )
+        message = f"{name} has no unit with {shown}: it comes from a different compilation"
+        raise skeleton.error(MissingContext("split_unit", message, spec="DWARF 5, 3.1.3.1"))
     return unit

@@ -37,25 +37,6 @@ MAX_DEPTH = 1 << 16
 class UnitTree:
     """The entries of one unit. All offsets count from its header."""
 
-    __slots__ = (
-        "_above",
-        "_data",
-        "_error",
-        "_first",
-        "_marks",
-        "_open",
-        "_owners",
-        "_parents",
-        "_paths",
-        "_position",
-        "_questions",
-        "_section",
-        "_seen",
-        "_stops",
-        "_table",
-        "_unit",
-    )
-
     def __init__(self, data: bytes, first: int, table: AbbreviationTable, unit: int, section: str) -> None:
         self._data = data
         self._table = table
@@ -111,9 +92,8 @@ class UnitTree:
         return parent
 
     def _no_entry(self, offset: int) -> DwarfGpuError:
-        error = MalformedFile(
-            "bad_reference", f"no entry begins at {self._unit + offset:#x}", spec="DWARF 5, 7.5.5"
-        )
+        message = f"no entry begins at {self._unit + offset:#x}"
+        error = MalformedFile("bad_reference", message, spec="DWARF 5, 7.5.5")
         return error.at(section=self._section, offset=self._unit + offset)  # type: ignore[no-any-return]
 
     def _descends(self) -> bool:
@@ -237,9 +217,8 @@ class UnitTree:
         """Set a mark. The parents of those that own it are remembered, so that one mark is enough to go on from."""
         waiting, above = self._open, self._above
         if len(waiting) > MAX_DEPTH:
-            raise MalformedFile(
-                "limit_exceeded", f"entries are nested more than {MAX_DEPTH} deep", spec="DWARF 5, 2.3"
-            )
+            message = f"entries are nested more than {MAX_DEPTH} deep"
+            raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.3")
         self._marks.append(position)
         self._owners.append(waiting[-1])
         for i in range(len(waiting) - 1, 0, -1):

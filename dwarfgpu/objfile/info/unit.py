@@ -199,12 +199,6 @@ class Unit:
         for offset, _, abbreviation, values in self.entries():
             yield Die(self, offset, abbreviation, values)
 
-    def decoded(self) -> Iterator[tuple[int, int, Abbreviation, tuple[Any, ...]]]:
-        """Yield all entries as (offset, depth, abbreviation, decoded values of all attributes); see `Decoder`."""
-        from dwarfgpu.objfile.info.decoding import Decoder
-
-        return Decoder(self).entries()
-
     @property
     def root(self) -> Die:
         """The unit entry."""
@@ -216,9 +210,8 @@ class Unit:
     def die_at(self, offset: int) -> Die:
         """Return the entry at an offset from the header; raise an error if none begins there."""
         if not self.tree.contains(offset):
-            error = MalformedFile(
-                "bad_reference", f"no entry begins at {self.offset + offset:#x}", spec="DWARF 5, 7.5.5"
-            )
+            message = f"no entry begins at {self.offset + offset:#x}"
+            error = MalformedFile("bad_reference", message, spec="DWARF 5, 7.5.5")
             raise self.error(error, offset)
         return self.die_known_at(offset)
 
@@ -390,9 +383,8 @@ class Unit:
         if form == dw.DW_FORM_LLVM_addrx_offset:
             index, offset = value
             return self.tables.address(index) + int(offset)
-        raise self.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is not an address", spec="DWARF 5, 7.5.5")
-        )
+        message = f"{forms.form_name(form)} is not an address"
+        raise self.error(MalformedFile("bad_form", message, spec="DWARF 5, 7.5.5"))
 
     def refer(self, form: int, value: int) -> Die:
         """Return the entry that a value of class reference leads to; raise an error if none begins there."""
@@ -404,9 +396,8 @@ class Unit:
             return self.dwarf.type_at(value, self)
         if form in forms.REF_SUPPLEMENTARY:
             return self.dwarf.supplementary_file().die_at(value)
-        raise self.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is not a reference", spec="DWARF 5, 7.5.5")
-        )
+        message = f"{forms.form_name(form)} is not a reference"
+        raise self.error(MalformedFile("bad_form", message, spec="DWARF 5, 7.5.5"))
 
 
 # --- Unit headers (DWARF 5 section 7.5.1) -------------------------------------------------------------
@@ -473,15 +464,13 @@ def read_header(data: bytes | memoryview, offset: int, section: str, byte_order:
     length, offset_size = initial_length(cursor)
     end = cursor.position + length
     if end > cursor.end:
-        raise cursor.fail(
-            "truncated", f"a unit of {length} bytes is longer than the {cursor.remaining} left", SPEC, offset
-        )
+        message = f"a unit of {length} bytes is longer than the {cursor.remaining} left"
+        raise cursor.fail("truncated", message, SPEC, offset)
     cursor.end = end
     version = cursor.unsigned(2)
     if not 2 <= version <= 6:
-        error = Unsupported(
-            "bad_version", f"the unit has the unknown version {version}; the known ones are 2 to 6", spec=SPEC
-        )
+        message = f"the unit has the unknown version {version}; the known ones are 2 to 6"
+        error = Unsupported("bad_version", message, spec=SPEC)
         raise error.at(section=section, offset=offset)
     if version >= 5:
         unit_type = cursor.unsigned(1)
@@ -497,9 +486,7 @@ def read_header(data: bytes | memoryview, offset: int, section: str, byte_order:
         signature, type_offset = cursor.unsigned(8), cursor.unsigned(offset_size)
     elif unit_type in (dw.DW_UT_skeleton, dw.DW_UT_split_compile):
         dwo_id = cursor.unsigned(8)
-    elif not (
-        unit_type in (dw.DW_UT_compile, dw.DW_UT_partial) or unit_type >= 0x80
-    ):  # from 0x80 on those of vendors
+    elif unit_type not in (dw.DW_UT_compile, dw.DW_UT_partial) and unit_type < 0x80:  # then those of vendors
         raise cursor.fail("bad_unit_type", f"the unit type {unit_type:#x} is not known", SPEC, offset)
     format = Format(address_size, offset_size, byte_order, version)  # noqa: A001
     return UnitHeader(

@@ -10,19 +10,18 @@ import sys
 from array import array
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.objfile.contributions import check_address_size, contribution_with_base, contributions
+from dwarfgpu.objfile.contributions import check_address_size, contribution_with_base
 from dwarfgpu.objfile.info import forms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any, Literal
 
     from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.contributions import TableHeader
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.range_lists import RangeList
@@ -66,9 +65,8 @@ class UnitTables:
             return self.unit.source, ".debug_str" + self.unit.suffix, self.string_offset(value)
         if form in (dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt):
             return self.unit.dwarf.supplementary_file().source, ".debug_str", value
-        raise self.unit.error(
-            MalformedFile("bad_form", f"{forms.form_name(form)} is not a string", spec="DWARF 5, 7.5.5")
-        )
+        message = f"{forms.form_name(form)} is not a string"
+        raise self.unit.error(MalformedFile("bad_form", message, spec="DWARF 5, 7.5.5"))
 
     def string_offset(self, index: int) -> int:
         """Return an entry of the unit's string offsets table (DWARF 5, 7.26)."""
@@ -152,26 +150,9 @@ class UnitTables:
         if base is None:
             if self.unit.suffix:
                 raise self._no_skeleton("addresses")
-            raise self.unit.error(
-                MissingContext("addr_base", "the unit has no DW_AT_addr_base", spec="DWARF 5, 3.1.1")
-            )
-        table = address_table(
-            self.unit.source.data(".debug_addr"),
-            base,
-            version=self.unit.version,
-            address_size=self.unit.address_size,
-            byte_order=self.unit.format.byte_order,
-            offset_size=self.unit.offset_size,
-        )
-        if table.segment_size:
-            return tuple(table)
-        return numbers(
-            table.data,
-            table.base,
-            table.end,
-            table.address_size,
-            little=self.unit.format.byte_order == "little",
-        )
+            message = "the unit has no DW_AT_addr_base"
+            raise self.unit.error(MissingContext("addr_base", message, spec="DWARF 5, 3.1.1"))
+        return address_table(self.unit.source.data(".debug_addr"), base, self.unit.format)
 
     def _no_skeleton(self, name: str) -> DwarfGpuError:
         message = f"a split unit has the {name} of its skeleton, which is not known"
@@ -247,71 +228,23 @@ def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Se
 # The GNU tables of split units before version 5 have no header: they reach to the section's end.
 
 
-@frozen
-class AddressTable:
-    """The addresses of one unit, by index."""
-
-    data: bytes
-    base: int
-    end: int
-    address_size: int
-    byte_order: ByteOrder
-    segment_size: int = 0
-    """Bytes of a segment selector before each address; the selector is not used."""
-    section: str = ".debug_addr"
-
-    def __len__(self) -> int:
-        return max(0, self.end - self.base) // (self.segment_size + self.address_size)
-
-    def __getitem__(self, index: int) -> int:
-        """Return the address with an index; raise an error, not IndexError, if there is none."""
-        if not 0 <= index < len(self):
-            error = MalformedFile(
-                "index_out_of_range",
-                f"there is no address {index}, the table has {len(self)}",
-                spec="DWARF 5, 7.27",
-            )
-            raise error.at(section=self.section, offset=self.base)
-        stop = self.base + (index + 1) * (self.segment_size + self.address_size)
-        return int.from_bytes(self.data[stop - self.address_size : stop], self.byte_order)
-
-    def __iter__(self) -> Iterator[int]:
-        return (self[index] for index in range(len(self)))
+def address_table(data: bytes, base: int, form: Format) -> Sequence[int]:
+    """Return the addresses that DW_AT_addr_base (version 5) or DW_AT_GNU_addr_base (before) names."""
+    if form.version >= 5:
+        header = contribution_with_base(data, base, form.offset_size, form.byte_order, ".debug_addr")
+        return addresses_of(data, header, form.byte_order)
+    if not 0 <= base <= len(data):
+        message = f"the base {base:#x} is outside the section"
+        error = MalformedFile("bad_base", message, spec="DWARF 5, 7.27")
+        raise error.at(section=".debug_addr", offset=base)
+    check_address_size(Cursor(data, base, error=MalformedFile, section=".debug_addr"), form.address_size)
+    return numbers(data, base, len(data), form.address_size, little=form.byte_order == "little")
 
 
-def address_table(
-    data: bytes,
-    base: int,
-    *,
-    version: int,
-    address_size: int,
-    byte_order: ByteOrder = "little",
-    offset_size: int = 4,
-    section: str = ".debug_addr",
-) -> AddressTable:
-    """Return the table that DW_AT_addr_base (version 5) or DW_AT_GNU_addr_base (before) names."""
-    if version < 5:
-        if not 0 <= base <= len(data):
-            error = MalformedFile(
-                "bad_base", f"the base {base:#x} is outside the section", spec="DWARF 5, 7.27"
-            )
-            raise error.at(section=section, offset=base)
-        check_address_size(Cursor(data, base, error=MalformedFile, section=section), address_size)
-        return AddressTable(data, base, len(data), address_size, byte_order, section=section)
-    return _table(
-        data, contribution_with_base(data, base, offset_size, byte_order, section), byte_order, section
-    )
-
-
-def address_tables(
-    data: bytes, byte_order: ByteOrder = "little", section: str = ".debug_addr"
-) -> Iterator[AddressTable | DwarfGpuError]:
-    """Yield all tables of a version 5 section in order, with an error in place of one that cannot be read."""
-    for header in contributions(data, byte_order, section):
-        yield header if isinstance(header, DwarfGpuError) else _table(data, header, byte_order, section)
-
-
-def _table(data: bytes, header: TableHeader, byte_order: ByteOrder, section: str) -> AddressTable:
-    return AddressTable(
-        data, header.base, header.end, header.address_size, byte_order, header.segment_size, section
-    )
+def addresses_of(data: bytes, header: TableHeader, byte_order: ByteOrder) -> Sequence[int]:
+    """Return the addresses of a table of version 5, without the segment selectors before them."""
+    size, selector = header.address_size, header.segment_size
+    if not selector:
+        return numbers(data, header.base, header.end, size, little=byte_order == "little")
+    starts = range(header.base + selector, header.end - size + 1, selector + size)
+    return [int.from_bytes(data[start : start + size], byte_order) for start in starts]

@@ -86,22 +86,45 @@ class _BitFields:
 
     def field(self, name: str) -> int | None:
         """Return the value of a bit field, or None if this generation has no such field."""
-        return _value(self.fields, name)
+        return next((field.value for field in self.fields if field.name == name), None)
 
     @property
     def vgprs(self) -> int | None:
         """The vector registers that are allocated to each lane, with accumulation registers where they share a file."""
-        return _vgprs(self.fields, self.generation, self.wavefront_size)
+        blocks = self.field("GRANULATED_WORKITEM_VGPR_COUNT")
+        if self.generation is None or blocks is None:
+            return None
+        if self.generation == GFX90A:
+            block = 8
+        elif self.generation < GFX10 or self.wavefront_size == 64:
+            block = 4
+        else:
+            block = 16 if self.generation == GFX125 else 8
+        return (blocks + 1) * block
 
     @property
     def sgprs(self) -> int | None:
         """The scalar registers that are allocated to a wave."""
-        return _sgprs(self.fields, self.generation)
+        blocks = self.field("GRANULATED_WAVEFRONT_SGPR_COUNT")
+        if self.generation is None or blocks is None:
+            return None
+        if self.generation >= GFX10:
+            return 128  # "128 SGPRs always allocated"
+        return (blocks + 1) * 8 if self.generation <= GFX8 else (blocks // 2 + 1) * 16
 
     @property
     def user_sgprs(self) -> tuple[UserSgprs, ...]:
         """What the user SGPRs hold when a wave starts."""
-        return _user_sgprs(self.fields)
+        result = []
+        first = 0
+        for name, count in USER_SGPRS:
+            if self.field(name):
+                result.append(UserSgprs(name.removeprefix("ENABLE_SGPR_"), first, count))
+                first += count
+        preloaded = self.field("KERNARG_PRELOAD_SPEC_LENGTH")
+        if preloaded:
+            result.append(UserSgprs("KERNARG_PRELOAD", first, preloaded))
+        return tuple(result)
 
 
 @frozen
@@ -126,7 +149,9 @@ class KernelDescriptor(_BitFields):
     @property
     def wavefront_size(self) -> int | None:
         """The lanes of a wave."""
-        return _wavefront_size(self.fields, self.generation)
+        if self.generation is None:
+            return None
+        return 32 if self.generation >= GFX10 and self.field("ENABLE_WAVEFRONT_SIZE32") else 64
 
     @property
     def accum_offset(self) -> int | None:
@@ -244,9 +269,8 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
             kernels.append(kernel)
             if kernel.entry is not None and kernel.entry % ENTRY_ALIGNMENT:
                 message = f"the code of the kernel {name} at {kernel.entry:#x} is not aligned to 256 bytes"
-                problems.append(
-                    malformed(image.name, "misaligned", message, spec='AMDGPU usage, "Kernel Descriptor"')
-                )
+                spec = 'AMDGPU usage, "Kernel Descriptor"'
+                problems.append(malformed(image.name, "misaligned", message, spec=spec))
         except DwarfGpuError as error:
             problems.append(error)
             kernels.append(Kernel(name, symbol, None, None, _described(by_symbol, name), None, None))
@@ -261,20 +285,8 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
 
 def parse_descriptor(data: bytes, generation: int | None) -> KernelDescriptor:
     """Read the 64 bytes of a kernel descriptor."""
-    (
-        group,
-        private,
-        kernarg,
-        reserved0,
-        offset,
-        reserved1,
-        rsrc3,
-        rsrc1,
-        rsrc2,
-        properties,
-        preload,
-        reserved3,
-    ) = DESCRIPTOR.unpack(data)
+    group, private, kernarg, reserved0, offset, reserved1, *flags, reserved3 = DESCRIPTOR.unpack(data)
+    rsrc3, rsrc1, rsrc2, properties, preload = flags
     words = {RSRC1: rsrc1, RSRC2: rsrc2, RSRC3: rsrc3, PROPERTIES: properties, PRELOAD: preload}
     wrong = list(violations(DESCRIPTOR_FIELDS, words, generation))
     reserved = ((12, reserved0), (24, int.from_bytes(reserved1, "little")), (60, reserved3))
@@ -342,55 +354,3 @@ def _kernel(
         size = function.size if function is not None and function.is_defined else None
     # in a relocatable file the relocation of the offset has made the sum an offset in the section of the code
     return Kernel(name, symbol, descriptor, code, described, symbol.value + offset, size)
-
-
-# --- What fields mean together ------------------------------------------------------------------------------------
-
-
-def _value(fields: tuple[Field, ...], name: str) -> int | None:
-    return next((field.value for field in fields if field.name == name), None)
-
-
-def _wavefront_size(fields: tuple[Field, ...], generation: int | None) -> int | None:
-    if generation is None:
-        return None
-    if generation < GFX10:
-        return 64
-    return 32 if _value(fields, "ENABLE_WAVEFRONT_SIZE32") else 64
-
-
-def _vgprs(fields: tuple[Field, ...], generation: int | None, wavefront_size: int | None) -> int | None:
-    """Return blocks of registers times the size of a block; "GRANULATED_WORKITEM_VGPR_COUNT"."""
-    blocks = _value(fields, "GRANULATED_WORKITEM_VGPR_COUNT")
-    if generation is None or blocks is None:
-        return None
-    if generation == GFX90A:
-        block = 8
-    elif generation < GFX10 or wavefront_size == 64:
-        block = 4
-    else:
-        block = 16 if generation == GFX125 else 8
-    return (blocks + 1) * block
-
-
-def _sgprs(fields: tuple[Field, ...], generation: int | None) -> int | None:
-    """Return blocks of registers times the size of a block; "GRANULATED_WAVEFRONT_SGPR_COUNT"."""
-    blocks = _value(fields, "GRANULATED_WAVEFRONT_SGPR_COUNT")
-    if generation is None or blocks is None:
-        return None
-    if generation >= GFX10:
-        return 128  # "128 SGPRs always allocated"
-    return (blocks + 1) * 8 if generation <= GFX8 else (blocks // 2 + 1) * 16
-
-
-def _user_sgprs(fields: tuple[Field, ...]) -> tuple[UserSgprs, ...]:
-    result = []
-    first = 0
-    for name, count in USER_SGPRS:
-        if _value(fields, name):
-            result.append(UserSgprs(name.removeprefix("ENABLE_SGPR_"), first, count))
-            first += count
-    preloaded = _value(fields, "KERNARG_PRELOAD_SPEC_LENGTH")
-    if preloaded:
-        result.append(UserSgprs("KERNARG_PRELOAD", first, preloaded))
-    return tuple(result)

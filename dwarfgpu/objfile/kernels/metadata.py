@@ -284,7 +284,6 @@ class _MetadataReader:
             raise self._malformed(f"not a MessagePack document: {error}") from None
 
     def _yaml(self, data: bytes) -> Any:
-
         text = data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
         return parse_yaml(
             text, lambda line, why: self._malformed(f"metadata, line {line}: {why}", "bad_yaml")
@@ -314,15 +313,16 @@ class _MetadataReader:
         self._problem(f"{key} is {value!r:.40}")
         return None
 
+    def _items(self, value: Any, key: str) -> list[Any]:
+        if value is not None and not isinstance(value, list):
+            self._problem(f"{key} is not a sequence")
+        return value if isinstance(value, list) else []
+
     def _maps(self, value: Any, key: str) -> list[dict[Any, Any]]:
         """Return a sequence of maps."""
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            self._problem(f"{key} is not a sequence")
-            return []
-        maps = [item for item in value if isinstance(item, dict)]
-        if len(maps) < len(value):
+        items = self._items(value, key)
+        maps = [item for item in items if isinstance(item, dict)]
+        if len(maps) < len(items):
             self._problem(f"{key} holds something that is not a map")
         return maps
 
@@ -381,12 +381,7 @@ class _MetadataReader:
         return argument
 
     def _read_printf(self, value: Any, key: str) -> None:
-        if value is None:
-            return
-        if not isinstance(value, list):
-            self._problem(f"{key} is not a sequence")
-            return
-        for item in value:
+        for item in self._items(value, key):
             format_ = _printf(item) if isinstance(item, str) else None
             if format_ is None:
                 self._problem(f"{key} holds {item!r:.40}, which is not ID:N:S[0]:...:FormatString")

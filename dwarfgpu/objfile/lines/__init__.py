@@ -1,4 +1,1 @@
-"""Line tables: from addresses to source positions and back (DWARF 5 section 6.2).
-
-A `table` answers questions; `header` and `program` read its two parts.
-"""
+"""Line tables: from addresses to source positions and back (DWARF 5 section 6.2)."""

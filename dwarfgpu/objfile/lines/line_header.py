@@ -13,8 +13,10 @@ from attrs import frozen
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.objfile.contributions import check_address_size, initial_length
+from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, read_value
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
@@ -28,26 +30,14 @@ MAX_ENTRIES = 1 << 20
 MAX_TEXT = 1 << 27
 """How many bytes of names and sources one table may have: strings may overlap, so a small file could ask for any."""
 
-# Content types (DWARF 5, 7.22, and A.6.2.4.1).
-
-_FIXED_FORMS = {
-    dw.DW_FORM_data1: 1,
-    dw.DW_FORM_data2: 2,
-    dw.DW_FORM_data4: 4,
-    dw.DW_FORM_data8: 8,
-    dw.DW_FORM_flag: 1,
-}
-"""Forms of numbers by their size: data1, data2, data4, data8, flag."""
-_BLOCK_FORMS = {dw.DW_FORM_block1: 1, dw.DW_FORM_block2: 2, dw.DW_FORM_block4: 4}
-"""Forms of blocks by the size of their length: block1, block2, block4."""
 _OFFSET_FORMS = {
     dw.DW_FORM_line_strp: "line_strp",
     dw.DW_FORM_strp: "strp",
     dw.DW_FORM_strp_sup: "strp_sup",
     dw.DW_FORM_GNU_strp_alt: "strp_sup",
 }
-_INDEX_FORMS = {dw.DW_FORM_strx1: 1, dw.DW_FORM_strx2: 2, dw.DW_FORM_strx3: 3, dw.DW_FORM_strx4: 4}
-"""Forms of string indices by their size: strx1 to strx4."""
+_NUMBERS = (dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_sdata)
+_OTHER_FORMS = frozenset((*_NUMBERS, dw.DW_FORM_flag, dw.DW_FORM_sec_offset, *BLOCKS, *STRING_INDEX))
 
 
 @frozen
@@ -99,10 +89,8 @@ class LineHeader:
     def directory(self, index: int, compilation_directory: str = "") -> str:
         """Return the path of a directory; those before the compilation directory are relative to it."""
         if self.version >= 5:
-            if index == 0 and self.directories:
-                return self.directories[
-                    0
-                ]  # is the compilation directory, and not relative to it (6.2.4 (16))
+            if index == 0 and self.directories:  # the compilation directory, not relative to it (6.2.4 (16))
+                return self.directories[0]
             path = self.directories[index] if 0 <= index < len(self.directories) else ""
             base = self.directories[0] if self.directories else compilation_directory
         else:
@@ -134,18 +122,13 @@ def read_line_header(
     length, offset_size = initial_length(cursor)
     error: DwarfGpuError | None = None
     if length > cursor.remaining:
-        error = cursor.fail(
-            "truncated",
-            f"the table claims {length} more bytes, {cursor.remaining} are left",
-            "DWARF 5, 6.2.4",
-            offset,
-        )
+        message = f"the table claims {length} more bytes, {cursor.remaining} are left"
+        error = cursor.fail("truncated", message, "DWARF 5, 6.2.4", offset)
     end = cursor.end = min(cursor.position + length, len(data))
     version = cursor.unsigned(2)
     if not 2 <= version <= 6:
-        unknown = Unsupported(
-            "line_version", f"version {version} of line tables is not known", spec="DWARF 5, 6.2.4"
-        )
+        message = f"version {version} of line tables is not known"
+        unknown = Unsupported("line_version", message, spec="DWARF 5, 6.2.4")
         raise unknown.at(section=section, offset=offset)
     if version >= 5:
         address_size = cursor.unsigned(1)
@@ -153,11 +136,8 @@ def read_line_header(
         cursor.unsigned(1)  # the size of segment selectors
     header_length = cursor.unsigned(offset_size)
     if header_length > cursor.remaining:
-        raise cursor.fail(
-            "truncated",
-            f"the header claims {header_length} more bytes, {cursor.remaining} are left",
-            "DWARF 5, 6.2.4",
-        )
+        message = f"the header claims {header_length} more bytes, {cursor.remaining} are left"
+        raise cursor.fail("truncated", message, "DWARF 5, 6.2.4")
     program = cursor.position + header_length
     cursor.end = program
     min_instruction_length = cursor.unsigned(1)
@@ -169,7 +149,7 @@ def read_line_header(
     if opcode_base == 0:
         raise cursor.fail("bad_opcode_base", "special opcodes cannot begin at 0", "DWARF 5, 6.2.4 (11)")
     opcode_lengths = cursor.bytes(opcode_base - 1)
-    tables = _Tables(cursor, offset_size, string_at)
+    tables = _Tables(cursor, Format(address_size, offset_size, byte_order, version), string_at)
     try:
         tables.read(version)
     except DwarfGpuError as problem:
@@ -199,9 +179,9 @@ def read_line_header(
 class _Tables:
     """Reads the directory and file tables."""
 
-    def __init__(self, cursor: Cursor, offset_size: int, string_at: StringAt | None) -> None:
+    def __init__(self, cursor: Cursor, form: Format, string_at: StringAt | None) -> None:
         self.cursor = cursor
-        self.offset_size = offset_size
+        self.format = form
         self.string_at = string_at
         self.directories: list[str] = []
         self.files: list[FileEntry] = []
@@ -228,19 +208,11 @@ class _Tables:
         start = cursor.position
         count = cursor.uleb()
         if count > cursor.remaining:  # a value has at least one byte, whatever its form
-            raise cursor.fail(
-                "truncated",
-                f"{count} entries do not fit in the {cursor.remaining} bytes left",
-                "DWARF 5, 6.2.4",
-                start,
-            )
+            message = f"{count} entries do not fit in the {cursor.remaining} bytes left"
+            raise cursor.fail("truncated", message, "DWARF 5, 6.2.4", start)
         if count and not form_of:
-            raise cursor.fail(
-                "bad_format",
-                f"the table has {count} entries, but no format for them",
-                "DWARF 5, 6.2.4",
-                start,
-            )
+            message = f"the table has {count} entries, but no format for them"
+            raise cursor.fail("bad_format", message, "DWARF 5, 6.2.4", start)
         self._check_count(count)
         return (self._entry(form_of) for _ in range(count))
 
@@ -265,30 +237,16 @@ class _Tables:
         if form == dw.DW_FORM_string:
             return self._string()
         if form in _OFFSET_FORMS:
-            return self._elsewhere(_OFFSET_FORMS[form], cursor.unsigned(self.offset_size))
+            return self._elsewhere(_OFFSET_FORMS[form], cursor.unsigned(self.format.offset_size))
         if form == dw.DW_FORM_udata:
             return cursor.uleb()
         if form == dw.DW_FORM_data16:
             return cursor.bytes(16)
-        if form in _FIXED_FORMS:
-            return cursor.unsigned(_FIXED_FORMS[form])
-        if form in _INDEX_FORMS:
-            return self._elsewhere("strx", cursor.unsigned(_INDEX_FORMS[form]))
-        return self._rare_value(form)
-
-    def _rare_value(self, form: int) -> int | bytes | str:
-        cursor = self.cursor
-        if form in _BLOCK_FORMS:
-            return cursor.bytes(cursor.unsigned(_BLOCK_FORMS[form]))
-        if form == dw.DW_FORM_block:
-            return cursor.bytes(cursor.uleb())
-        if form == dw.DW_FORM_sdata:
-            return cursor.sleb()
-        if form == dw.DW_FORM_sec_offset:
-            return cursor.unsigned(self.offset_size)
-        if form in {dw.DW_FORM_strx, dw.DW_FORM_GNU_str_index}:
-            return self._elsewhere("strx", cursor.uleb())
-        raise cursor.fail("bad_form", f"the form {form:#x} is not allowed in a line table", "DWARF 5, 7.22")
+        if form not in _OTHER_FORMS:
+            message = f"the form {form:#x} is not allowed in a line table"
+            raise cursor.fail("bad_form", message, "DWARF 5, 7.22")
+        value: int | bytes = read_value(cursor, form, self.format)
+        return self._elsewhere("strx", int(value)) if form in STRING_INDEX else value
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
@@ -315,9 +273,8 @@ class _Tables:
     def _decoded(self, data: bytes) -> str:
         self.text_left -= len(data)
         if self.text_left < 0:
-            raise self.cursor.fail(
-                "limit_exceeded", f"names and sources of more than {MAX_TEXT} bytes", "DWARF 5, 6.2.4"
-            )
+            message = f"names and sources of more than {MAX_TEXT} bytes"
+            raise self.cursor.fail("limit_exceeded", message, "DWARF 5, 6.2.4")
         return decode(data)
 
     def _check_count(self, count: int) -> None:

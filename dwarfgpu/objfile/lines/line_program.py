@@ -269,9 +269,8 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
             add_mark(mark)
             mark = lasting
         except IndexError:
-            raise _error(
-                "bad_line_range", "a special opcode in a table whose line range is 0", "6.2.5.1"
-            ) from None
+            message = "a special opcode in a table whose line range is 0"
+            raise _error("bad_line_range", message, "6.2.5.1") from None
 
 
 def _special_steps(header: LineHeader, step: int) -> tuple[list[int], list[int]]:
@@ -330,11 +329,8 @@ def _extended(rest: Iterator[int]) -> bytes:
     """Return the bytes of an extended instruction after its length; the opcode is the first."""
     length = _uleb(rest)
     if length > length_hint(rest):
-        raise _error(
-            "truncated",
-            f"an extended instruction claims {length} bytes, {length_hint(rest)} are left",
-            "6.2.5.3",
-        )
+        message = f"an extended instruction claims {length} bytes, {length_hint(rest)} are left"
+        raise _error("truncated", message, "6.2.5.3")
     if length == 0:
         raise _error("bad_extended_opcode", "an extended instruction has no opcode", "6.2.5.3")
     return bytes(islice(rest, length))
@@ -370,9 +366,7 @@ class _Wide:
     def __init__(self, header: LineHeader) -> None:
         self.max_operations = header.max_operations
         self.length = header.min_instruction_length
-        self.parts = [
-            (0, 0)
-        ]  # the row from which on operations are counted from an address, and that address
+        self.parts = [(0, 0)]  # the row from which on operations are counted, and the address they count from
 
     def begin(self, row: int, address: int) -> None:
         self.parts.append((row, address))

@@ -163,20 +163,9 @@ class LineTable:
     def path(self, number: int, compilation_directory: str = "") -> str | None:
         """Return the path of a file; ``compilation_directory`` is the unit's, which versions before 5 do not repeat."""
         entry = self.file(number)
-        return None if entry is None else self._path(entry, compilation_directory)
-
-    def _path(self, entry: FileEntry, compilation_directory: str) -> str:
+        if entry is None:
+            return None
         return join(self.header.directory(entry.directory, compilation_directory), entry.name)
-
-    def files_named(self, name: str, compilation_directory: str = "") -> set[int]:
-        """Return the numbers of the files with a path, or whose path ends in these components."""
-        tail = "/" + name.lstrip("/")
-        numbers = set()
-        for number, entry in self.files():
-            path = self._path(entry, compilation_directory)
-            if path == name or (not name.startswith("/") and f"/{path}".endswith(tail)):
-                numbers.add(number)
-        return numbers
 
 
 def _piece(rows: Rows, sequence: Sequence) -> _Piece:

@@ -1,4 +1,1 @@
-"""Lists of ranges and of locations (DWARF 5 section 2.6.2 and 2.17.3).
-
-`encoding` is what `range_lists` and `location_lists` share.
-"""
+"""Lists of ranges and of locations (DWARF 5 section 2.6.2 and 2.17.3)."""

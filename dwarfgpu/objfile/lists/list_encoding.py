@@ -93,9 +93,8 @@ class ListReading:
         try:
             for entry in self.entries:
                 if count == MAX_ENTRIES:
-                    raise self.cursor.fail(
-                        "limit_exceeded", f"a list has more than {MAX_ENTRIES} entries", "DWARF 5, 2.6.2"
-                    )
+                    message = f"a list has more than {MAX_ENTRIES} entries"
+                    raise self.cursor.fail("limit_exceeded", message, "DWARF 5, 2.6.2")
                 count += 1
                 yield entry
         except DwarfGpuError as error:
@@ -127,11 +126,8 @@ class Bounds:
             if self.relocated and begin in self.dead:
                 return begin, begin
             if base is None:
-                raise MissingContext(
-                    "unit_base",
-                    "the entry is relative to the base address of its unit, which has none",
-                    spec="DWARF 5, 2.6.2",
-                )
+                message = "the entry is relative to the base address of its unit, which has none"
+                raise MissingContext("unit_base", message, spec="DWARF 5, 2.6.2")
             if base in self.dead:
                 return base, base
             return self._checked(base + begin, base + end)
@@ -151,9 +147,8 @@ class Bounds:
 
     def _indexed(self, index: int) -> int:
         if self.address_at is None:
-            raise MissingContext(
-                "debug_addr", f"the entry needs address {index}, but there is no .debug_addr table"
-            )
+            message = f"the entry needs address {index}, but there is no .debug_addr table"
+            raise MissingContext("debug_addr", message)
         return self.address_at(index)
 
     def _checked(self, start: int, end: int) -> tuple[int, int]:
@@ -161,15 +156,11 @@ class Bounds:
             start &= self.mask
             end &= self.mask
         if end > self.mask + 1:  # the end may be the address after the last one
-            raise MalformedFile(
-                "address_overflow",
-                f"the range ends at {end:#x}, past the last address",
-                spec="DWARF 5, 2.6.2",
-            )
+            message = f"the range ends at {end:#x}, past the last address"
+            raise MalformedFile("address_overflow", message, spec="DWARF 5, 2.6.2")
         if start > end:
-            raise MalformedFile(
-                "bad_range", f"the range begins at {start:#x}, after its end {end:#x}", spec="DWARF 5, 2.6.2"
-            )
+            message = f"the range begins at {start:#x}, after its end {end:#x}"
+            raise MalformedFile("bad_range", message, spec="DWARF 5, 2.6.2")
         return start, end
 
 
@@ -215,9 +206,8 @@ class ListTable:
             raise self._error("index_out_of_range", f"there is no list {index}, the table has {header.count}")
         start = header.base + index * header.offset_size
         if start + header.offset_size > header.end:
-            raise self._error(
-                "truncated", f"the table claims {header.count} offsets, but ends before number {index}"
-            )
+            message = f"the table claims {header.count} offsets, but ends before number {index}"
+            raise self._error("truncated", message)
         place = header.base + int.from_bytes(self.data[start : start + header.offset_size], self.byte_order)
         if place >= header.end:
             raise self._error("bad_offset", f"list {index} begins at {place:#x}, past the end of its table")

@@ -134,12 +134,8 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
         if kind == dw.DW_LLE_end_of_list:
             return
         if kind > dw.DW_LLE_GNU_view_pair:
-            raise cursor.fail(
-                "unknown_entry_kind",
-                f"the location list entry kind {kind:#x} is not known",
-                "DWARF 5, 7.7.3",
-                offset,
-            )
+            message = f"the location list entry kind {kind:#x} is not known"
+            raise cursor.fail("unknown_entry_kind", message, "DWARF 5, 7.7.3", offset)
         operands = operands_of(cursor, kind, address_size)
         if (
             dw.DW_LLE_startx_endx <= kind <= dw.DW_LLE_default_location
@@ -179,12 +175,8 @@ def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
         if kind == dw.DW_LLE_end_of_list:
             return
         if kind >= len(_GNU_KINDS):
-            raise cursor.fail(
-                "unknown_entry_kind",
-                f"the GNU location list entry kind {kind:#x} is not known",
-                "DWARF 5, 7.7.3",
-                offset,
-            )
+            message = f"the GNU location list entry kind {kind:#x} is not known"
+            raise cursor.fail("unknown_entry_kind", message, "DWARF 5, 7.7.3", offset)
         if kind == dw.DW_LLE_offset_pair:
             operands: tuple[int, ...] = (cursor.unsigned(4), cursor.unsigned(4))
         elif kind == dw.DW_LLE_base_addressx:

@@ -97,12 +97,8 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
         if kind >= DW_LLE_default_location:
             kind += 1  # range lists have no default entry
         if kind > DW_LLE_start_length:
-            raise cursor.fail(
-                "unknown_entry_kind",
-                f"the range list entry kind {kind - 1:#x} is not known",
-                "DWARF 5, 7.25",
-                offset,
-            )
+            message = f"the range list entry kind {kind - 1:#x} is not known"
+            raise cursor.fail("unknown_entry_kind", message, "DWARF 5, 7.25", offset)
         yield RawEntry(offset, kind, operands_of(cursor, kind, address_size))
 
 

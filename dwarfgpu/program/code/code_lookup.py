@@ -115,7 +115,7 @@ class Named:
 
 
 def parse_address(file: CodeObject, text: str) -> int:
-    """The address that ``0x1900``, ``6400``, ``kernel`` or ``kernel+0x10`` means."""
+    """Return the address that ``0x1900``, ``6400``, ``kernel`` or ``kernel+0x10`` names."""
     name, plus, rest = text.rpartition("+")
     if not plus:
         name, rest = rest, "0"
@@ -135,14 +135,18 @@ def parse_address(file: CodeObject, text: str) -> int:
 
 
 def at_address(file: CodeObject, address: int) -> AtAddress:
-    """What is known about an address; an error if that is nothing."""
+    """Return what is known about an address; raise an error if that is nothing."""
     image = file.image
     section = next(
-        (each for each in image.sections if each.is_allocated and 0 <= address - each.address < each.size),
+        (
+            section
+            for section in image.sections
+            if section.is_allocated and 0 <= address - section.address < section.size
+        ),
         None,
     )
     code = image.code_sections
-    # in a file that is not linked every section begins at 0: code is meant
+    # in a file that is not linked every section begins at 0: the address is one of code
     symbol = file.symbol_image.symbol_at(address, None if image.is_linked or not code else code[0])
     unit = source = row = None
     frames: tuple[CallFrame, ...] = ()
@@ -217,13 +221,13 @@ def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
     if not file.has_dwarf or not file.image.is_linked:
         return ()
     suffixes = (b"", *GENERIC_SPACE) if file.is_amdgpu else (b"",)
-    found = []
+    variables = []
     for die in file.dwarf.index.variables_at(address, suffixes):
         try:
-            found.append(_named(file, "variable", die))
+            variables.append(_named(file, "variable", die))
         except DwarfGpuError as error:
             file.dwarf.note(error)
-    return tuple(found)
+    return tuple(variables)
 
 
 @frozen
@@ -293,7 +297,9 @@ def _call(function: FunctionScope, position: Position, unit: Unit, table: LineTa
 def _nothing_at(file: CodeObject, address: int, is_inside: bool) -> NotFound:  # noqa: FBT001
     image = file.image
     code = image.code_sections
-    ranges = ", ".join(f"{each.name} {each.address:#x} to {each.address + each.size:#x}" for each in code[:4])
+    ranges = ", ".join(
+        f"{section.name} {section.address:#x} to {section.address + section.size:#x}" for section in code[:4]
+    )
     hint = f"its code is in {ranges}" if ranges else None
     if not image.is_linked:
         hint = "the file is not linked: link it, or ask for an offset in the section of the code"
@@ -305,31 +311,31 @@ def _nothing_at(file: CodeObject, address: int, is_inside: bool) -> NotFound:  #
 
 
 def named(file: CodeObject, name: str) -> tuple[Named, ...]:
-    """All that a name means; an error if that is nothing. Functions and variables bring their symbol with them."""
-    found: list[Named] = []
+    """Return all that a name refers to, functions and variables with their symbols; raise an error if it is nothing."""
+    results: list[Named] = []
     if file.has_dwarf:
         for entry in file.dwarf.index.find(name):
             try:
-                found.append(_named(file, entry.kind, entry.die))
+                results.append(_named(file, entry.kind, entry.die))
             except DwarfGpuError as error:
                 file.dwarf.note(error)
-    known = {each.symbol.name for each in found if each.symbol is not None}
+    known = {result.symbol.name for result in results if result.symbol is not None}
     all_named = file.symbol_image.symbols_named(name)
-    symbols = [symbol_info(each, None) for each in all_named if each.name not in known]
-    found += [
-        Named("symbol", each.name, section=each.section, symbol=each, byte_size=each.size or None)
-        for each in symbols
+    symbols = [symbol_info(symbol, None) for symbol in all_named if symbol.name not in known]
+    results += [
+        Named("symbol", symbol.name, section=symbol.section, symbol=symbol, byte_size=symbol.size or None)
+        for symbol in symbols
     ]
-    if not found:
+    if not results:
         hint = "a name may have scopes, as in ns::f"
         if not file.has_dwarf:
             hint = "it has no .debug_info: only symbols are known"
         raise NotFound("no_name", f"{file.name} has nothing that is called {name!r}", hint=hint)
-    return tuple(found)
+    return tuple(results)
 
 
 def symbol_info(symbol: Symbol, address: int | None) -> SymbolInfo:
-    """A symbol, and how far behind it an address is."""
+    """Return a symbol, and how far behind its start an address is."""
     section = symbol.section.name if symbol.section is not None else None
     offset = 0 if address is None else address - symbol.value
     return SymbolInfo(symbol.name, symbol.value, symbol.size, symbol.type, symbol.bind, section, offset)
@@ -344,9 +350,13 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
     size = die.find("DW_AT_byte_size") if kind == "type" else None
     symbol = None
     if kind in ("function", "variable"):
-        found = file.symbol_image.symbol_named(linkage or die.name or "")
-        if found is not None and found.is_defined and (not ranges or found.value == ranges[0][0]):
-            symbol = symbol_info(found, None)
+        elf_symbol = file.symbol_image.symbol_named(linkage or die.name or "")
+        if (
+            elf_symbol is not None
+            and elf_symbol.is_defined
+            and (not ranges or elf_symbol.value == ranges[0][0])
+        ):
+            symbol = symbol_info(elf_symbol, None)
     return Named(
         kind,
         qualified_name(die) or "(no name)",
@@ -363,7 +373,7 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
 
 
 def _noted(file: CodeObject, ask: Callable[[], T]) -> T | None:
-    """The answer to a question. That it is an error is noted, and hides nothing else."""
+    """Return the answer to a question. An error is noted and does not prevent other answers."""
     try:
         return ask()
     except DwarfGpuError as error:
@@ -372,7 +382,7 @@ def _noted(file: CodeObject, ask: Callable[[], T]) -> T | None:
 
 
 def _declared(file: CodeObject, die: Die) -> SourceLine | None:
-    """Where it was declared. That a line table is broken hides nothing else."""
+    """Return where an entry was declared. A broken line table does not prevent other answers."""
     number, line, column = (die.find(f"DW_AT_decl_{what}") for what in ("file", "line", "column"))
     if line is None:
         return None
@@ -397,14 +407,15 @@ def _source(table: LineTable, unit: Unit, file: int, line: int, column: int) -> 
 
 
 def tidy(path: str) -> str:
-    """A path without the directories called ``.`` that compilers put in."""
+    """Return a path without the directories called ``.`` that compilers put in."""
     return "/".join(part for part in path.split("/") if part != ".")
 
 
 def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> LineTable | None:
-    """The line table of a unit, which that of a split unit's skeleton has.
+    """Return the line table of a unit; a split unit has that of its skeleton.
 
-    ``of_entries`` asks for the one whose files the entries name: a split unit has its own, without rows.
+    ``of_entries`` asks for the table whose files the entries name: a split unit has its own, without
+    rows.
     """
     from dwarfgpu.objfile.lines.line_table import line_table as read
 
@@ -434,7 +445,7 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
 
 
 def _strings(unit: Unit) -> Any:
-    """The strings that a line table has in other sections."""
+    """Return the string sections that a line table refers to."""
 
     def string_at(form: str, value: int) -> bytes:
         if form == "line_strp":

@@ -54,22 +54,22 @@ class TargetOf:
     target: Target
     reason: str
     is_known: bool = True
-    """False where the generic target stands for one that there is no description of."""
+    """False where a generic target is used because there is no description of the real one."""
 
     @property
     def target_id(self) -> str:
-        """Processor and fixed features, as in ``gfx90a:sramecc+:xnack-``; the target's name where there are none."""
+        """Processor and fixed features, as in ``gfx90a:sramecc+:xnack-``; for other targets the target's name."""
         return target_id(self.target)
 
 
 def target_id(target: Target) -> str:
-    """The target ID of an AMDGPU target; the name of any other."""
+    """Return the target ID of an AMDGPU target; the name of any other."""
     name = target.name.removeprefix("amdgcn-").removesuffix("-wave32").removesuffix("-wave64")
     return ":".join((name, *target.features))
 
 
 def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
-    """The target of an image; ``wave_size`` is what its kernels say, if they agree.
+    """Return the target of an image; ``wave_size`` is what its kernels say, if they agree.
 
     The header tells it in every code object version but 1 and 2, which name it in a note.
     """
@@ -82,9 +82,9 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
             generic = resolve("generic", byte_order=image.byte_order, address_size=image.address_size)
             return TargetOf(generic, error.message, is_known=False)
     if image.osabi == ELFOSABI_AMDGPU_HSA and image.abi_version == ABI_V2:
-        found = _noted_target(image)
-        if found is not None:
-            return found
+        noted = _noted_target(image)
+        if noted is not None:
+            return noted
     # LLVM writes the flags of other systems than HSA in the form of code object version 3
     abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
     reason = "the ELF header says so"
@@ -93,11 +93,19 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
             return TargetOf(resolve_elf(image.machine, image.flags, wave64, abi_version=abi_version), reason)
         except UsageError as error:
             reason = error.message
-    found = _noted_target(image)
-    if found is not None:
-        return found
+    noted = _noted_target(image)
+    if noted is not None:
+        return noted
     generic = resolve("generic", byte_order=image.byte_order, address_size=image.address_size)
     return TargetOf(generic, reason, is_known=False)
+
+
+def _has_one_wave_size(found: TargetOf) -> bool:
+    """Return whether all waves of the processor have the same number of lanes, whatever the kernels say."""
+    from dwarfgpu.targets.amdgpu.processors import processor_named
+
+    processor = processor_named(target_id(found.target).partition(":")[0]) if found.is_known else None
+    return processor is not None and len(processor.wave_sizes) == 1
 
 
 def has_xnack_v2(flags: int) -> bool:
@@ -118,9 +126,9 @@ def _noted_target(image: Image) -> TargetOf | None:
     names = [name]
     if image.abi_version == ABI_V2 and has_xnack_v2(image.flags) and "xnack" not in name:
         names.insert(0, f"{name}:xnack+")
-    for each in names:
+    for candidate in names:
         try:
-            return TargetOf(resolve(each), "a note says so")
+            return TargetOf(resolve(candidate), "a note says so")
         except UsageError:
             pass
     return None
@@ -139,7 +147,7 @@ class CodeObject:
         self.line_tables: dict[Unit, LineTable] = {}
         """Those that have been asked for."""
         self.shared_line_tables: dict[Any, LineTable] = {}
-        """The same by where they stand."""
+        """The line tables by their offsets."""
         self._attributes = attributes
         self._target: TargetOf | None = None
         self._kernels: Kernels | None = None
@@ -164,8 +172,8 @@ class CodeObject:
             try:
                 processor = None
                 if self.is_amdgpu:
-                    found = find_target(self.image)
-                    processor = target_id(found.target).partition(":")[0] if found.is_known else None
+                    known = find_target(self.image)
+                    processor = target_id(known.target).partition(":")[0] if known.is_known else None
                 found_kernels = read_kernels(self.image, processor)
                 if self.is_debug_only:  # that descriptors are not here is no defect of the file
                     found_kernels = evolve(found_kernels, problems=())
@@ -175,15 +183,15 @@ class CodeObject:
         return self._kernels
 
     def kernels_named(self, names: list[str]) -> tuple[Kernel, ...]:
-        """The kernels that some names mean, each as a symbol or in the words of the source."""
+        """Return the kernels with the given names, each a symbol or a name in the source."""
         known = self.kernels.kernels
-        found: list[Kernel] = []
+        kernels: list[Kernel] = []
         for name in names:
             same = [kernel for kernel in known if name in _names_of(kernel)]
             if not same:
                 raise self._no_kernel(name)
-            found += [kernel for kernel in same if kernel not in found]
-        return tuple(found)
+            kernels += [kernel for kernel in same if kernel not in kernels]
+        return tuple(kernels)
 
     def _no_kernel(self, name: str) -> NotFound:
         from difflib import get_close_matches
@@ -197,20 +205,23 @@ class CodeObject:
     @property
     def wave_sizes(self) -> tuple[int, ...]:
         """The lanes of a wave, as kernels say; several when they differ."""
-        found = set()
+        sizes = set()
         for kernel in self.kernels.kernels:
             for said in (kernel.descriptor, kernel.code, kernel.metadata):
                 if said is not None and said.wavefront_size is not None:
-                    found.add(said.wavefront_size)
+                    sizes.add(said.wavefront_size)
                     break
-        return tuple(sorted(found))
+        return tuple(sorted(sizes))
 
     @property
     def target(self) -> TargetOf:
         """The target, with the wave size of the kernels if they have one in common."""
         if self._target is None:
-            sizes = self.wave_sizes if self.is_amdgpu else ()
-            self._target = find_target(self.image, sizes[0] if len(sizes) == 1 else None)
+            self._target = find_target(self.image)
+            if self.is_amdgpu and not _has_one_wave_size(self._target):
+                sizes = self.wave_sizes
+                if len(sizes) == 1:
+                    self._target = find_target(self.image, sizes[0])
         return self._target
 
     @property
@@ -274,23 +285,23 @@ class CodeObject:
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
         """What has been found broken so far."""
-        found = [*self.image.problems, *self.sections.problems, *self._problems]
-        found += self._kernels.problems if self._kernels is not None else ()
-        found += self._dwarf.problems if self._dwarf is not None else ()
-        found += self._frames.problems if self._frames is not None else ()
+        errors = [*self.image.problems, *self.sections.problems, *self._problems]
+        errors += self._kernels.problems if self._kernels is not None else ()
+        errors += self._dwarf.problems if self._dwarf is not None else ()
+        errors += self._frames.problems if self._frames is not None else ()
         for other in self._split:
-            found += other.problems
+            errors += other.problems
         if self._debug not in (None, self):
-            found += self.debug.problems
+            errors += self.debug.problems
         unique: dict[str, DwarfGpuError] = {}
-        for error in found:
+        for error in errors:
             unique.setdefault(str(error), error)
         return tuple(unique.values())
 
     # --- Files beside it ------------------------------------------------------------------------------------------
 
     def _separate(self, path: str) -> CodeObject | None:
-        """The debug file that belongs to a stripped one, if it can be found."""
+        """Return the debug file that belongs to a stripped file, if it can be found."""
         from dwarfgpu.objfile.elf.notes import debug_link
 
         link = debug_link(self.image)
@@ -305,15 +316,15 @@ class CodeObject:
         return None
 
     def _package(self) -> ImageSections | None:
-        """The package of the program: ``FILE.dwp``, or the same name with another ending."""
+        """Return the package of the program: ``FILE.dwp``, or the same name with another suffix."""
         path = self.image.path
         if path is None or self.debug.image.section(".debug_info") is None:
             return None
         stem = os.path.splitext(path)[0]  # noqa: PTH122 (`pathlib` costs start-up time)
-        return next(filter(None, (self._beside(f"{each}.dwp") for each in (path, stem))), None)
+        return next(filter(None, (self._beside(f"{name}.dwp") for name in (path, stem))), None)
 
     def _open_split(self, wanted: SplitFile) -> ImageSections | None:
-        """The file that a skeleton names: where it was compiled, or beside this file."""
+        """Open the file that a skeleton names: where it was compiled, or beside this file."""
         here = os.path.dirname(self.image.path or "")  # noqa: PTH120
         places = [os.path.join(wanted.directory or "", wanted.name)]  # noqa: PTH118
         places += [os.path.join(here, wanted.name), os.path.join(here, os.path.basename(wanted.name))]  # noqa: PTH118, PTH119
@@ -352,8 +363,8 @@ def _names_of(kernel: Kernel) -> set[str | None]:
 
 def target_name_of(image: Image) -> str | None:
     """Return the target ID of a code object that was not named."""
-    found = find_target(image)
-    return found.target_id if found.is_known and image.machine == EM_AMDGPU else None
+    known = find_target(image)
+    return known.target_id if known.is_known and image.machine == EM_AMDGPU else None
 
 
 def opened(
@@ -361,7 +372,8 @@ def opened(
 ) -> CodeObject:
     """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
 
-    Of the bytes of a file, ``select`` is what stands behind the ``@``, and ``name`` what messages call them.
+    For the bytes of a file, ``select`` is what would follow the ``@``, and ``name`` what messages call
+    them.
     """
     return CodeObject(open_image(source, select, name=name, target_of=target_name_of), attributes)
 
@@ -386,7 +398,7 @@ class CodeObjectContents:
 
 
 def list_contents(source: str | bytes, select: str | None = None, *, name: str = BYTES) -> CodeObjectContents:
-    """The images of a file: its own, if it is an ELF file, and those that are packed in it; or the one it names."""
+    """Return the images of a file: itself, if it is an ELF file, and those packed in it; or only the named one."""
     from dwarfgpu.objfile.containers.bundle import open_container
     from dwarfgpu.objfile.containers.place import parse_place
 
@@ -399,11 +411,11 @@ def list_contents(source: str | bytes, select: str | None = None, *, name: str =
 
 
 def _with_target(entry: ContainerEntry, image: Callable[[ContainerEntry], Image]) -> ContainerEntry:
-    """The file itself with its target, which no container names."""
+    """Return the entry of the file itself with its target, which no container names."""
     if entry.id or entry.target_id:
         return entry
     try:
-        found = find_target(image(entry))
+        known = find_target(image(entry))
     except DwarfGpuError:
         return entry
-    return evolve(entry, target_id=found.target_id) if found.is_known else entry
+    return evolve(entry, target_id=known.target_id) if known.is_known else entry

@@ -51,7 +51,7 @@ class KnownNames:
         )
 
     def starting(self, letters: str, kinds: Collection[str], count: int) -> list[tuple[str, str]]:
-        """The first names that begin with some letters and are of some kinds, each with its kind."""
+        """Return the first names of some kinds that begin with some letters, each with its kind."""
         return list(islice(self._starting(letters, kinds), count))
 
     def _starting(self, letters: str, kinds: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -77,7 +77,7 @@ class KnownNames:
         return True
 
     def _reading(self) -> Iterator[None]:
-        """Each step reads some."""
+        """Read some of the names at each step."""
         known = self._kinds
         for file in self._files:
             if file.has_dwarf:
@@ -95,7 +95,7 @@ class KnownNames:
                     yield
 
     def files(self, letters: str) -> list[str]:
-        """The source files whose names begin with some letters, without their folders."""
+        """Return the source files whose names begin with some letters, without their folders."""
         self.read()
         return [name for name in self._sources if name.startswith(letters)]
 
@@ -110,7 +110,7 @@ def _sources(file: CodeObject) -> Iterator[str]:
 
 
 def _symbols(file: CodeObject) -> Iterator[tuple[str, str]]:
-    """The symbols of a file without debugging information."""
+    """Yield the symbols of a file without debugging information."""
     try:
         for symbol in file.symbol_image.symbols():
             if symbol.type in _SYMBOLS and symbol.name and symbol.is_defined:

@@ -61,22 +61,22 @@ class Declared:
 
 
 def declared(state: Execution, kind: Kind, matches: Callable[[str], object]) -> Iterator[Declared]:
-    """What a program defines, each once, of the names that match. Declarations are only made of those."""
+    """Yield what a program defines under names that match, without repeats."""
     seen: set[tuple[str | None, int | None, str]] = set()
     for code in state.loaded.codes:
         if not code.file.has_dwarf:
             continue
         for unit in code.file.dwarf.index.units:
             try:
-                found = list(_of_unit(state, code, unit, kind, matches))
+                declarations = list(_of_unit(state, code, unit, kind, matches))
             except DwarfGpuError as error:
                 code.file.dwarf.note(error)
                 continue
-            for each in found:
-                key = each.file, each.line, each.text
+            for declaration in declarations:
+                key = declaration.file, declaration.line, declaration.text
                 if key not in seen:
                     seen.add(key)
-                    yield each
+                    yield declaration
 
 
 def _of_unit(
@@ -86,7 +86,7 @@ def _of_unit(
     if kind == "function":  # those with code, without a look at the many that are only declared
         offsets = index.addresses_of(unit).numbers()
     else:
-        offsets = {each for some in index.names_of(unit).names.values() for each in some}
+        offsets = {offset for in_name in index.names_of(unit).names.values() for offset in in_name}
     for offset in sorted(offsets):
         try:
             die = unit.die_known_at(offset)
@@ -109,7 +109,7 @@ def _is_defined(die: Die, kind: Kind) -> bool:
 
 
 def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
-    """The file and the line of a declaration."""
+    """Return the file and the line of a declaration."""
     number, line = die.find_number(dw.DW_AT_decl_file), die.find_number(dw.DW_AT_decl_line)
     if number is None or line is None:
         return die.unit.name, None
@@ -123,25 +123,25 @@ def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
 
 
 def _text(state: Execution, die: Die, kind: Kind, name: str) -> str | None:
-    """The declaration on one line; None for a type that is only a part of others."""
+    """Return the declaration on one line; None for a type that is only a part of others."""
     cplus = is_cplus(die.unit)
     if kind != "type":
         external = die.find_number(dw.DW_AT_external)
         static = "" if external is not None and external.value else "static "
-        found = state.types.of(die) if kind == "function" else state.types.type_of(die)
-        text = _method(state, die, found, name) if isinstance(found, Function) else None
-        return static + _short(text or type_text(found, name, is_cplus=cplus)) + ";"
-    found = state.types.of(die)
-    if isinstance(found, Typedef):
-        return f"typedef {_short(type_text(found.target, name, is_cplus=cplus))};"
-    if isinstance(found, (Struct, Enumeration)):
-        return f"{_short(type_text(found, is_cplus=cplus))};"
-    return name if isinstance(found, (Base, Subrange, UnspecifiedType, String)) else None
+        described = state.types.of(die) if kind == "function" else state.types.type_of(die)
+        text = _method(state, die, described, name) if isinstance(described, Function) else None
+        return static + _short(text or type_text(described, name, is_cplus=cplus)) + ";"
+    described = state.types.of(die)
+    if isinstance(described, Typedef):
+        return f"typedef {_short(type_text(described.target, name, is_cplus=cplus))};"
+    if isinstance(described, (Struct, Enumeration)):
+        return f"{_short(type_text(described, is_cplus=cplus))};"
+    return name if isinstance(described, (Base, Subrange, UnspecifiedType, String)) else None
 
 
 def _method(state: Execution, die: Die, type: Function, name: str) -> str | None:
-    """A member function without the parameter that is its object, whose qualifiers stand behind it; None for others."""
-    first = next((each for each in die.children() if each.tag == dw.DW_TAG_formal_parameter), None)
+    """Return a member function with the qualifiers of its object behind the parameters; None for others."""
+    first = next((child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter), None)
     artificial = None if first is None else first.find_number(dw.DW_AT_artificial)
     if first is None or artificial is None or not artificial.value:
         return None
@@ -159,7 +159,7 @@ def _method(state: Execution, die: Die, type: Function, name: str) -> str | None
 
 
 def _short(text: str) -> str:
-    """A declaration on one line: what types without a name consist of is left out."""
+    """Return a declaration on one line, without the contents of types that have no name."""
     while "\n" in text:
         shorter = _BODY.sub("{...}", text)
         if shorter == text:
@@ -174,19 +174,19 @@ def _short(text: str) -> str:
 def undeclared(
     state: Execution, *, is_code: bool, matches: Callable[[str], object]
 ) -> Iterator[tuple[int, str]]:
-    """The symbols of code, or of data, that no debugging information is about, by their addresses.
+    """Yield the symbols of code, or of data, without debugging information, by their addresses.
 
     Code is known where a unit has it, data where a variable has the name of the symbol.
     """
-    found: set[tuple[int, str]] = set()
+    symbols: set[tuple[int, str]] = set()
     for code in state.loaded.codes:
         is_known = _known_code(code) if is_code else _known_variables(code)
         for symbol in code.file.symbol_image.symbols():
             if not _is_symbol(symbol, is_code=is_code):
                 continue
             if (matches(symbol.demangled) or matches(symbol.name)) and not is_known(symbol):
-                found.add((code.in_program(symbol.value), symbol.demangled))
-    yield from sorted(found)
+                symbols.add((code.in_program(symbol.value), symbol.demangled))
+    yield from sorted(symbols)
 
 
 def _is_symbol(symbol: Symbol, *, is_code: bool) -> bool:

@@ -45,7 +45,7 @@ class DisassemblyTarget:
     image: Image
     """The file, whose header says the machine."""
     processor: str
-    """``gfx90a``; for machines that are none of AMDGPU empty."""
+    """``gfx90a``; empty for targets other than AMDGPU."""
     wave_size: int = 0
     """The lanes of a wave, where the processor has waves of several sizes."""
 
@@ -62,7 +62,7 @@ class DisassemblyTarget:
 
 
 def machine_of(image: Image, target: Target) -> DisassemblyTarget:
-    """What the code of a file is for; ``target`` says the processor and the wave size."""
+    """Return what the code of a file is for; ``target`` says the processor and the wave size."""
     if image.machine != EM_AMDGPU:
         return DisassemblyTarget(image, "")
     processor, _, size = target.name.removeprefix("amdgcn-").partition("-wave")
@@ -93,29 +93,30 @@ class UnknownProcessor(Unsupported):
 
 
 def candidates(machine: DisassemblyTarget, chosen: str) -> Iterator[str]:
-    """The disassemblers that may know a machine, the likeliest first; or the one that the user has chosen.
+    """Yield the disassemblers that may know a target, the likeliest first; or the one that the user has chosen.
 
-    Of those of LLVM the newest comes first: it knows most processors, and decodes best what it knows. Its assembler
-    reads code too, of AMDGPU processors as well as llvm-objdump; of others it does not say where branches lead.
+    The newest of LLVM comes first: it knows most processors, and decodes best those it knows. Its
+    assembler also reads code, for AMDGPU processors as well as llvm-objdump; for others it does not say
+    where branches lead.
     """
     if chosen:
-        found = shutil.which(os.path.expanduser(chosen))  # noqa: PTH111 (`pathlib` costs start-up time)
-        if found is None:
+        path = shutil.which(os.path.expanduser(chosen))  # noqa: PTH111 (`pathlib` costs start-up time)
+        if path is None:
             hint = "`set disassembler` without a name looks for one"
             raise UsageError(f"there is no program {chosen}", kind="no_program", hint=hint)
-        yield found
+        yield path
         return
     if not machine.processor:
-        found = shutil.which(BINUTILS)
-        if found is not None:
-            yield found
+        path = shutil.which(BINUTILS)
+        if path is not None:
+            yield path
     for tool in (OBJDUMP, NAME) if machine.processor else (OBJDUMP,):
         names = (*(f"{tool}{version}" for version in VERSIONS), f"{PLACE}/{tool}")
         yield from sorted(dict.fromkeys(filter(None, map(shutil.which, names))), key=_version, reverse=True)
 
 
 def _version(path: str) -> tuple[int, ...]:
-    """The version of a tool of LLVM, as it says itself; nothing where it does not."""
+    """Return the version of a tool of LLVM, as the tool says it; empty where it does not."""
     import subprocess
 
     try:
@@ -124,12 +125,12 @@ def _version(path: str) -> tuple[int, ...]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    found = _VERSION.search(done.stdout)
-    return () if found is None else tuple(map(int, found[1].split(b".")))
+    match = _VERSION.search(done.stdout)
+    return () if match is None else tuple(map(int, match[1].split(b".")))
 
 
 def run(path: str, machine: DisassemblyTarget, code: bytes, address: int) -> str:
-    """What a disassembler writes about some code."""
+    """Return what a disassembler writes about some code."""
     import subprocess
     import tempfile
 
@@ -168,11 +169,11 @@ def _options(name: str, machine: DisassemblyTarget) -> list[str]:
     if not machine.processor:
         return ["-d", "-z"] if "llvm" in name else ["-d", "-z", "-w"]
     how = OPTIONS if name.startswith(NAME) else ("-d", "-z")
-    found = [*how, "--triple=amdgcn-amd-amdhsa", f"--mcpu={machine.processor}"]
+    arguments = [*how, "--triple=amdgcn-amd-amdhsa", f"--mcpu={machine.processor}"]
     if machine.wave_size:
         other = 96 - machine.wave_size
-        found.append(f"--mattr=+wavefrontsize{machine.wave_size},-wavefrontsize{other}")
-    return found
+        arguments.append(f"--mattr=+wavefrontsize{machine.wave_size},-wavefrontsize{other}")
+    return arguments
 
 
 # --- An ELF file with one section of code -------------------------------------------------------------
@@ -185,7 +186,7 @@ _TEXT, _SHSTRTAB = _NAMES.index(b".text"), _NAMES.index(b".shstrtab")
 
 
 def code_image(code: bytes, address: int, image: Image) -> bytes:
-    """A file with some code at an address, for the machine of another file."""
+    """Return a file with some code at an address, for the processor of another file."""
     order = "<" if image.byte_order == "little" else ">"
     is_wide = image.address_size == 8
     header = struct.Struct(order + ("16sHHIQQQIHHHHHH" if is_wide else "16sHHIIIIIHHHHHH"))
@@ -223,12 +224,12 @@ _INVALID = re.compile(r":1:(\d+): warning: (?:invalid|potentially undefined) ins
 
 
 def input_text(code: bytes) -> bytes:
-    """Code as it reads it: on one line, so that the column of a warning says the byte."""
-    return "".join(_BYTE % each for each in code).encode()
+    """Return code as the assembler reads it: on one line, so that the column of a warning tells the byte."""
+    return "".join(_BYTE % byte for byte in code).encode()
 
 
 def as_objdump(written: str, warnings: str, code: bytes, address: int) -> str:
-    """What it has written, as ``llvm-objdump`` writes it: with the addresses, and with bytes that are no code."""
+    """Return the assembler's output as ``llvm-objdump`` writes it: with addresses, and with bytes that are not code."""
     return "\n".join(_lines(written, warnings, code, address))
 
 

@@ -9,8 +9,6 @@ from attrs import evolve, frozen
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
-from dwarfgpu.expr import asm, listing, verify
-from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.targets.resolve import resolve
@@ -36,13 +34,14 @@ class EncodingContext:
     rules: Rules
 
     def decoded(self, data: bytes, section: str | None = None) -> Expression:
-        """The expression that some bytes are."""
+        """Decode the bytes of an expression."""
         from dwarfgpu.dialects import known_in
+        from dwarfgpu.expr.decode import decode
 
         return decode(data, self.dialect, self.form, section=section, known_in=known_in)
 
     def parsed(self, text: str) -> Expression:
-        """The expression that a text is."""
+        """Parse the text of an expression."""
         from dwarfgpu.expr.asm import parse
 
         return parse(text, self.dialect, self.form, target=self.target)
@@ -61,31 +60,35 @@ def setting(
     offset_size: int = 4,
     dwarf_version: int = 5,
 ) -> EncodingContext:
-    """The setting of some names; what is not named is that of the target."""
-    found = resolve(target, byte_order=byte_order, address_size=address_size)
+    """Return the context with the given names; what is not named follows from the target."""
+    known = resolve(target, byte_order=byte_order, address_size=address_size)
     if not 2 <= dwarf_version <= 6:
         message = f"there is no DWARF {dwarf_version}"
         raise UsageError(message, hint="the versions are 2 to 6")
-    name = rules or found.default_rules
+    name = rules or known.default_rules
     if name not in PRESETS:
         message = f"there are no rules {name!r}"
         raise UsageError(message, hint=f"the rules are {', '.join(PRESETS)}")
-    form = Format(found.address_size, offset_size, found.byte_order, dwarf_version)
-    return EncodingContext(found, dialects.get(dialect or found.default_dialect), form, PRESETS[name])
+    form = Format(known.address_size, offset_size, known.byte_order, dwarf_version)
+    return EncodingContext(known, dialects.get(dialect or known.default_dialect), form, PRESETS[name])
 
 
 def assemble(text: str, where: EncodingContext) -> bytes:
-    """The bytes of a text."""
+    """Assemble the text of an expression into bytes."""
+    from dwarfgpu.expr import asm
+
     return asm.assemble(text, where.dialect, where.form, target=where.target)
 
 
 def lines(expression: Expression, where: EncodingContext) -> list[Line]:
-    """The listing of an expression."""
+    """Return the listing of an expression."""
+    from dwarfgpu.expr import listing
+
     return listing.lines(expression, where.target)
 
 
 def of_frame(frame: Frame) -> EncodingContext:
-    """The setting of the code of a frame."""
+    """Return the context of the code of a frame."""
     code = frame.code or frame.state.loaded.codes[0]
     target = frame.target
     form = Format(target.address_size, 4, target.byte_order, 5)
@@ -93,7 +96,7 @@ def of_frame(frame: Frame) -> EncodingContext:
 
 
 def evaluated(expression: Expression, frame: Frame, lanes: LaneSet) -> LaneResults[Any]:
-    """What an expression gives in a frame, in some lanes."""
+    """Evaluate an expression in a frame, in some lanes."""
     context = evolve(frame.context(lanes), result_kind=None)
     return evaluate(expression, context, frame.trace)
 
@@ -101,7 +104,9 @@ def evaluated(expression: Expression, frame: Frame, lanes: LaneSet) -> LaneResul
 def findings(
     expression: Expression, where: EncodingContext, *, in_cfi: bool, depth: int, want: Any
 ) -> list[Finding]:
-    """What is wrong with an expression."""
+    """Return what is wrong with an expression."""
+    from dwarfgpu.expr import verify
+
     return verify.verify(
         expression,
         rules=where.rules,

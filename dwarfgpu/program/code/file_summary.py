@@ -106,7 +106,7 @@ def summary(file: CodeObject) -> FileSummary:
     dwarf = _dwarf(file.dwarf) if file.has_dwarf else None
     kernels = tuple(kernel.name for kernel in file.kernels.kernels) if file.is_amdgpu else ()
     target = file.target
-    missing = [_with_link(each, file) for each in info.missing if not _is_elsewhere(each, file)]
+    missing = [_with_link(part, file) for part in info.missing if not _is_elsewhere(part, file)]
     if not info.sections:  # then nothing can be said about each of them
         consequence = "sections, symbols and debug information cannot be found"
         missing = [Missing("section headers", consequence)]
@@ -132,7 +132,7 @@ def summary(file: CodeObject) -> FileSummary:
 
 
 def _flags(file: CodeObject) -> FlagsSummary:
-    """The flags in words (AMDGPU usage, "Header"): versions 2 and 3 do not tell "any" from "on"."""
+    """Return the flags in words (AMDGPU usage, "Header"): versions 2 and 3 do not distinguish "any" from "on"."""
     flags, image = file.image.flags, file.image
     abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
     if abi_version == ABI_V2:
@@ -171,14 +171,14 @@ _Key = TypeVar("_Key")
 
 
 def _counts(values: Iterable[_Key]) -> dict[_Key, int]:
-    found: dict[_Key, int] = {}
+    counts: dict[_Key, int] = {}
     for value in values:
-        found[value] = found.get(value, 0) + 1
-    return found
+        counts[value] = counts.get(value, 0) + 1
+    return counts
 
 
 def _unit(unit: Unit, missing: dict[str, Missing]) -> UnitSummary:
-    """A unit; for a skeleton with what the unit says that it stands for."""
+    """Return the summary of a unit; for a skeleton, with what its full unit says."""
     kind = kind_of_unit(unit)
     name = producer = augmentation = split_name = error = dialect = reason = None
     try:
@@ -210,7 +210,7 @@ def _unit(unit: Unit, missing: dict[str, Missing]) -> UnitSummary:
 
 
 def kind_of_unit(unit: Unit) -> str:
-    """``compile``, ``type``, ``partial``, ``split`` or ``split type``, as the header says."""
+    """Return ``compile``, ``type``, ``partial``, ``split`` or ``split type``, as the header says."""
     header = unit.header
     if unit.is_split:
         return "split type" if header.is_type_unit else "split"
@@ -218,7 +218,7 @@ def kind_of_unit(unit: Unit) -> str:
 
 
 def _full_unit(skeleton: Unit, file: str, missing: dict[str, Missing]) -> Unit:
-    """The unit that a skeleton stands for; the skeleton itself where that is missing."""
+    """Return the full unit of a skeleton; the skeleton itself where that is missing."""
     try:
         return skeleton.dwarf.split_unit(skeleton)
     except MissingContext as error:
@@ -227,7 +227,7 @@ def _full_unit(skeleton: Unit, file: str, missing: dict[str, Missing]) -> Unit:
         return skeleton
 
 
-# --- What is missing ----------------------------------------------------------------------------------------------
+# --- Missing parts ------------------------------------------------------------------------------------------------
 
 
 def _is_elsewhere(missing: Missing, file: CodeObject) -> bool:
@@ -239,7 +239,7 @@ def _is_elsewhere(missing: Missing, file: CodeObject) -> bool:
 
 
 def _with_link(missing: Missing, file: CodeObject) -> Missing:
-    """What is missing, with the place where a stripped file says its debug information is."""
+    """Return a missing part, with where a stripped file says that its debug information is."""
     section = file.image.section(".gnu_debuglink")
     if section is None or missing.what != ".debug_info":
         return missing

@@ -116,19 +116,19 @@ class Frames:
             yield from section.entries()
 
     def fde_at(self, address: int) -> Fde | None:
-        """The entry that describes the code at an address; an error where there is only one that is broken."""
+        """Return the entry for the code at an address; raise an error where the only one is broken."""
         return next(iter(self._found(lambda index: filter(None, [index.fde_at(address)]))), None)
 
     def fdes_at(self, address: int) -> list[Fde]:
-        """All such entries, those of ``.debug_frame`` first."""
+        """Return all entries for the code at an address, those of ``.debug_frame`` first."""
         return list(self._found(lambda index: index.fdes_at(address)))
 
     def fdes_between(self, low: int, high: int) -> list[Fde]:
-        """All entries for some code from ``low`` up to ``high``."""
+        """Return all entries for some code from ``low`` up to ``high``."""
         return list(self._found(lambda index: index.fdes_between(low, high)))
 
     def _found(self, ask: Callable[[FrameIndex], Iterable[Fde]]) -> Iterator[Fde]:
-        """What the sections have, one after the other. An error in one counts if none has anything."""
+        """Yield the entries of the sections in turn. An error in a section counts if no section has an entry."""
         broken: DwarfGpuError | None = None
         is_found = False
         for index in self.indexes:
@@ -141,10 +141,10 @@ class Frames:
         if broken is not None and not is_found:
             raise broken
 
-    # --- What they say --------------------------------------------------------------------------------------------
+    # --- Instructions, rows and expressions -----------------------------------------------------------------------
 
     def instructions(self, entry: Cie | Fde) -> Instructions:
-        """The instructions of an entry, as far as they can be decoded."""
+        """Return the instructions of an entry, as far as they can be decoded."""
         if entry.format is None:
             cie = entry.cie if isinstance(entry, Fde) else entry
             return Instructions((), unknown_augmentation(entry, cie.augmentation))
@@ -153,7 +153,7 @@ class Frames:
         )
 
     def listed(self, entry: Entry) -> DecodedFrameEntry:
-        """All that an entry says. What is wrong with it hides nothing that comes before."""
+        """Return all that an entry says. An error in it does not hide what comes before."""
         if isinstance(entry, Terminator):
             return DecodedFrameEntry(entry)
         listed = self.instructions(entry)
@@ -171,27 +171,27 @@ class Frames:
         return DecodedFrameEntry(entry, listed, tuple(rows), initial, error)
 
     def rows(self, fde: Fde) -> Iterator[FrameRow]:
-        """The rows of an entry in order; an error comes behind those that are right."""
+        """Yield the rows of an entry in order; an error is raised after the rows that are right."""
         return self._tables.rows(fde)
 
     def row_at(self, address: int, fde: Fde | None = None) -> FrameRow | None:
-        """The row that holds at an address; None where no entry is about it.
+        """Return the row that holds at an address; None where no entry covers it.
 
-        A row that is empty says as little: compilers without unwind information write entries all the same.
+        An empty row counts as none: compilers without unwind information write entries nevertheless.
         """
         fde = self.fde_at(address) if fde is None else fde
         return None if fde is None else self._tables.row_at(fde, address)
 
     def initial(self, cie: Cie) -> Initial:
-        """The rules that the initial instructions of a CIE make."""
+        """Return the rules that the initial instructions of a CIE make."""
         return self._tables.initial(cie)
 
     def expression(self, block: ExpressionBytes, entry: Cie | Fde) -> Expression:
-        """The expression in a rule or an operand, ready to be evaluated. It is decoded once."""
+        """Return the expression in a rule or an operand, decoded once."""
         form = self._form(entry)
-        found = self._expressions.get((block, form))
-        if found is None:
-            found = self._expressions[block, form] = decode_expression(
+        expression = self._expressions.get((block, form))
+        if expression is None:
+            expression = self._expressions[block, form] = decode_expression(
                 block.data,
                 self.dialect,
                 form,
@@ -199,10 +199,10 @@ class Frames:
                 offset=block.offset,
                 known_in=dialects.known_in,
             )
-        return found
+        return expression
 
     def code(self, block: ExpressionBytes, entry: Cie | Fde) -> DumpedExpression:
-        """The same as it is shown."""
+        """Return the expression in a rule or an operand as it is shown."""
         return self._code.read(block.data, self._form(entry), block.section or entry.section, block.offset)
 
     def _form(self, entry: Cie | Fde) -> Format:
@@ -211,31 +211,31 @@ class Frames:
     # --- Names ----------------------------------------------------------------------------------------------------
 
     def register_name(self, number: int) -> str:
-        """The name of a register; ``reg2600`` where the target has none with the number."""
+        """Return the name of a register; ``reg2600`` where the target has none with the number."""
         register = self.target.register(number)
         return f"reg{number}" if register is None else register.name
 
     def space_name(self, number: int) -> str:
-        """The name of an address space; its number where the target does not define it."""
+        """Return the name of an address space; its number where the target does not define it."""
         space = self.target.space(number)
         return f"aspace{number:#x}" if space is None else space.name
 
 
 def known_target(target: Target) -> Target | None:
-    """A target that defines its address spaces; None for the generic one, whose spaces are not known."""
+    """Return a target that defines its address spaces; None for the generic one, whose spaces are not known."""
     return None if target.name == "generic" else target
 
 
 def rule_json(rule: CfaRule | Rule) -> dict[str, Any]:
-    """A rule as the case format has it."""
-    found: dict[str, Any] = {"rule": rule.word}
+    """Return a rule in the JSON of cases."""
+    result: dict[str, Any] = {"rule": rule.word}
     for name, value in attrs.asdict(rule, recurse=False).items():
-        found["expr" if name == "block" else name] = value.data.hex() if name == "block" else value
-    return found
+        result["expr" if name == "block" else name] = value.data.hex() if name == "block" else value
+    return result
 
 
 def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[FrameIndex]:
-    """The sections of a file, as far as they can be read. A separate debug file may have ``.debug_frame``."""
+    """Yield the sections of a file, as far as they can be read. A separate debug file may have ``.debug_frame``."""
     for name in (DEBUG_FRAME, EH_FRAME):
         image = file.image
         if name == DEBUG_FRAME and image.section(name) is None:
@@ -246,18 +246,20 @@ def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[
                 problems.append(error)
             if not data:
                 continue
-            found = FrameSection(
+            frame_section = FrameSection(
                 bytes(data),
                 name,
                 byte_order=image.byte_order,
                 address_size=image.address_size,
                 bases=_bases(image, section),
             )
-            yield FrameIndex(found, _header(image, section, problems) if found.is_eh else None)
+            yield FrameIndex(
+                frame_section, _header(image, section, problems) if frame_section.is_eh else None
+            )
 
 
 def _bases(image: Image, section: Section) -> Bases:
-    """What pointers count from: the code, and the global offset table (LSB 5.0, 10.5.1)."""
+    """Return what pointers count from: the code, and the global offset table (LSB 5.0, 10.5.1)."""
     text = image.section(".text")
     got = image.section(".got") or image.section(".got.plt")
     return Bases(
@@ -268,12 +270,12 @@ def _bases(image: Image, section: Section) -> Bases:
 
 
 def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> FrameHeader | None:
-    """``.eh_frame_hdr``, if it is there and is that of the section."""
+    """Return ``.eh_frame_hdr``, if it is there and belongs to the section."""
     section = image.section(EH_FRAME_HDR)
     if section is None or not image.is_linked:
         return None
     try:
-        found = read_frame_header(
+        header = read_frame_header(
             section.data,
             address=section.address,
             byte_order=image.byte_order,
@@ -282,10 +284,10 @@ def _header(image: Image, eh_frame: Section, problems: list[DwarfGpuError]) -> F
     except DwarfGpuError as error:
         problems.append(error)
         return None
-    return found if found is not None and found.eh_frame in (None, eh_frame.address) else None
+    return header if header is not None and header.eh_frame in (None, eh_frame.address) else None
 
 
-# --- Call frame information by address and by the name of a function ----------------------------------
+# --- Entries by address and by function ---------------------------------------------------------------------------
 
 
 @frozen
@@ -300,27 +302,27 @@ class FrameAt:
 
 
 def frames_at(file: CodeObject, address: int) -> list[FrameAt]:
-    """The row of every entry for an address; an error if there is no entry."""
+    """Return the row of every entry for an address; raise an error if there is no entry."""
     fdes = file.frames.fdes_at(address)
     if not fdes:
         raise nothing_for(file, f"the address {address:#x}")
-    found = []
+    rows = []
     for fde in fdes:
         try:
-            found.append(FrameAt(address, fde, file.frames.row_at(address, fde)))
+            rows.append(FrameAt(address, fde, file.frames.row_at(address, fde)))
         except DwarfGpuError as error:
-            found.append(FrameAt(address, fde, None, error))
-    return found
+            rows.append(FrameAt(address, fde, None, error))
+    return rows
 
 
 def fdes_of(file: CodeObject, name: str) -> list[Fde]:
-    """The entries for the code of a function; an error if there is none."""
+    """Return the entries for the code of a function; raise an error if there is none."""
     ranges: dict[tuple[int, int], None] = {}
-    for each in named(file, name):
-        ranges.update(dict.fromkeys(each.ranges))
-        if each.symbol is not None and not each.ranges and each.symbol.section is not None:
-            low = each.symbol.address
-            ranges[low, low + max(1, each.symbol.size)] = None
+    for meaning in named(file, name):
+        ranges.update(dict.fromkeys(meaning.ranges))
+        if meaning.symbol is not None and not meaning.ranges and meaning.symbol.section is not None:
+            low = meaning.symbol.address
+            ranges[low, low + max(1, meaning.symbol.size)] = None
     fdes: dict[tuple[str, int], Fde] = {}
     for low, high in ranges:
         fdes.update(((fde.section, fde.offset), fde) for fde in file.frames.fdes_between(low, high))
@@ -330,7 +332,7 @@ def fdes_of(file: CodeObject, name: str) -> list[Fde]:
 
 
 def nothing_for(file: CodeObject, what: str) -> NotFound:
-    """The error where no entry is about something."""
+    """Return the error where no entry covers something."""
     hint = "no entry is about it, as for code written in assembly" if file.frames.indexes else None
     if hint is None:
         hint = "the file has neither .debug_frame nor .eh_frame: compile it with -g"
@@ -338,13 +340,13 @@ def nothing_for(file: CodeObject, what: str) -> NotFound:
 
 
 def code_name(file: CodeObject, entry: Entry) -> str:
-    """The symbol of the code that an entry is for, as ``<name+0x10>``; empty where no symbol is there."""
+    """Return the symbol of the code that an entry is for, as ``<name+0x10>``; empty where no symbol is there."""
     if not isinstance(entry, Fde):
         return ""
     image = file.image
     code = image.code_sections
     if not image.is_linked and len(code) != 1:
-        return ""  # every section begins at 0: which one is meant only the relocations knew
+        return ""  # every section begins at 0, and the relocations that tell them apart are gone
     symbol = image.symbol_at(entry.low, None if image.is_linked else code[0])
     if symbol is None or not symbol.name:
         return ""

@@ -72,25 +72,25 @@ class Disassembler:
         self._paths: dict[tuple[object, ...], str] = {}
 
     def listing(self, machine: DisassemblyTarget, code: bytes, address: int) -> Listing:
-        """The instructions of some code; the last one may go on behind it."""
+        """Return the instructions of some code; the last one may extend beyond it."""
         key = (machine.key, address, code)
-        found = self._known.get(key)
-        if found is None:
+        known = self._known.get(key)
+        if known is None:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            found = self._known[key] = self._make(machine, code, address)
-        return found
+            known = self._known[key] = self._make(machine, code, address)
+        return known
 
     def _make(self, machine: DisassemblyTarget, code: bytes, address: int) -> Listing:
         try:
             text = self._run(machine, code, address)
-            found = tuple(_instructions(text, machine, code, address))
-            if code and not found:
+            rows = tuple(_instructions(text, machine, code, address))
+            if code and not rows:
                 name = os.path.basename(self._paths[machine.key])  # noqa: PTH119 (`pathlib` costs start-up time)
                 raise DisassemblerFailed("failed", f"{name} writes nothing that can be understood")
         except DwarfGpuError as error:
             return Listing(tuple(_numbers(machine, code, address)), error)
-        return Listing(found)
+        return Listing(rows)
 
     def _run(self, machine: DisassemblyTarget, code: bytes, address: int) -> str:
         known = self._paths.get(machine.key)
@@ -117,13 +117,13 @@ def _instructions(
     for line in written.split("\n"):
         match = _AMDGPU.match(line)
         if match is not None:
-            found = int(match[2], 16), match[1]
+            row = int(match[2], 16), match[1]
         elif (match := _LLVM.match(line) or _BINUTILS.match(line)) is not None:
-            found = int(match[1], 16), match[2]
+            row = int(match[1], 16), match[2]
         else:
             continue
-        if address <= found[0] < end and (not rows or rows[-1][0] < found[0]):
-            rows.append(found)
+        if address <= row[0] < end and (not rows or rows[-1][0] < row[0]):
+            rows.append(row)
     stops = [start for start, _ in rows][1:] + [end] * bool(rows)
     for (start, words), stop in zip(rows, stops, strict=True):
         text = words.replace("\t", " ").rstrip()
@@ -134,7 +134,7 @@ def _instructions(
 
 
 def _target(text: str, address: int, machine: DisassemblyTarget) -> int | None:
-    """The address that an instruction names."""
+    """Return the address that an instruction names."""
     if not machine.processor:
         match = _TARGET.search(text)
         return None if match is None or "$" in text[match.start() - 1 : match.start()] else int(match[1], 16)
@@ -146,7 +146,7 @@ def _target(text: str, address: int, machine: DisassemblyTarget) -> int | None:
 
 
 def _numbers(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[MachineInstruction]:
-    """Code as what an assembler takes for it, word by word or byte by byte."""
+    """Yield code as what an assembler takes for it, word by word or byte by byte."""
     unit = 4 if machine.processor and not (len(code) | address) % 4 else 1
     for start in range(0, len(code), unit):
         data = code[start : start + unit]
@@ -169,7 +169,7 @@ class ProgramCode:
         self.disassembler = disassembler
 
     def between(self, low: int, high: int) -> Listing:
-        """The instructions that begin from one address up to another, which is not among them."""
+        """Return the instructions that begin from ``low`` up to ``high``."""
         if high - low > MAX_CODE:
             message = (
                 f"{high - low} bytes of code are more than {MAX_CODE}, which is what is disassembled at once"
@@ -177,16 +177,16 @@ class ProgramCode:
             raise UsageError(message, kind="too_large")
         if low >= high:
             return Listing(())
-        found = self._listing(low, high - low + LONGEST, high - low)
-        chosen = tuple(each for each in found.instructions if each.address < high)
-        return evolve(found, instructions=chosen)
+        disassembly = self._listing(low, high - low + LONGEST, high - low)
+        chosen = tuple(instruction for instruction in disassembly.instructions if instruction.address < high)
+        return evolve(disassembly, instructions=chosen)
 
     def some(self, address: int, count: int) -> Listing:
-        """A number of instructions from an address on; fewer where the code ends."""
+        """Return ``count`` instructions from an address on; fewer where the code ends."""
         if count <= 0:
             return Listing(())
-        found = self._listing(address, min(count * LONGEST, MAX_CODE), 1)
-        return evolve(found, instructions=found.instructions[:count])
+        disassembly = self._listing(address, min(count * LONGEST, MAX_CODE), 1)
+        return evolve(disassembly, instructions=disassembly.instructions[:count])
 
     def _listing(self, address: int, size: int, least: int) -> Listing:
         code = self.state.loaded.at(address) or self.state.loaded.codes[0]
@@ -197,11 +197,11 @@ class ProgramCode:
         return self.disassembler.listing(self._machine(code, address), data, address)
 
     def _read(self, code: LoadedCode, address: int, size: int) -> bytes:
-        """The bytes at an address, as many as there are: of the file, or else of the machine."""
+        """Read the bytes at an address, as many as there are: of the file, or else of the machine."""
         if code.holds(address):
             place = code.in_file(address)
-            sections = [each for each in code.file.image.sections if each.is_allocated]
-            inside = [each for each in sections if 0 <= place - each.address < each.size]
+            sections = [section for section in code.file.image.sections if section.is_allocated]
+            inside = [section for section in sections if 0 <= place - section.address < section.size]
             if inside:
                 size = min(size, inside[0].address + inside[0].size - place)
             while size > 0:
@@ -221,14 +221,14 @@ class ProgramCode:
         return b""
 
     def _machine(self, code: LoadedCode, address: int) -> DisassemblyTarget:
-        """What the code at an address is for. Where kernels differ in their wave size, each has its own."""
+        """Return what the code at an address is for. Where kernels differ in their wave size, each has its own."""
         file = code.file
         is_running = self.state.target.execution_mask is not None and file.is_amdgpu
-        found = machine_of(file.image, self.state.target if is_running else file.target.target)
-        if found.wave_size and len(file.wave_sizes) > 1:
+        target = machine_of(file.image, self.state.target if is_running else file.target.target)
+        if target.wave_size and len(file.wave_sizes) > 1:
             symbol = file.symbol_image.symbol_at(code.in_file(address))
             for kernel in () if symbol is None else file.kernels.kernels:
                 said = kernel.descriptor or kernel.code
                 if kernel.name == symbol.name and said is not None and said.wavefront_size:  # type: ignore[union-attr]
-                    return evolve(found, wave_size=said.wavefront_size)
-        return found
+                    return evolve(target, wave_size=said.wavefront_size)
+        return target

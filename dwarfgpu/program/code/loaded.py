@@ -77,15 +77,16 @@ class LoadedCode:
     # --- Addresses ------------------------------------------------------------------------------------------------
 
     def in_file(self, address: int) -> int:
-        """An address of the running program as it is in the file."""
+        """Convert an address of the running program to an address of the file."""
         return (address - self.bias) & self._mask
 
     def in_program(self, address: int) -> int:
-        """An address of the file as it is in the running program.
+        """Convert an address of the file to an address of the running program.
 
-        What is in no section is no address of the file, such as the offset of a variable in local memory, and stays as
-        it is: "A must be adjusted by the difference between the ELF segment virtual address and the virtual address at
-        which the segment is loaded" (A.2.5.4.4.3 (1)). The address behind a section counts as one of it.
+        A number that is in no section is no address of the file, such as the offset of a variable in
+        local memory, and stays as it is: "A must be adjusted by the difference between the ELF
+        segment virtual address and the virtual address at which the segment is loaded" (A.2.5.4.4.3
+        (1)). The address behind a section counts as one of it.
         """
         if self.bias and any(low <= address <= high for low, high in self._data):
             return (address + self.bias) & self._mask
@@ -98,7 +99,7 @@ class LoadedCode:
 
     @property
     def text(self) -> tuple[int, int] | None:
-        """The addresses of its instructions: of ``.text``, or of all that can be executed where there is none."""
+        """The addresses of its instructions: those of ``.text``, or of all executable sections where there is none."""
         section = self.file.image.section(".text")
         spans = [(section.address, section.address + section.size)] if section is not None else [*self._code]
         if not spans:
@@ -108,10 +109,10 @@ class LoadedCode:
     def _moved(self, address: int) -> int:
         return (address + self.bias) & self._mask
 
-    # --- What is at an address ------------------------------------------------------------------------------------
+    # --- Code at an address ---------------------------------------------------------------------------------------
 
     def information_at(self, pc: int) -> Information:
-        """The call frame information of an address; where several entries say something, that of ``.debug_frame``."""
+        """Return the call frame information of an address; where several entries cover it, that of ``.debug_frame``."""
         address = self.in_file(pc)
         frames = self.file.frames
         broken: DwarfGpuError | None = None
@@ -122,7 +123,7 @@ class LoadedCode:
                 broken = broken or error
                 continue
             if row is None or row.cfa is None or fde.cie.return_address is None:
-                continue  # compilers that have nothing to say write an entry all the same
+                continue  # an empty entry, which some compilers write
             return Information(
                 row,
                 fde.cie.return_address,
@@ -133,11 +134,11 @@ class LoadedCode:
         raise broken or no_information(pc)
 
     def function_at(self, pc: int) -> Die | None:
-        """The function with code at an address, if the debugging information knows one."""
+        """Return the function with code at an address, if the debugging information has one."""
         address = self.in_file(pc)
         if address not in self._functions:
-            found = self.file.dwarf.index.functions_at(address) if self.file.has_dwarf else []
-            self._functions[address] = found[-1] if found else None
+            functions = self.file.dwarf.index.functions_at(address) if self.file.has_dwarf else []
+            self._functions[address] = functions[-1] if functions else None
         return self._functions[address]
 
     def functions_at(self, pc: int) -> tuple[FunctionScope, ...]:
@@ -157,24 +158,24 @@ class LoadedCode:
         return calls
 
     def expression(self, data: bytes, form: Format, section: str, offset: int) -> Expression:
-        """The expression at an offset of a section, decoded once."""
+        """Return the expression at an offset of a section, decoded once."""
         key = section, offset, form
-        found = self._expressions.get(key)
-        if found is None:
-            found = self._expressions[key] = decode(
+        expression = self._expressions.get(key)
+        if expression is None:
+            expression = self._expressions[key] = decode(
                 data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in
             )
-        return found
+        return expression
 
     def repaired(self, expression: Expression, attribute: Attribute) -> Expression:
-        """The expression of an attribute as its producer means it, where the policy allows that."""
+        """Return the expression of an attribute with the repairs that the policy allows."""
         if self.repair is OFF or not self.file.is_amdgpu:
             return expression
         name = attribute.name
-        found = self._repaired.get((name, expression))
-        if found is None:
-            found = self._repaired[name, expression] = self._repair(expression, name, attribute.die.unit)
-        return found
+        result = self._repaired.get((name, expression))
+        if result is None:
+            result = self._repaired[name, expression] = self._repair(expression, name, attribute.die.unit)
+        return result
 
     def _repair(self, expression: Expression, name: str, unit: Unit) -> Expression:
         def address(index: int) -> int | None:
@@ -197,7 +198,7 @@ class Loaded:
         self._information: dict[int, Information | DwarfGpuError] = {}
 
     def at(self, pc: int) -> LoadedCode | None:
-        """The file whose code holds an address."""
+        """Return the file whose code contains an address."""
         return next((code for code in self.codes if code.holds(pc)), None)
 
     def calls_at(self, pc: int) -> tuple[CallFrame, ...]:
@@ -206,17 +207,17 @@ class Loaded:
         return (NOWHERE,) if code is None else code.calls_at(pc)
 
     def information_at(self, pc: int) -> Information:
-        """The call frame information of an address, found once."""
-        found = self._information.get(pc)
-        if found is None:
+        """Return the call frame information of an address, looked up once."""
+        information = self._information.get(pc)
+        if information is None:
             try:
-                found = self._look_up(pc)
+                information = self._look_up(pc)
             except DwarfGpuError as error:
-                found = error
-            self._information[pc] = found
-        if isinstance(found, DwarfGpuError):
-            raise found.with_traceback(None)
-        return found
+                information = error
+            self._information[pc] = information
+        if isinstance(information, DwarfGpuError):
+            raise information.with_traceback(None)
+        return information
 
     def _look_up(self, pc: int) -> Information:
         code = self.at(pc)
@@ -263,7 +264,7 @@ class FileUnit:
     def __hash__(self) -> int:
         return hash((id(self.unit), id(self.code), self.pc))
 
-    # --- What an expression asks ----------------------------------------------------------------------------------
+    # --- Questions of expressions ---------------------------------------------------------------------------------
 
     @property
     def reference_size(self) -> int:
@@ -271,24 +272,24 @@ class FileUnit:
         return self.unit.format.reference_size
 
     def base_type(self, offset: int) -> BaseType:
-        """The type of the DW_TAG_base_type at a unit offset."""
+        """Return the type of the DW_TAG_base_type at a unit offset."""
         known = self.code.base_types
         key = self.unit, offset
-        found = known.get(key)
-        if found is None:
-            found = known[key] = base_type_of(self._entry(offset))
-        return found
+        base_type = known.get(key)
+        if base_type is None:
+            base_type = known[key] = base_type_of(self._entry(offset))
+        return base_type
 
     def address(self, index: int) -> int:
-        """An entry of ``.debug_addr``, relocated."""
+        """Return an entry of ``.debug_addr``, relocated."""
         return self.code.in_program(self.unit.tables.address(index))
 
     def relocated(self, address: int) -> int:
-        """An address of the file as it is in the running program."""
+        """Convert an address of the file to an address of the running program."""
         return self.code.in_program(address)
 
     def die(self, reference: DieReference) -> ExpressionDie:
-        """What an evaluation needs of an entry of this unit, or of ``.debug_info``."""
+        """Return what an evaluation needs of an entry of this unit, or of ``.debug_info``."""
         if reference.base == "unit":
             die = self._entry(reference.offset)
         else:
@@ -312,13 +313,13 @@ class FileUnit:
             raise IllFormed("bad_operand", message, spec="A.2.5.4.2 (5)") from None
 
     def expression(self, block: Block) -> Expression:
-        """An expression of the unit, decoded once."""
+        """Return an expression of the unit, decoded once."""
         return self.code.expression(block.data, self.unit.format, block.section, block.offset)
 
-    # --- What attributes hold -------------------------------------------------------------------------------------
+    # --- Expressions of attributes --------------------------------------------------------------------------------
 
     def expressions(self, attribute: Attribute) -> Expression | tuple[Expression, ...]:
-        """An attribute's expression, or those of its location list that are valid at the program location (A.2.5.5)."""
+        """Return an attribute's expression, or those of its location list for the program location (A.2.5.5)."""
         if attribute.value_class != "loclist":
             block = attribute.block()
             return self.decoded(attribute, block.data, block.section, block.offset)
@@ -332,7 +333,7 @@ class FileUnit:
         )
 
     def decoded(self, attribute: Attribute, data: bytes, section: str, offset: int) -> Expression:
-        """An expression of an attribute, with the repairs that the code is loaded with."""
+        """Return an expression of an attribute, with the repairs that the code is loaded with."""
         expression = self.code.expression(data, attribute.die.unit.format, section, offset)
         return self.code.repaired(expression, attribute)
 
@@ -349,7 +350,7 @@ def location_list(attribute: Attribute) -> LocationList:
 
 
 def base_type_of(die: Die) -> BaseType:
-    """The type that a DW_TAG_base_type describes (DWARF 5, 5.1; A.5.1)."""
+    """Return the type that a DW_TAG_base_type describes (DWARF 5, 5.1; A.5.1)."""
     if die.tag != DW_TAG_base_type:
         message = f"the entry at offset {die.offset:#x} of the unit is a {die.tag_name}, no DW_TAG_base_type"
         raise IllFormed("bad_type", message, spec="A.2.5.4.3.1 (7)")
@@ -384,8 +385,8 @@ def base_type_of(die: Die) -> BaseType:
 
 
 def _number(die: Die, name: str) -> int | None:
-    found = die.find(name)
-    return None if found is None else found.unsigned()
+    attribute = die.find(name)
+    return None if attribute is None else attribute.unsigned()
 
 
 def constant_bytes(constant: Attribute) -> bytes:
@@ -410,7 +411,7 @@ def constant_bytes(constant: Attribute) -> bytes:
 
 
 def byte_size_of(die: Die) -> int | None:
-    """The size of the type of an entry; None where nothing says it."""
+    """Return the size of the type of an entry; None where nothing says it."""
     from dwarfgpu.program.types.reader import Types
     from dwarfgpu.program.types.sizes import known_size
 

@@ -39,7 +39,11 @@ class Policy:
         """Whether a repair may be applied to what a producer has written."""
         if repair.name in self.names:
             return True
-        return self.auto and producer is not None and any(each.includes(producer) for each in repair.seen)
+        return (
+            self.auto
+            and producer is not None
+            and any(compiler.includes(producer) for compiler in repair.seen)
+        )
 
 
 OFF = Policy(auto=False)
@@ -47,10 +51,10 @@ AUTO = Policy()
 
 
 def policy_of(text: str) -> Policy:
-    """The policy that ``auto``, ``off`` or a list of names means."""
+    """Parse a policy: ``auto``, ``off`` or a list of names."""
     if text in ("auto", "off"):
         return AUTO if text == "auto" else OFF
-    names = tuple(each.strip() for each in text.split(","))
+    names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if name not in BY_NAME:
             hint = f"give auto, off, or some of {', '.join(BY_NAME)}"
@@ -83,7 +87,7 @@ class Repaired(Expression):
 def repaired(
     expression: Expression, site: Site, policy: Policy = AUTO
 ) -> tuple[Expression, tuple[Repair, ...]]:
-    """An expression as its producer means it, and the repairs that this took; without any it is the same."""
+    """Return an expression with the repairs it needs, and which these were; without any it is unchanged."""
     allowed = [
         repair
         for repair in REPAIRS
@@ -93,7 +97,7 @@ def repaired(
     if (
         not allowed
         or expression.fault is not None
-        or any(each.target is not None for each in expression.instructions)
+        or any(instruction.target is not None for instruction in expression.instructions)
     ):
         return expression, ()
     result: list[Instruction] = []
@@ -115,18 +119,18 @@ def repaired(
 
 
 def repairs_of(expression: Expression) -> tuple[Repair, ...]:
-    """The repairs that an expression went through."""
+    """Return the repairs that were applied to an expression."""
     return expression.repairs if isinstance(expression, Repaired) else ()
 
 
 def as_written(expression: Expression) -> Expression:
-    """What the text alone says."""
+    """Return the expression without its repairs."""
     return expression.original if isinstance(expression, Repaired) else expression
 
 
 def uses_frame_base(expression: Expression) -> bool:
     """Whether an expression is about the frame base of its function."""
-    return any(each.operation.name == "DW_OP_fbreg" for each in expression.instructions)
+    return any(instruction.operation.name == "DW_OP_fbreg" for instruction in expression.instructions)
 
 
 # --- Matching -------------------------------------------------------------------------------------------------------
@@ -135,10 +139,10 @@ def uses_frame_base(expression: Expression) -> bool:
 def _parts(
     instructions: Sequence[Instruction],
 ) -> Iterator[tuple[Sequence[Instruction], Sequence[Instruction]]]:
-    """The parts of a composite, each with the operation that ends it."""
+    """Yield the parts of a composite, each with the operation that ends it."""
     first = 0
-    for i, each in enumerate(instructions):
-        if each.name in PIECES:
+    for i, instruction in enumerate(instructions):
+        if instruction.name in PIECES:
             yield instructions[first:i], instructions[i : i + 1]
             first = i + 1
     if first < len(instructions) or not instructions:
@@ -146,13 +150,13 @@ def _parts(
 
 
 def _rewritten(part: Sequence[Instruction], repair: Repair, site: Site) -> list[Instruction] | None:
-    """The operations that a part becomes by a repair; None if it is not written so."""
+    """Return the operations that a repair makes of a part; None if the part does not match."""
     operands: dict[str, Any] = {}
     if not _matches(part, _statements(repair.pattern), operands):
         return None
     value = operands.get("VALUE", ())
-    vectors = [each for each in value if each.name == REGISTER_VALUE]
-    if any(not CONDITIONS["vector"][1](site, {"R": each.operands[0]}) for each in vectors):
+    vectors = [operation for operation in value if operation.name == REGISTER_VALUE]
+    if any(not CONDITIONS["vector"][1](site, {"R": operation.operands[0]}) for operation in vectors):
         return None
     if not all(CONDITIONS[name][1](site, operands) for name in repair.conditions):
         return None
@@ -161,11 +165,11 @@ def _rewritten(part: Sequence[Instruction], repair: Repair, site: Site) -> list[
     result: list[Instruction] = []
     for words in _statements(repair.becomes):
         if words == ["{VALUE}"]:
-            for each in value:
-                result += _of_lane(each) if each.name == REGISTER_VALUE else [each]
+            for operation in value:
+                result += _of_lane(operation) if operation.name == REGISTER_VALUE else [operation]
         else:
             name, *rest = (word.format(**operands) for word in words)
-            result.append(_instruction(name, tuple(int(each) for each in rest), start, end))
+            result.append(_instruction(name, tuple(int(operand) for operand in rest), start, end))
     return result
 
 
@@ -199,7 +203,7 @@ def _computes(instruction: Instruction) -> bool:
 
 
 def _of_lane(instruction: Instruction) -> list[Instruction]:
-    """The value of a vector register in its lane, and what is added to it."""
+    """Return the value of a vector register in its lane, and what is added to it."""
     register, offset = instruction.operands
     names: list[tuple[str, tuple[int, ...]]] = [
         ("DW_OP_regx", (register,)),
@@ -225,7 +229,7 @@ def _statements(text: str) -> list[list[str]]:
     return [statement.split() for statement in text.split(";")]
 
 
-# --- What compilers write and what they mean by it ----------------------------------------------------
+# --- The repairs --------------------------------------------------------------------------------------------------
 # A pattern is a list of operations. A word in capitals is an operand of any value, which has the same name
 # in what the pattern becomes; ``A|B`` are alternatives; ``VALUE`` is one or more operations that compute a
 # value. A condition is a fact about the operands or the target, named in `CONDITIONS`.
@@ -243,8 +247,8 @@ class Seen:
 
     def includes(self, producer: str) -> bool:
         """Whether the producer of a unit is this one, in a version in which the idiom was seen."""
-        found = re.search(self.pattern, producer)
-        return found is not None and self.first <= int(found[1]) <= self.last
+        match = re.search(self.pattern, producer)
+        return match is not None and self.first <= int(match[1]) <= self.last
 
     def __str__(self) -> str:
         versions = str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
@@ -263,7 +267,7 @@ class Site:
     producer: str | None
     target: Target
     address: Callable[[int], int | None]
-    """An entry of ``.debug_addr`` as it is in the file; None if there is none."""
+    """Returns an entry of ``.debug_addr`` as it is in the file; None if there is none."""
 
 
 @frozen
@@ -321,7 +325,7 @@ def _is_flat_scratch(site: Site, operands: Mapping[str, Any]) -> bool:
 
 
 def _frame_pointer(site: Site) -> int | None:
-    """s33, which LLVM makes the frame pointer."""
+    """Return s33, which LLVM makes the frame pointer."""
     pointer = site.target.stack_pointer
     return None if pointer is None else pointer + 1
 

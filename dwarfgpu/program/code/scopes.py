@@ -1,4 +1,4 @@
-"""The scopes of an address: the functions that stand there, inlined ones too, their blocks, and what each declares."""
+"""The scopes of an address: the functions there, inlined ones too, their blocks, and what each declares."""
 
 from __future__ import annotations
 
@@ -40,37 +40,37 @@ class FunctionScope:
 
 def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
     """Return the functions at an address, innermost first; ``function`` is the one whose code it is."""
-    found: list[FunctionScope] = []
+    scopes: list[FunctionScope] = []
     blocks: list[Die] = []
     inner: list[Die] = list(scopes_at(function, address))  # type: ignore[arg-type]
     for die in reversed([function, *inner]):
         blocks.append(die)
         if die.tag in (dw.DW_TAG_inlined_subroutine, dw.DW_TAG_subprogram):
-            found.append(FunctionScope(die, tuple(blocks)))
+            scopes.append(FunctionScope(die, tuple(blocks)))
             blocks = []
             if die.tag == dw.DW_TAG_subprogram:
                 break
-    return tuple(found)
+    return tuple(scopes)
 
 
 def declared_in(scope: Die, address: int) -> list[Die]:
-    """Parameters, variables and constants of a block or function at an address of it, in the order of the source.
+    """Return the parameters, variables and constants of a block or function at an address, in source order.
 
-    Blocks without code of their own belong to the one around them, as do the parameters of the entry points of a
-    function: by which of them it was entered is not known. What only the abstract instance has was optimized out of
-    this copy of it (DWARF 5, 3.3.8.1), and is declared all the same.
+    Blocks without code of their own belong to the one around them, as do the parameters of the entry
+    points of a function: by which of them it was entered is not known. What only the abstract instance
+    has was optimized out of this copy of it (DWARF 5, 3.3.8.1), and is declared too.
     """
-    found = [die for die in _entries(scope, 0) if is_visible(die, scope, address)]
+    entries = [die for die in _entries(scope, 0) if is_visible(die, scope, address)]
     origin = scope.number(dw.DW_AT_abstract_origin)
     if origin is None:
-        return found
+        return entries
     try:
         copied = _copied(scope)
         missing = [die for die in _entries(origin.reference(), 0, copied) if die not in copied]
     except DwarfGpuError as error:
         scope.unit.dwarf.note(error)
-        return found
-    return found + missing
+        return entries
+    return entries + missing
 
 
 def is_visible(die: Die, scope: Die, address: int) -> bool:
@@ -94,23 +94,23 @@ def is_visible(die: Die, scope: Die, address: int) -> bool:
 
 
 def scope_of_name(function: Die, name: str) -> list[tuple[int, int]]:
-    """Where in a function a block declares a name, at addresses of the file."""
+    """Return where in a function a block declares a name, at addresses of the file."""
     owners: list[Die] = []
     for die, depth in function.walk():
         del owners[depth:]
         owners.append(die)
         if die.tag in DECLARED and die.name == name:
-            return next((found for each in reversed(owners[:-1]) if (found := each.ranges())), [])
+            return next((found for owner in reversed(owners[:-1]) if (found := owner.ranges())), [])
     return []
 
 
 def entry_points(function: Die) -> Iterator[Die]:
-    """The other entries of a function, each with a name and parameters of its own (DWARF 5, 3.3)."""
+    """Yield the other entries of a function, each with a name and parameters of its own (DWARF 5, 3.3)."""
     return (die for die in function.children() if die.tag == dw.DW_TAG_entry_point)
 
 
 def _entries(scope: Die, depth: int, seen: set[Die] | None = None) -> Iterator[Die]:
-    """The declarations of a scope, and of blocks in it that no address distinguishes."""
+    """Yield the declarations of a scope, and of blocks in it that no address distinguishes."""
     for count, die in enumerate(scope.children()):
         if count > MAX_ENTRIES:
             return
@@ -126,19 +126,19 @@ def _is_no_place(die: Die, depth: int) -> bool:
 
 
 def _copied(scope: Die) -> set[Die]:
-    """The abstract entries that have a copy somewhere in a scope, be it in a block within it."""
-    found: set[Die] = set()
+    """Return the abstract entries that have a copy somewhere in a scope, or in a block within it."""
+    origins: set[Die] = set()
     waiting = [scope.children()]
     while waiting:
         for die in waiting[-1]:
             if die.tag in DECLARED or die.tag in _BLOCKS:
-                found.update(die.origins())
+                origins.update(die.origins())
             if die.tag in _BLOCKS and len(waiting) < MAX_BLOCKS:
                 waiting.append(die.children())
                 break
         else:
             waiting.pop()
-    return found
+    return origins
 
 
 def holds(die: Die, address: int) -> bool:

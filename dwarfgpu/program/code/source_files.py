@@ -59,7 +59,7 @@ class SourceFile:
         return self.parts[0][1] if self.parts else None
 
     def embedded(self) -> str | None:
-        """Its text, where a line table has it (DW_LNCT_LLVM_source)."""
+        """Return its text, where a line table has it (DW_LNCT_LLVM_source)."""
         for _, _, table, numbers in self.parts:
             for number in numbers:
                 entry = table.file(number)
@@ -70,22 +70,22 @@ class SourceFile:
     # --- Lines ----------------------------------------------------------------------------------------------------
 
     def starts(self, line: int) -> list[int]:
-        """The addresses in the running program at which a statement of a line begins, the first of each unit."""
-        found = set()
+        """Return the addresses in the running program where statements of a line begin, the first of each unit."""
+        addresses = set()
         for code, _, table, numbers in self.parts:
             start = self.sources.lines(table).first(line, numbers)
             if start is not None:
-                found.add(code.in_program(start.address))
-        return sorted(found)
+                addresses.add(code.in_program(start.address))
+        return sorted(addresses)
 
     def next_line(self, line: int) -> int | None:
-        """The first line from one on that has code."""
-        found = (self.sources.lines(table).next_line(line, numbers) for _, _, table, numbers in self.parts)
-        return min((each for each in found if each is not None), default=None)
+        """Return the first line with code, from the given one on."""
+        numbered = (self.sources.lines(table).next_line(line, numbers) for _, _, table, numbers in self.parts)
+        return min((number for number in numbered if number is not None), default=None)
 
 
 def short_name(path: str, unit: Unit | None) -> str:
-    """A path as the compiler was given it: below the directory of the unit, unless that was given a whole path."""
+    """Return a path as the compiler was given it: below the directory of the unit, unless that was given in full."""
     if unit is None or not unit.directory or (unit.name or "").startswith("/"):
         return path
     return path.removeprefix(unit.directory.rstrip("/") + "/")
@@ -113,7 +113,7 @@ class SourceFiles:
         self._lines: dict[LineTable, Lines] = {}
 
     def at(self, address: int) -> LineAt | None:
-        """The line of an address of the running program."""
+        """Return the line of an address of the running program."""
         code = self.state.loaded.at(address)
         if code is None or not code.file.has_dwarf:
             return None
@@ -122,73 +122,73 @@ class SourceFiles:
         table = None if unit is None else self._table(code, unit)
         if unit is None or table is None:
             return None
-        found = self.lines(table).at(place)
-        if found is None or not found.line:
+        start = self.lines(table).at(place)
+        if start is None or not start.line:
             return None
-        file = self._numbered(code, unit, table, found.file)
+        file = self._numbered(code, unit, table, start.file)
         if file is None:
             return None
-        entered = self.lines(table).entered_at(found)
-        first = entered.line if entered.file == found.file else found.line
-        return LineAt(file, found.line, code.in_program(found.address), code.in_program(found.end), first)
+        entered = self.lines(table).entered_at(start)
+        first = entered.line if entered.file == start.file else start.line
+        return LineAt(file, start.line, code.in_program(start.address), code.in_program(start.end), first)
 
     def lines(self, table: LineTable) -> Lines:
-        """The lines of a table."""
-        found = self._lines.get(table)
-        if found is None:
-            found = self._lines[table] = Lines(table)
-        return found
+        """Return the lines of a table."""
+        lines = self._lines.get(table)
+        if lines is None:
+            lines = self._lines[table] = Lines(table)
+        return lines
 
     def with_path(self, path: str, unit: Unit | None = None) -> SourceFile | None:
-        """The file with a whole path; the one that a unit knows, where it knows it."""
+        """Return the file with a full path, preferably that of a unit."""
         if unit is not None:
             code = self.state.code_of(unit)
-            found = next((each for each in self.of_unit(code, unit) if each.path == path), None)
-            if found is not None:
-                return found
-        return next((each for each in self.all() if each.path == path), None)
+            file = next((candidate for candidate in self.of_unit(code, unit) if candidate.path == path), None)
+            if file is not None:
+                return file
+        return next((candidate for candidate in self.all() if candidate.path == path), None)
 
     def named(self, name: str) -> list[SourceFile]:
-        """The files with a path, or whose path ends in these components."""
+        """Return the files with a path, or whose path ends in these components."""
         wanted = tidy(name)
         tail = "/" + wanted.lstrip("/")
         return [
-            each
-            for each in self.all()
-            if each.path == wanted or (not wanted.startswith("/") and f"/{each.path}".endswith(tail))
+            file
+            for file in self.all()
+            if file.path == wanted or (not wanted.startswith("/") and f"/{file.path}".endswith(tail))
         ]
 
     def all(self) -> Iterator[SourceFile]:
-        """All files. The tables of all units are read, without their rows."""
+        """Yield all files. The tables of all units are read, without their rows."""
         for code, unit in self.units():
             self.of_unit(code, unit)
         yield from list(self._files.values())
 
     def units(self) -> Iterator[tuple[LoadedCode, Unit]]:
-        """All units of code."""
+        """Yield all units of code."""
         for code in self.state.loaded.codes:
             if code.file.has_dwarf:
                 for unit in code.file.dwarf.index.units:
                     yield code, unit
 
     def of_unit(self, code: LoadedCode, unit: Unit) -> list[SourceFile]:
-        """The files of a unit, in the order of its line table."""
+        """Return the files of a unit, in the order of its line table."""
         known = self._of_unit.get(unit)
         if known is not None:
             return known
-        found: list[SourceFile] = []
-        self._of_unit[unit] = found
+        files: list[SourceFile] = []
+        self._of_unit[unit] = files
         table = self._table(code, unit)
         if table is None:
-            return found
+            return files
         for number, entry in enumerate(table.header.files, table.header.first_file):
             file = self._numbered(code, unit, table, number) if entry.name else None
-            if file is not None and file not in found:
-                found.append(file)
-        return found
+            if file is not None and file not in files:
+                files.append(file)
+        return files
 
     def _numbered(self, code: LoadedCode, unit: Unit, table: LineTable, number: int) -> SourceFile | None:
-        """The file with a number in the table of a unit."""
+        """Return the file with a number in the table of a unit."""
         directory = unit.directory
         path = table.path(number, directory or "")
         if path is None:
@@ -197,7 +197,7 @@ class SourceFiles:
         file = self._files.get(key)
         if file is None:
             file = self._files[key] = SourceFile(self, *key)
-        part = next((each for each in file.parts if each[2] is table), None)
+        part = next((candidate for candidate in file.parts if candidate[2] is table), None)
         if part is None:
             part = (code, unit, table, set())
             file.parts.append(part)
@@ -230,10 +230,10 @@ class SourceText:
     path: str | None = None
     """Where it was found; None for one that the program embeds, and for one that was not found."""
     missing: str | None = None
-    """Why there are none: ``No such file or directory``."""
+    """Why there are no lines: ``No such file or directory``."""
 
     def line(self, number: int) -> str | None:
-        """A line, counted from 1; None where there is none."""
+        """Return a line, counted from 1; None where there is none."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else None
 
 
@@ -252,14 +252,14 @@ class SourceReader:
         self._known.clear()
 
     def read(self, file: SourceFile) -> SourceText:
-        """The text of a file; one that cannot be found says why."""
+        """Return the text of a file; if it cannot be found, the result says why."""
         key = file.path, file.directory
-        found = self._known.get(key)
-        if found is None:
+        text = self._known.get(key)
+        if text is None:
             if len(self._known) >= MAX_FILES:
                 self._known.clear()
-            found = self._known[key] = self._read(file)
-        return found
+            text = self._known[key] = self._read(file)
+        return text
 
     def _read(self, file: SourceFile) -> SourceText:
         embedded = file.embedded()
@@ -282,21 +282,21 @@ class SourceReader:
         return SourceText(missing=reason)
 
     def _places(self, file: SourceFile) -> Iterator[str]:
-        """Where a file may be, the likeliest place first."""
+        """Yield where a file may be, the likeliest place first."""
         whole = file.path
         yield self._here(whole)
         inside = whole.lstrip("/")
         if file.directory:  # the part of the path that compilers were given
             folder = file.directory.rstrip("/") + "/"
             inside = whole.removeprefix(folder).lstrip("/")
-        for each in self.directories:
-            folder = {COMPILED: self._here(file.directory or ""), HERE: "."}.get(each, each)
+        for directory in self.directories:
+            folder = {COMPILED: self._here(file.directory or ""), HERE: "."}.get(directory, directory)
             folder = os.path.expanduser(folder)  # noqa: PTH111
             for name in (inside, os.path.basename(whole)):  # noqa: PTH119
                 yield os.path.join(folder, name)  # noqa: PTH118
 
     def _here(self, path: str) -> str:
-        """A path of the program as it is on this machine: the longest beginning that was moved is replaced."""
+        """Return a path of the program on this computer: its longest beginning that was moved is replaced."""
         for start in sorted(self.moved, key=len, reverse=True):
             rest = path.removeprefix(start)
             if path.startswith(start) and (not rest or rest[0] == "/" or start.endswith("/")):
@@ -309,7 +309,7 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(lines[:-1] if not lines[-1] else lines)
 
 
-# --- What is known about a source file ----------------------------------------------------------------
+# --- Facts about a source file ------------------------------------------------------------------------------------
 
 _PLAIN = {
     "C_plus_plus": "c++",
@@ -335,7 +335,7 @@ class SourceFacts:
 
 
 def facts_of(file: SourceFile) -> SourceFacts | None:
-    """What is known about a file; None for one that no unit has."""
+    """Return what is known about a file; None for a file that no unit has."""
     unit = file.unit
     if unit is None:
         return None
@@ -351,7 +351,7 @@ def facts_of(file: SourceFile) -> SourceFacts | None:
 
 
 def language_of(unit: Unit) -> str | None:
-    """The language of a unit as GDB calls it: without the year of its standard."""
+    """Return the language of a unit as GDB calls it: without the year of its standard."""
     number, kind = unit.root_number(DW_AT_language), "DW_LANG"
     if number is None:
         number, kind = unit.root_number(DW_AT_language_name), "DW_LNAME"
@@ -365,7 +365,7 @@ def language_of(unit: Unit) -> str | None:
     return _PLAIN.get(plain, plain.lower())
 
 
-# --- The lines of a line table as a debugger sees them ------------------------------------------------
+# --- Lines of a table ---------------------------------------------------------------------------------------------
 # A table has more rows than that: for columns, for basic blocks, for what is no beginning of a statement.
 # The rules here are those of GDB, so that both say the same of an address; but for code that belongs to no
 # line (6.2.2), which GDB counts among that of the line before it. Rows for one line that discriminators tell
@@ -395,44 +395,50 @@ class Lines:
             rows = [table.rows[index] for index in range(sequence.first, sequence.stop)]
             if any(rows[0].address == low for low, _ in live):
                 starts += _starts(rows)
-        starts.sort(key=lambda each: each.address)
+        starts.sort(key=lambda start: start.address)
         self.starts: tuple[LineStart, ...] = tuple(starts)
-        self._addresses = [each.address for each in starts]
+        self._addresses = [start.address for start in starts]
 
     def at(self, address: int) -> LineStart | None:
-        """The line of an address: of several that begin there the last one, a statement before what is none."""
+        """Return the line of an address: of several that begin there the last, preferring statements."""
         index = bisect_right(self._addresses, address) - 1
         if index < 0:
             return None
-        found = self.starts[index]
-        first = bisect_left(self._addresses, found.address)
-        if not found.is_statement:
-            found = next((each for each in reversed(self.starts[first:index]) if each.is_statement), found)
-        return found if address < found.end else None
+        line = self.starts[index]
+        first = bisect_left(self._addresses, line.address)
+        if not line.is_statement:
+            line = next(
+                (earlier for earlier in reversed(self.starts[first:index]) if earlier.is_statement), line
+            )
+        return line if address < line.end else None
 
     def entered_at(self, start: LineStart) -> LineStart:
-        """The first line that begins where another one does: the brace before the first statement of a function."""
+        """Return the first line at the same address: the brace before the first statement of a function."""
         return self.starts[bisect_left(self._addresses, start.address)]
 
     def first(self, line: int, files: Collection[int]) -> LineStart | None:
-        """Where a statement of a line begins first."""
+        """Return where a statement of a line begins first."""
         return next(
-            (each for each in self.starts if each.line == line and each.is_statement and each.file in files),
+            (
+                start
+                for start in self.starts
+                if start.line == line and start.is_statement and start.file in files
+            ),
             None,
         )
 
     def next_line(self, line: int, files: Collection[int]) -> int | None:
-        """The first line from one on that has a statement."""
+        """Return the first line with a statement, from the given one on."""
         lines = (
-            each.line
-            for each in self.starts
-            if each.line >= line and each.is_statement and each.file in files
+            start.line
+            for start in self.starts
+            if start.line >= line and start.is_statement and start.file in files
         )
         return min(lines, default=None)
 
 
 def _starts(rows: list[LineRow]) -> Iterator[LineStart]:
-    """The rows of a sequence that begin a line; the last row only ends it."""
+    """Yield the rows of a sequence that begin a line; the last row only ends it."""
     kept: list[LineRow] = []
     before: LineRow | None = None
     is_told_apart = has_statement = False

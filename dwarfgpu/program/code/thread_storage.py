@@ -1,9 +1,9 @@
 """Thread-local storage of host programs: where a thread has the variables of a file (ELF Handling for TLS, variant II).
 
-The blocks of the files that a process begins with lie below the thread pointer, that of the executable right below it:
-its place follows from PT_TLS alone, as its code relies on that. Where those of other files are stands in the thread's
-dynamic thread vector, in the element with the number that the dynamic linker gave the file. The layout of glibc's
-structures is said by its symbols ``_thread_db_*``, which debuggers are meant to read.
+The blocks of the files that a process begins with lie below the thread pointer, that of the executable right
+below it: its place follows from PT_TLS alone, as its code relies on that. The blocks of other files are found
+by the thread's dynamic thread vector, in the element with the number that the dynamic linker gave the file.
+The symbols ``_thread_db_*``, which are there for debuggers, say the layout of glibc's structures.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ThreadStorage:
         self.wave = wave
 
     def location(self, offset: int, code: LoadedCode | None) -> Location:
-        """Where a variable of a file is, whose offset in the storage of the file is known."""
+        """Return where a variable of a file is, from its offset in the storage of the file."""
         target = self.machine.target
         if target.thread_pointer is None:
             raise _missing(f"a thread of {target.name} has no thread-local storage that is known")
@@ -50,7 +50,7 @@ class ThreadStorage:
             raise _missing(
                 "in whose thread-local storage it is is not known: the expression belongs to no file"
             )
-        block = next((each for each in code.file.image.segments if each.type == PT_TLS), None)
+        block = next((segment for segment in code.file.image.segments if segment.type == PT_TLS), None)
         if block is None:
             raise _missing(f"{code.file.name} has no thread-local storage: there is no PT_TLS segment")
         pointer = self._thread_pointer()
@@ -70,7 +70,7 @@ class ThreadStorage:
     # --- Files beside the executable ------------------------------------------------------------------------------
 
     def _in_vector(self, pointer: int, code: LoadedCode) -> int:
-        """Where a thread has the storage of a file that the dynamic linker has loaded."""
+        """Return where a thread has the storage of a file that the dynamic linker has loaded."""
         number = self._number_of(code)
         vector = self._word(pointer + self._field("pthread_dtvp")[1])
         size, first = self._field("dtv_dtv")
@@ -84,7 +84,7 @@ class ThreadStorage:
         return start
 
     def _number_of(self, code: LoadedCode) -> int:
-        """The number that the dynamic linker has given to a file."""
+        """Return the number that the dynamic linker has given to a file."""
         dynamic = _dynamic_of(code)
         entry = self._first_file()
         for _ in range(MAX_FILES):
@@ -98,7 +98,7 @@ class ThreadStorage:
         raise _missing(f"the dynamic linker does not list {code.file.name} among the files of the process")
 
     def _generation_of(self, number: int) -> int:
-        """How old the vector of a thread may be at most that knows the file with a number."""
+        """Return the generation from which on the vector of a thread knows the file with a number."""
         linker = self._symbol("_rtld_global")
         part = self._word(linker + self._field("rtld_global__dl_tls_dtv_slotinfo_list")[1])
         size = struct.unpack("<I", self._read(self._symbol("_thread_db_sizeof_dtv_slotinfo"), 4))[0]
@@ -114,23 +114,23 @@ class ThreadStorage:
         raise _missing("the dynamic linker does not know the number that it has given to the file")
 
     def _field(self, name: str) -> tuple[int, int]:
-        """The size of a field in a structure of the C library, in bytes, and its offset."""
+        """Return the size of a field in a structure of the C library, in bytes, and its offset."""
         bits, _count, offset = struct.unpack("<3I", self._read(self._symbol(f"_thread_db_{name}"), 12))
         return bits // 8, offset
 
     def _symbol(self, name: str) -> int:
-        """Where a symbol of the C library or of the dynamic linker is in the process."""
+        """Return where a symbol of the C library or of the dynamic linker is in the process."""
         for code in self.loaded.codes:
-            found = code.file.symbol_image.symbol_named(name)
-            if found is not None and found.is_defined:
-                return code.in_program(found.value)
+            symbol = code.file.symbol_image.symbol_named(name)
+            if symbol is not None and symbol.is_defined:
+                return code.in_program(symbol.value)
         raise _missing(
             f"where the thread has its thread-local storage is not known: no file has the symbol {name}",
             hint="for the executable it follows from the ABI; for other files the C library has to tell, as glibc does",
         )
 
     def _first_file(self) -> int:
-        """The beginning of the list of files: DT_DEBUG of the executable leads to it."""
+        """Return the beginning of the list of files: DT_DEBUG of the executable leads to it."""
         executable = self.loaded.executable
         position = None if executable is None else _dynamic_of(executable)
         if position is None:
@@ -152,7 +152,7 @@ class ThreadStorage:
 
 
 def below(pointer: int, block: Segment) -> int:
-    """Where the block of the executable begins: as near below the thread pointer as its alignment allows.
+    """Return where the block of the executable begins: as near below the thread pointer as its alignment allows.
 
     Its address has the same remainder by the alignment as that of the segment.
     """
@@ -160,7 +160,7 @@ def below(pointer: int, block: Segment) -> int:
 
 
 def _dynamic_of(code: LoadedCode) -> int | None:
-    """Where a file has its dynamic section in the process."""
+    """Return where a file has its dynamic section in the process."""
     for segment in code.file.image.segments:
         if segment.type == PT_DYNAMIC:
             return code.bias + segment.address

@@ -68,10 +68,10 @@ class Kept:
 
     def of(self, evaluator: Evaluator) -> Object:
         """Return the value in the lanes of an evaluation; raise `lanes.Diverge` where they have different ones."""
-        found = self._in(evaluator.lanes)
-        if isinstance(found, DwarfGpuError):
-            raise found.with_traceback(None)
-        return Object(found.type, evaluator.around.located(found.location), found.bit_size)
+        kept = self._in(evaluator.lanes)
+        if isinstance(kept, DwarfGpuError):
+            raise kept.with_traceback(None)
+        return Object(kept.type, evaluator.around.located(kept.location), kept.bit_size)
 
     def _in(self, lanes: LaneSet) -> Frozen | DwarfGpuError:
         if None in self.lanes:
@@ -83,11 +83,11 @@ class Kept:
             return self.lanes.get(numbers) or _not_kept(numbers)
         known: list[Frozen | DwarfGpuError] = []
         keys = []
-        for each in numbers.tolist():
-            found = self.lanes.get(each) or _not_kept(each)
-            if found not in known:
-                known.append(found)
-            keys.append(known.index(found))
+        for lane in numbers.tolist():
+            value = self.lanes.get(lane) or _not_kept(lane)
+            if value not in known:
+                known.append(value)
+            keys.append(known.index(value))
         return known[uniform(b.array(keys, 64))]
 
 
@@ -102,7 +102,7 @@ class Remembered:
         self.history: list[Kept] = []
         self.variables: dict[str, Kept] = {}
         self.computed: Callable[[], Mapping[str, str | int]] = dict
-        """Gives the variables that say what is looked at, and cannot be set."""
+        """Returns the variables that say what is selected, which cannot be set."""
 
     def add(self, value: Kept) -> int:
         """Put a value into the history; return its number."""
@@ -123,7 +123,7 @@ class Remembered:
             raise UsageError(f"History has not yet reached ${number}", kind="no_value")
         return self.history[number - 1]
 
-    # --- What expressions ask -------------------------------------------------------------------------------------
+    # --- Questions of expressions ---------------------------------------------------------------------------------
 
     def of_history(self, evaluator: Evaluator, name: str) -> Object | None:
         """Return what ``$``, ``$$``, ``$3`` and ``$$3`` are, without the first dollar; None for any other name."""
@@ -136,11 +136,11 @@ class Remembered:
 
     def variable(self, evaluator: Evaluator, name: str) -> Object | ScalarOperand:
         """Return what ``$foo`` is, without the dollar; a variable that has not been set is void."""
-        found = self.computed().get(name) if name in READ_ONLY else None
-        if isinstance(found, str):
-            return evaluator.object(StringLiteral(found, "", 0))
-        if found is not None:
-            return ScalarOperand(evaluator.compute.model.base("int"), found)
+        value = self.computed().get(name) if name in READ_ONLY else None
+        if isinstance(value, str):
+            return evaluator.object(StringLiteral(value, "", 0))
+        if value is not None:
+            return ScalarOperand(evaluator.compute.model.base("int"), value)
         kept = self.variables.get(name)
         return nothing(evaluator) if kept is None else kept.of(evaluator)
 
@@ -154,13 +154,13 @@ class Remembered:
         if sum(lanes.count for lanes, _value in whole) == 1:
             self.variables[name] = Kept({None: frozen_copy(whole[0][1])})
             return
-        found: dict[int | None, Frozen | DwarfGpuError] = {}
+        by_lane: dict[int | None, Frozen | DwarfGpuError] = {}
         for lanes, value in whole:
             for position in range(lanes.count):
                 lane = lanes.select(position)
                 assert lane.lane is None or isinstance(lane.lane, int)  # noqa: S101 (it is one slot)
-                found[lane.lane] = frozen_copy(value if lanes.count == 1 else _slot(value, position))
-        self.variables[name] = Kept(found)
+                by_lane[lane.lane] = frozen_copy(value if lanes.count == 1 else _slot(value, position))
+        self.variables[name] = Kept(by_lane)
 
 
 def number(type: Type, value: int) -> Kept:
@@ -169,14 +169,14 @@ def number(type: Type, value: int) -> Kept:
     return Kept({None: Frozen(type, locations.at(Implicit(value & (1 << size) - 1, size)))})
 
 
-def _slot(found: Object, position: int) -> Object:
+def _slot(value: Object, position: int) -> Object:
     """Return the object of one slot; what it is read in does not matter, as it is only read."""
-    storage = found.place.storage
+    storage = value.place.storage
     assert isinstance(storage, Located)  # noqa: S101 (what expressions give is in locations)
     context = storage.around.context
     around = ObjectSurroundings(evolve(context, lanes=context.lanes.select(position)), storage.around.code)
-    location = storage.moved(found.place.bit_offset).select(position)
-    return Object(found.type, around.located(location), found.bit_size)
+    location = storage.moved(value.place.bit_offset).select(position)
+    return Object(value.type, around.located(location), value.bit_size)
 
 
 def nothing(evaluator: Evaluator) -> Object:
@@ -187,39 +187,39 @@ def nothing(evaluator: Evaluator) -> Object:
 # --- Keeping ------------------------------------------------------------------------------------------------------
 
 
-def kept(found: Values, *, in_each_lane: bool) -> Kept:
+def kept(values: Values, *, in_each_lane: bool) -> Kept:
     """Return an answer as a value to keep."""
     lanes: dict[int | None, Frozen | DwarfGpuError] = {}
-    for each in found.by_lane:
-        if each.value is not None:
-            value: Frozen | DwarfGpuError = tried(each.value)
+    for answer in values.by_lane:
+        if answer.value is not None:
+            value: Frozen | DwarfGpuError = tried(answer.value)
         else:
-            message = "there was no value" if each.reason is None else each.reason.message
+            message = "there was no value" if answer.reason is None else answer.reason.message
             value = EvaluationError("not_kept", message)
-        lanes[each.lane if in_each_lane else None] = value
+        lanes[answer.lane if in_each_lane else None] = value
     return Kept(lanes)
 
 
-def tried(found: Object) -> Frozen | DwarfGpuError:
+def tried(value: Object) -> Frozen | DwarfGpuError:
     """Return a copy of a value, or why no copy of it can be kept."""
     try:
-        return frozen_copy(found)
+        return frozen_copy(value)
     except DwarfGpuError as error:
         return error
 
 
-def frozen_copy(found: Object) -> Frozen:
+def frozen_copy(value: Object) -> Frozen:
     """Return a copy of a value. What is never written keeps its place: code, and what only a description leads to."""
-    inner = resolved(found.type)
-    storage = found.place.storage
+    inner = resolved(value.type)
+    storage = value.place.storage
     if not isinstance(storage, Located):
         raise UsageError("a value that is in no location cannot be kept")
-    if isinstance(inner, (Function, Void)) and found.bit_size is None:
-        return Frozen(found.type, storage.moved(found.place.bit_offset))
-    kind, place, size = found.type, found.place, found.bit_size
+    if isinstance(inner, (Function, Void)) and value.bit_size is None:
+        return Frozen(value.type, storage.moved(value.place.bit_offset))
+    kind, place, size = value.type, value.place, value.bit_size
     if size is None:
         if known_size(kind) is None and isinstance(inner, Array):  # its bounds are those that it has now
-            elements = found.array()
+            elements = value.array()
             dimension = Dimension(elements.lower, count=elements.length)
             kind = Array(Lazy.known(elements.element), (dimension,), is_vector=elements.is_vector)
             place = elements.place
@@ -229,10 +229,10 @@ def frozen_copy(found: Object) -> Frozen:
         raise UsageError(message, kind="too_large")
     location = storage.moved(place.bit_offset) if place.storage is storage else None
     if location is not None and locations.may_hold_pointer(location):
-        return Frozen(kind, location, found.bit_size)
+        return Frozen(kind, location, value.bit_size)
     if not size:
-        return Frozen(kind, locations.at(Implicit(0, 8)), found.bit_size)
-    return Frozen(kind, _copied(place.read(size), size, storage.byte_order), found.bit_size)
+        return Frozen(kind, locations.at(Implicit(0, 8)), value.bit_size)
+    return Frozen(kind, _copied(place.read(size), size, storage.byte_order), value.bit_size)
 
 
 def _copied(reading: Reading, size: int, byte_order: str) -> Location:
@@ -258,22 +258,22 @@ def _bit(mask: int, position: int, size: int, byte_order: str) -> bool:
     return bool(mask >> (position if byte_order == "little" else size - 1 - position) & 1)
 
 
-# --- What begins with a dollar in an expression -------------------------------------------------------
+# --- Expressions with a dollar ------------------------------------------------------------------------------------
 
 
 def value(evaluator: Evaluator, node: s.RegisterName) -> Any:
     """Return what a name means: in this order a value of the history, a register, a convenience variable."""
     remembered = evaluator.frame.state.remembered
-    found: Any = None if remembered is None else remembered.of_history(evaluator, node.name)
-    if found is None:
-        found = registers.named(evaluator, node.name)
-    if found is None and remembered is not None:
-        found = remembered.variable(evaluator, node.name)
-    if found is None:
+    operand: Any = None if remembered is None else remembered.of_history(evaluator, node.name)
+    if operand is None:
+        operand = registers.named(evaluator, node.name)
+    if operand is None and remembered is not None:
+        operand = remembered.variable(evaluator, node.name)
+    if operand is None:
         hint = "registers are named as the target names them, such as $pc, $exec or $v4"
         message = f"there is no register ${node.name[:80]}"
         raise evaluator.error(node, message, hint=hint, kind="no_register")
-    return found
+    return operand
 
 
 def may_set(evaluator: Evaluator, name: str) -> bool:
@@ -285,8 +285,8 @@ def may_set(evaluator: Evaluator, name: str) -> bool:
 def note(evaluator: Evaluator, node: s.Assignment, name: str) -> Object:
     """Note that a convenience variable is to be set, to a value of any type."""
     if node.operator:
-        found = evaluator.object(s.Binary(node.operator, node.target, node.value, node.position))
+        result = evaluator.object(s.Binary(node.operator, node.target, node.value, node.position))
     else:
-        found = evaluator.object(node.value).target()
-    evaluator.notes.append((name, found))
-    return evaluator.object(node.target) if node.is_postfix else found
+        result = evaluator.object(node.value).target()
+    evaluator.notes.append((name, result))
+    return evaluator.object(node.target) if node.is_postfix else result

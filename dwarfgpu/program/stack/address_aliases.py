@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 @frozen
 class View:
-    """An address that reaches the byte that is asked about."""
+    """One of the addresses at which a byte can be reached."""
 
     space: AddressSpace
     address: int
     length: int
-    """For how many bytes from here on it goes together with the address that is asked about."""
+    """How many bytes from here on correspond to the bytes from the original address on."""
     lane: int | None = None
     """The lane whose address it is."""
     formula: str = ""
     """How it is computed; empty for the address itself."""
     available: int | None = None
-    """How many bytes from here on the machine has; None without a machine."""
+    """How many bytes from here on the state has; None without a state."""
 
 
 @frozen
@@ -52,7 +52,7 @@ class Views:
 
 
 def parse_address(text: str, target: Target) -> tuple[AddressSpace, int]:
-    """The address space and address in a text such as ``private_lane#0x30``; a number alone is in the default one."""
+    """Parse an address such as ``private_lane#0x30``; a number alone is in the default address space."""
     name, mark, digits = text.rpartition("#")
     address = parse_integer(digits)
     if address is None or address < 0:
@@ -63,7 +63,7 @@ def parse_address(text: str, target: Target) -> tuple[AddressSpace, int]:
     if number is not None:
         space = target.space(number)
     if space is None:
-        names = ", ".join(one.name for one in target.spaces() if one.number < PRIVATE_LANE_0)
+        names = ", ".join(known.name for known in target.spaces() if known.number < PRIVATE_LANE_0)
         raise UsageError(f"{target.name} has no address space {name[:80]!r}", hint=f"it has {names}")
     if address >= 1 << space.address_bits:
         raise UsageError(f"{address:#x} does not fit the {space.address_bits} bits of a {space.name} address")
@@ -78,16 +78,16 @@ def views_of(
     machine: Machine | None = None,
     wave: int | None = None,
 ) -> Views:
-    """Every view of an address, of a lane where the address belongs to one; what a machine has of each."""
+    """Return every address of a byte, for a lane where it belongs to one, and how much the state has at each."""
     if lane is not None and not 0 <= lane < target.lane_count:
         raise UsageError(f"a wave of {target.name} has {target.lane_count} lanes, no lane {lane}")
     finder = _AliasFinder(target, space, address, lane)
-    found = finder.views()
+    views = finder.views()
     name = None
     if machine is not None:
-        found = [_with_available(view, machine, wave) for view in found]
+        views = [_with_available(view, machine, wave) for view in views]
         name = None if wave is None else machine.ids[wave]
-    return Views(target, found[0], tuple(found), name, finder.note)
+    return Views(target, views[0], tuple(views), name, finder.note)
 
 
 def _with_available(view: View, machine: Machine, wave: int | None) -> View:
@@ -113,7 +113,7 @@ class _AliasFinder:
         )
 
     def views(self) -> list[View]:
-        """The address itself, then the others in the order of the address spaces."""
+        """Return the address itself, then the others in the order of the address spaces."""
         space, address = self.space, self.address
         if address == space.null:
             return self._nulls()
@@ -141,25 +141,25 @@ class _AliasFinder:
         return self.lane
 
     def _named(self, number: int) -> AddressSpace:
-        found: Any = self.target.space(number)
-        return found  # type: ignore[no-any-return]
+        space: Any = self.target.space(number)
+        return space  # type: ignore[no-any-return]
 
     # --- Null -----------------------------------------------------------------------------------------------------
 
     def _nulls(self) -> list[View]:
-        """The null of a space is that of the spaces it can be converted to."""
+        """Return the null addresses of the space and of those it can be converted to."""
         self.note = f"{self.space.name}#{self.address:#x} is the null address: there is no memory at it"
-        found = [self._own(0)]
+        views = [self._own(0)]
         if self.generic is None or self.apertures is None:
-            return found
+            return views
         for number in (GLOBAL, GENERIC, LOCAL, PRIVATE_LANE):
             space = self._named(number)
             generic = ap.to_generic(self.space.number, self.address, self.apertures)
             if space != self.space and generic is not None:
                 null = ap.from_generic(number, generic, self.apertures)
                 if null is not None:
-                    found.append(View(space, null, 0, None, "null becomes null"))
-        return found
+                    views.append(View(space, null, 0, None, "null becomes null"))
+        return views
 
     # --- Apertures ------------------------------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ class _AliasFinder:
     def _in_aperture(
         self, base: int | None, which: str, address: int, length: int, lane: int | None = None
     ) -> list[View]:
-        """The generic address of a local or private one."""
+        """Return the generic address of a local or private address, if the aperture is known."""
         if self.generic is None:
             return []
         if base is None:
@@ -181,12 +181,12 @@ class _AliasFinder:
         return [View(self.generic, base | address, length, lane, formula)]
 
     def _generic_of_global(self) -> list[View]:
-        """A global address is a generic one, outside the apertures."""
+        """Return the views of a global address: outside the apertures a generic address has the same number."""
         if self.apertures is None:
             self.note = "the generic address is the same, if it is in no aperture: these are in the AQL queue"
             return []
-        found, _ = ap.locate(self.address, self.apertures)
-        if found != GLOBAL:
+        segment, _ = ap.locate(self.address, self.apertures)
+        if segment != GLOBAL:
             self.note = "no generic address reaches it: that number is in an aperture"
             return []
         return [View(self._named(GENERIC), self.address, self._to_next_aperture(), None, "the same")]
@@ -200,12 +200,12 @@ class _AliasFinder:
     def _of_generic(self, alias: GenericView) -> list[View]:
         if alias.apertures is None:
             alias.pieces(self.address, 1, self.lane, self.target.lane_count)  # says what is missing
-        found, inner = ap.locate(self.address, alias.apertures or ap.GFX9)
-        if found == GLOBAL:
+        segment, inner = ap.locate(self.address, alias.apertures or ap.GFX9)
+        if segment == GLOBAL:
             length = self._to_next_aperture()
             return [self._own(length), View(self._named(GLOBAL), self.address, length, None, "the same")]
         formula = f"{self.address:#x} - {{}} aperture {self.address - inner:#x}"
-        if found == LOCAL:
+        if segment == LOCAL:
             length = ap.SIZE - inner
             local = View(self._named(LOCAL), inner, length, None, formula.format("shared"))
             return [self._own(length), local]
@@ -215,36 +215,36 @@ class _AliasFinder:
     # --- Private memory -------------------------------------------------------------------------------------------
 
     def _of_lane(self, lane: int, address: int, formula: str = "the same address of the lane") -> list[View]:
-        """The views of a byte of a lane, beginning with that which is asked about."""
+        """Return the views of a byte of a lane, the original address first."""
         length = ap.SIZE - address
-        found = [self._own(length, lane)]
+        views = [self._own(length, lane)]
         others = (number for number in (PRIVATE_LANE, PRIVATE_LANE_0 + lane) if number != self.space.number)
-        found += [View(self._named(number), address, length, lane, formula) for number in others]
+        views += [View(self._named(number), address, length, lane, formula) for number in others]
         size = self.target.lane_count
         at = lane_to_wave(address, lane, size)
         if at < ap.SIZE:
             how = f"{address:#x} / 4 * {size} * 4 + {lane} * 4 + {address:#x} % 4"
-            found.append(View(self._named(PRIVATE_WAVE), at, DWORD - address % DWORD, None, how))
+            views.append(View(self._named(PRIVATE_WAVE), at, DWORD - address % DWORD, None, how))
         else:
             self.note = f"private_wave addresses end before {at:#x}, where the byte would be"
         if self.space.number != GENERIC:
-            found += self._in_aperture(self._base("private"), "private", address, length, lane)
-        return found
+            views += self._in_aperture(self._base("private"), "private", address, length, lane)
+        return views
 
     def _of_wave(self) -> list[View]:
-        """The views of a byte of the wave, which belongs to one lane."""
+        """Return the views of a byte in the memory of the wave, which belongs to one lane."""
         size = self.target.lane_count
         row = size * DWORD
         at, lane = wave_to_lane(self.address, size)
         length = DWORD - at % DWORD
         how = f"{self.address:#x} / {row} * 4 + {self.address:#x} % 4, lane {self.address:#x} % {row} / 4"
-        found = [self._own(ap.SIZE - self.address)]
-        found += [View(self._named(n), at, length, lane, how) for n in (PRIVATE_LANE, PRIVATE_LANE_0 + lane)]
-        return found + self._in_aperture(self._base("private"), "private", at, length, lane)
+        views = [self._own(ap.SIZE - self.address)]
+        views += [View(self._named(n), at, length, lane, how) for n in (PRIVATE_LANE, PRIVATE_LANE_0 + lane)]
+        return views + self._in_aperture(self._base("private"), "private", at, length, lane)
 
 
 def needs_wave(space: AddressSpace, address: int) -> bool:
-    """Whether an address means nothing without a wave."""
+    """Return whether an address means nothing without a wave."""
     scope = space.scope
     if space.alias is not None and scope == Scope.DEPENDS:
         scope = space.alias.scope(address)

@@ -1,7 +1,8 @@
-"""A question about all waves: asked once for each place where some stand, and answered for all their lanes together.
+"""Questions about all waves: evaluated once for each place in the code, for all lanes of the waves that are there.
 
-What differs between waves that stand at one place is data: a variable is looked up and its location decoded once, and
-evaluated over an array of slots. Only where waves differ in more, as in who called them, each is asked by itself.
+Waves at one place differ in their data only: a variable is looked up and its location decoded once, and
+evaluated over an array of slots. Where waves differ in more, as in their callers, each wave is evaluated by
+itself.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ def all_waves(
     lanes: Sequence[int] | None = None,
     frame: int = 0,
 ) -> Iterator[Values]:
-    """A variable or an expression in all lanes of all waves: for each place where waves stand, one result.
+    """Evaluate a variable or an expression in all lanes of all waves; yield one result for each place in the code.
 
-    ``waves`` and ``lanes`` choose some, by number. The results come one after the other, each when it is found.
+    ``waves`` and ``lanes`` choose some, by number. Each result is yielded as soon as it is known.
     """
-    for _index, found in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame):
-        yield found
+    for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame):
+        yield values
 
 
 def by_place(
@@ -56,7 +57,7 @@ def by_place(
     lanes: Sequence[int] | None = None,
     frame: int = 0,
 ) -> Iterator[tuple[int, Values]]:
-    """The same for several expressions: place by place, and there each with its number."""
+    """Evaluate several expressions at each place in the code; yield each result with the index of its expression."""
     if any(map(is_assignment, texts)):
         raise UsageError("an assignment is made in one wave at a time", hint="ask each wave by itself")
     stopped = attached.stopped
@@ -68,8 +69,8 @@ def by_place(
         raise UsageError(f"{machine.target.name} has {count} lanes, no lane {beyond[0]}", kind="no_lane")
     for group in wave_groups(stopped, waves):
         for index, text in enumerate(texts):
-            for found in _of_group(attached, group, text, chosen, frame):
-                yield index, found
+            for values in _of_group(attached, group, text, chosen, frame):
+                yield index, values
 
 
 def _of_group(
@@ -99,7 +100,7 @@ def _together(
     names: list[str],
     numbers: Array,
 ) -> Values:
-    """Ask all waves of a group at once; raise `Parted` where that is not possible."""
+    """Evaluate for all waves of a group at once; raise `Parted` where that is not possible."""
     frame = _frame(attached, group, number)
     problems: list[DwarfGpuError] = []
     masks: Any = None
@@ -155,7 +156,7 @@ def _as_written(variable: Variable, values: Values) -> AsWritten:
 
 
 def _frame(attached: Attached, group: WaveGroup, number: int) -> Frame:
-    """The frame of a number, of all waves of a group."""
+    """Return the frame with a number, for all waves of a group."""
     if isinstance(group.waves, int):
         return attached[group.waves].frame(number)
     frames = Stack(attached.stopped, group.waves).call(0)

@@ -81,7 +81,7 @@ class Backtrace:
 def backtraces(
     stopped: Stopped, waves: Iterable[int], *, lane: int | None = None, registers: bool = False
 ) -> Iterator[Backtrace]:
-    """The frames of some threads, each stack once with all that have it. With ``lane``, those it was active in."""
+    """Yield the frames of threads, each stack once with all its threads. With ``lane``, the frames it was active in."""
     count = stopped.machine.target.lane_count
     if lane and count == 1:
         raise no_lanes(stopped.machine.target)
@@ -89,7 +89,7 @@ def backtraces(
         raise UsageError(f"{stopped.machine.target.name} has {count} lanes, no lane {lane}")
     writer = _FrameWriter(stopped, lane, registers=registers)
     groups: dict[Any, list[int]] = {}
-    found: dict[Any, Backtrace] = {}
+    by_key: dict[Any, Backtrace] = {}
     for wave in waves:
         try:
             backtrace = writer.backtrace(wave)
@@ -97,31 +97,31 @@ def backtraces(
             backtrace = Backtrace((), (), 0, None, error)
         key = _key(backtrace)
         groups.setdefault(key, []).append(wave)
-        found.setdefault(key, backtrace)
+        by_key.setdefault(key, backtrace)
     for key, members in groups.items():
-        one = found[key]
+        first = by_key[key]
         names = tuple(stopped.machine.ids[wave] for wave in members)
-        yield Backtrace(names, one.frames, one.skipped, one.end, one.error)
+        yield Backtrace(names, first.frames, first.skipped, first.end, first.error)
 
 
 def _key(backtrace: Backtrace) -> Any:
-    """What is equal where stacks are: code, CFAs, lanes, why it ends, and where registers are if that is shown.
+    """Return a key that is equal for equal stacks: code, CFAs, lanes, end, and the registers if they are shown.
 
-    Locations of a wave differ from those of another only in whose they are.
+    Locations in two waves are equal if they differ only in the wave.
     """
     frames = tuple(
         (
-            each.number,
-            each.pc,
-            _where(each.cfa),
-            str(each.cfa_error),
-            each.lanes,
+            frame.number,
+            frame.pc,
+            _where(frame.cfa),
+            str(frame.cfa_error),
+            frame.lanes,
             tuple(
                 (saved.register.number, tuple((s.first, s.last, _where(s.location)) for s in saved.spans))
-                for saved in each.saved or ()
+                for saved in frame.saved or ()
             ),
         )
-        for each in backtrace.frames
+        for frame in backtrace.frames
     )
     end = backtrace.end
     return frames, backtrace.skipped, end and (end.kind, end.message), str(backtrace.error)
@@ -143,7 +143,7 @@ def _kind_of(storage: Storage) -> Any:
 
 
 class _FrameWriter:
-    """Makes the frames of threads."""
+    """Turns the activations of threads into the frames that are shown."""
 
     def __init__(self, stopped: Stopped, lane: int | None, *, registers: bool) -> None:
         self.stopped = stopped
@@ -244,7 +244,7 @@ def _is_itself(location: Location, register: TargetRegister) -> bool:
 
 
 def _spans(location: Location, register: TargetRegister) -> Iterator[RegisterSpan]:
-    """The stretches of a location: by lanes, where all of them begin and end with one, else by bits."""
+    """Yield the stretches of a location: by lanes, where all of them begin and end with a lane, else by bits."""
     stretches = list(stretches_of(location, register.bit_size))
     unit = register.lane_bits or 1
     position = 0
@@ -253,7 +253,7 @@ def _spans(location: Location, register: TargetRegister) -> Iterator[RegisterSpa
             unit = 1
         position += size
     position = 0
-    for found, size in stretches:
-        if not is_undefined(found):
-            yield RegisterSpan(position // unit, (position + size) // unit - 1, found)
+    for part, size in stretches:
+        if not is_undefined(part):
+            yield RegisterSpan(position // unit, (position + size) // unit - 1, part)
         position += size

@@ -35,18 +35,18 @@ DEREF = DWARF5.by_name["DW_OP_deref"].opcode
 
 
 def call_site_at(function: Die, return_address: int) -> Die | None:
-    """The call in a function after which execution goes on at an address of the file."""
+    """Return the call in a function that returns to an address of the file."""
     try:
         for die, _depth in function.walk():
             if die.tag == dw.DW_TAG_subprogram and die != function:
                 continue
             if die.tag == dw.DW_TAG_call_site:
-                found = die.get("DW_AT_call_return_pc")
+                attribute = die.get("DW_AT_call_return_pc")
             elif die.tag == dw.DW_TAG_GNU_call_site:
-                found = die.get("DW_AT_low_pc")
+                attribute = die.get("DW_AT_low_pc")
             else:
                 continue
-            if found is not None and found.address() == return_address:
+            if attribute is not None and attribute.address() == return_address:
                 return die
     except DwarfGpuError as error:
         function.unit.dwarf.note(error)
@@ -54,7 +54,7 @@ def call_site_at(function: Die, return_address: int) -> Die | None:
 
 
 def is_call_of(site: Die, callee: Die | None) -> bool:
-    """Whether a call site may be the one that called a function: it does not name another one.
+    """Return whether a call site may be the one that called a function: it does not name another function.
 
     A call that names another function reached this one through tail calls, and its parameters are those of the other.
     """
@@ -72,7 +72,7 @@ def _names(die: Die) -> tuple[str | None, str | None]:
 
 
 def parameters(site: Die) -> Iterator[Die]:
-    """The parameters that a call site describes."""
+    """Yield the parameters that a call site describes."""
     return (
         die
         for die in site.children()
@@ -81,42 +81,42 @@ def parameters(site: Die) -> Iterator[Die]:
 
 
 def value_of(parameter: Die) -> Attribute | None:
-    """The attribute with the value of a parameter at the call."""
+    """Return the attribute with the value of a parameter at the call."""
     return parameter.get("DW_AT_call_value") or parameter.get("DW_AT_GNU_call_site_value")
 
 
 def parameter_at(site: Die, expression: bytes) -> Die | None:
-    """The parameter that was where the operand of a DW_OP_entry_value says.
+    """Return the parameter that was where the operand of a DW_OP_entry_value says.
 
     The operand is the location of the parameter, or the contents of it: the location, then DW_OP_deref.
     """
-    for each in parameters(site):
-        location = each.get("DW_AT_location")
+    for parameter in parameters(site):
+        location = parameter.get("DW_AT_location")
         if location is not None and location.value_class in ("block", "exprloc"):
             data = location.block().data
             if expression in (data, data + DEREF):
-                return each
+                return parameter
     return None
 
 
 def parameter_of(site: Die, formal: Die) -> Die | None:
-    """The parameter that a formal parameter got."""
+    """Return the call site's entry for a formal parameter."""
     wanted = {*formal.origins()}
-    for each in parameters(site):
-        named = each.get("DW_AT_call_parameter") or each.get("DW_AT_abstract_origin")
+    for parameter in parameters(site):
+        named = parameter.get("DW_AT_call_parameter") or parameter.get("DW_AT_abstract_origin")
         if named is not None and wanted & {*named.reference().origins()}:
-            return each
+            return parameter
     return None
 
 
 # --- Tail calls -----------------------------------------------------------------------------------------------------
 
 MAX_TAIL_CALLS = 64
-"""More functions than this are not followed: then it counts as possible that the calls lead back."""
+"""The limit of functions that are followed; beyond it, the calls are assumed to be able to lead back."""
 
 
 def may_call_itself(function: Die) -> bool:
-    """Whether a function may have been called again by a tail call of its own, or of those it calls so.
+    """Return whether a function may have been called again by a tail call of its own, or of those it calls so.
 
     Then the call site in the caller's frame says nothing about what it was called with: the frame is the same.
     """
@@ -136,7 +136,7 @@ def may_call_itself(function: Die) -> bool:
 
 
 def _tail_calls(function: Die) -> Iterator[Die | None]:
-    """The functions that a function calls last, so that its frame is gone by then; None where nothing names one."""
+    """Yield the functions that a function calls last, so that its frame is gone by then; None for unnamed ones."""
     for die, _depth in function.walk():
         if die.tag not in (dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site):
             continue
@@ -148,7 +148,7 @@ def _tail_calls(function: Die) -> Iterator[Die | None]:
 
 
 def _with_code(die: Die) -> Die:
-    """The entry of a function that has its code and its calls."""
+    """Return the entry of a function that has its code and its calls."""
     if die.ranges() or die.name is None:
         return die
     wanted = {*die.origins()}
@@ -158,7 +158,7 @@ def _with_code(die: Die) -> Die:
     return die
 
 
-# --- What parameters were when their function was called (DWARF 5 -------------------------------------
+# --- Parameters at the call of their function ---------------------------------------------------------------------
 
 
 def at_entry(frame: Frame, variable: Variable, lanes: LaneSet) -> ScalarOperand:

@@ -10,7 +10,6 @@ from dwarfgpu.expr.partial_frame import LoneFrame, known_register
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
-from dwarfgpu.program.language.names import Names
 from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.source_files import SourceFiles
     from dwarfgpu.program.language.history import Remembered
+    from dwarfgpu.program.language.names import Names
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
@@ -35,10 +35,19 @@ class Execution:
         self.backend: Backend = FileContents(loaded, target) if backend is None else backend
         self.rules = rules or PRESETS[target.default_rules]
         self.types = Types()
-        self.names = Names(self)
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
         self._sources: SourceFiles | None = None
+        self._names: Names | None = None
+
+    @property
+    def names(self) -> Names:
+        """The names of the code."""
+        if self._names is None:
+            from dwarfgpu.program.language.names import Names
+
+            self._names = Names(self)
+        return self._names
 
     @property
     def sources(self) -> SourceFiles:
@@ -50,24 +59,24 @@ class Execution:
         return self._sources
 
     def with_machine(self, backend: Backend) -> Execution:
-        """The same code with another machine, or with the same one later: what is known of the code is kept."""
-        found = Execution(self.loaded, self.target, backend, self.rules)
-        found.types, found.names = self.types, self.names
-        return found
+        """Return the same code with another machine, or the same machine later; what is known of the code is kept."""
+        execution = Execution(self.loaded, self.target, backend, self.rules)
+        execution.types, execution._names = self.types, self._names
+        return execution
 
     def symbol_at(self, address: int) -> str | None:
-        """The symbol that an address belongs to, and how far behind it: ``name+4``."""
+        """Return the symbol that an address belongs to, and how far behind its start: ``name+4``."""
         for code in self.loaded.codes:
             inside = code.in_file(address)
-            found = code.file.symbol_image.symbol_at(inside)
-            if found is None or (not found.size and found.type in ("OBJECT", "NOTYPE")):
+            symbol = code.file.symbol_image.symbol_at(inside)
+            if symbol is None or (not symbol.size and symbol.type in ("OBJECT", "NOTYPE")):
                 continue
-            offset = inside - found.value
-            return f"{found.demangled}+{offset}" if offset else found.demangled
+            offset = inside - symbol.value
+            return f"{symbol.demangled}+{offset}" if offset else symbol.demangled
         return None
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:
-        """The loaded file that a unit belongs to; a split unit belongs to the file with its skeleton."""
+        """Return the loaded file that a unit belongs to; for a split unit, the file with its skeleton."""
         if likely is not None and likely.file.has_dwarf and likely.file.dwarf is unit.dwarf:
             return likely
         codes = self.loaded.codes
@@ -77,7 +86,7 @@ class Execution:
         return likely or codes[0]
 
 
-# --- A file without a machine -------------------------------------------------------------------------
+# --- A file without a state ---------------------------------------------------------------------------------------
 
 NO_STATE = "there is no machine state"
 HINT = "attach a snapshot or a core file: --state on the command line"

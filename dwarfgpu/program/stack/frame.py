@@ -25,8 +25,6 @@ from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.code_lookup import NOWHERE
 from dwarfgpu.program.code.loaded import FileUnit
 from dwarfgpu.program.code.repairs import as_written, repairs_of
-from dwarfgpu.program.code.thread_storage import ThreadStorage
-from dwarfgpu.program.stack import call_sites
 from dwarfgpu.program.stack.execution import FileFrame
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.selectors import no_lanes
@@ -62,7 +60,8 @@ if TYPE_CHECKING:
 class Frame:
     """A function at a place of the program, with the variables that are visible there.
 
-    Without a machine it is a place only: locations and constants are known, and what the sections of the file hold.
+    Without a state it is a place only: locations, constants and the contents of the file's sections are
+    known.
     """
 
     def __init__(  # noqa: PLR0913 (only `frames_at` and a copy make one)
@@ -80,9 +79,9 @@ class Frame:
     ) -> None:
         self.state = state
         self.stack = stack
-        """The stack it is a frame of; None without a machine."""
+        """The stack it is a frame of; None without a state."""
         self.activation = activation
-        """Its registers, which frames that are inlined into each other share; None without a machine."""
+        """Its registers, which frames that are inlined into each other share; None without a state."""
         self.inlined_into = inlined_into
         """The next frame of the same activation; None of the function whose code it is."""
         self.code = code
@@ -124,7 +123,7 @@ class Frame:
     def __repr__(self) -> str:
         return f"Frame({self.number}, {self.name or '??'})"
 
-    # --- What it is -----------------------------------------------------------------------------------------------
+    # --- Its place ------------------------------------------------------------------------------------------------
 
     @property
     def target(self) -> Target:
@@ -136,7 +135,7 @@ class Frame:
 
     @property
     def wave(self) -> Wave | None:
-        """The wave whose frame it is; None without a machine."""
+        """The wave whose frame it is; None without a state."""
         return None if self.stack is None else self.stack.owner
 
     @property
@@ -154,7 +153,7 @@ class Frame:
 
     @property
     def place_in_file(self) -> int:
-        """The place as an address of the file; 0 where there is none."""
+        """The place as an address of the file; 0 without a place."""
         return 0 if self.code is None or self.place is None else self.code.in_file(self.place)
 
     @property
@@ -190,7 +189,7 @@ class Frame:
         function = None if self.scope is None else self.scope.die
         if function is None:
             return own
-        return own + tuple(each.name for each in scopes.entry_points(function) if each.name is not None)
+        return own + tuple(entry.name for entry in scopes.entry_points(function) if entry.name is not None)
 
     @property
     def call(self) -> CallFrame:
@@ -223,16 +222,16 @@ class Frame:
         """Return the set of one lane; with None the selected one, or no lane in particular."""
         if number is None:
             number = self.selected_lane
-        found = self._lanes.get(number)
-        if found is None:
+        lane_set = self._lanes.get(number)
+        if lane_set is None:
             count = self.target.lane_count
             if number is not None and not 0 <= number < count:
                 lanes = f"{count} lanes, no lane {number}" if self.has_lanes else "no lanes"
                 raise UsageError(f"{self.target.name} has {lanes}", kind="no_lane")
             wave = 0 if self.stack is None else self.stack.wave
             lane = number if self.has_lanes else None
-            found = self._lanes[number] = LaneSet(1, wave, lane)
-        return found
+            lane_set = self._lanes[number] = LaneSet(1, wave, lane)
+        return lane_set
 
     def lane_numbers(self, lanes: Iterable[int] | str | None) -> tuple[int | None, ...]:
         """Return the lanes that are meant: all for None and ``all``, those that execute for ``active``."""
@@ -249,7 +248,7 @@ class Frame:
             if lanes != "active":
                 raise UsageError(f"{lanes!r} names no lanes", hint="give numbers, active, or all")
             mask = self.active_mask
-            return tuple(each for each in every if mask is None or mask >> each & 1)
+            return tuple(lane for lane in every if mask is None or mask >> lane & 1)
         return tuple(dict.fromkeys(lanes))
 
     def lane_set(self, numbers: tuple[int | None, ...]) -> LaneSet:
@@ -262,7 +261,7 @@ class Frame:
             if self.all_lanes is None:
                 self.all_lanes = LaneSet.of(range(count), wave)
             return self.all_lanes
-        known = [self.lane(each).lane for each in numbers]
+        known = [self.lane(number).lane for number in numbers]
         return LaneSet.of(known, wave) if known else LaneSet(0, wave, None)  # type: ignore[arg-type]
 
     def lane_sets(self, numbers: tuple[int | None, ...]) -> list[tuple[tuple[int | None, ...], LaneSet]]:
@@ -286,10 +285,10 @@ class Frame:
         if self.activation is None or not self.has_lanes:
             return None, None
         try:
-            found = Simt(self).active_mask()
+            mask = Simt(self).active_mask()
         except DwarfGpuError as error:
             return None, error
-        return found if isinstance(found, int) else None, None
+        return mask if isinstance(mask, int) else None, None
 
     @property
     def lane_count(self) -> int | None:
@@ -326,10 +325,10 @@ class Frame:
     def unit_info(self, unit: Unit, code: LoadedCode) -> FileUnit:
         """Return a unit as expressions ask for it at this place."""
         key = (unit, id(code))
-        found = self._units.get(key)
-        if found is None:
-            found = self._units[key] = FileUnit(unit, code, self.place)
-        return found
+        unit_info = self._units.get(key)
+        if unit_info is None:
+            unit_info = self._units[key] = FileUnit(unit, code, self.place)
+        return unit_info
 
     def code_of(self, unit: Unit) -> LoadedCode:
         """Return the loaded file that a unit belongs to."""
@@ -348,15 +347,15 @@ class Frame:
         """Return the context of an evaluation that finds a location (A.2.5.1)."""
         owner = self.key_of(lanes)
         key = owner, unit
-        found = None if owner is None else self._contexts.get(key)
-        if found is None:
+        context = None if owner is None else self._contexts.get(key)
+        if context is None:
             base = self._base
             if base is None:
                 base = self._base = self._base_context()
-            found = evolve(base, lanes=lanes, unit=base.unit if unit is None else unit)
+            context = evolve(base, lanes=lanes, unit=base.unit if unit is None else unit)
             if owner is not None:
-                self._contexts[key] = found
-        return found
+                self._contexts[key] = context
+        return context
 
     def _base_context(self) -> Context:
         function = self.function
@@ -381,14 +380,14 @@ class Frame:
         code = code or self.code or self.state.loaded.codes[0]
         owner = self.key_of(lanes)
         key = owner, id(code)
-        found = None if owner is None else self._around.get(key)
-        if found is None:
-            found = ObjectSurroundings(evolve(self.context(lanes), result_kind=None), code)
+        surroundings = None if owner is None else self._around.get(key)
+        if surroundings is None:
+            surroundings = ObjectSurroundings(evolve(self.context(lanes), result_kind=None), code)
             if owner is not None:
-                self._around[key] = found
-        return found
+                self._around[key] = surroundings
+        return surroundings
 
-    # --- The call frame, as expressions ask for it ----------------------------------------------------------------
+    # --- The call frame of expressions ----------------------------------------------------------------------------
 
     @property
     def _activation(self) -> Activation:
@@ -490,6 +489,8 @@ class Frame:
         return self._site
 
     def _find_site(self) -> Die | None:
+        from dwarfgpu.program.stack import call_sites
+
         caller = None if self.stack is None else self.stack.at(self.level + 1)
         function = None if caller is None else caller.function
         if caller is None or caller.code is None or function is None:
@@ -505,6 +506,8 @@ class Frame:
 
     def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         """Return what the call site gives the parameter at the operand of DW_OP_entry_value; None if it does not."""
+        from dwarfgpu.program.stack import call_sites
+
         site = self.call_site
         parameter = None if site is None else call_sites.parameter_at(site, expression)
         value = None if parameter is None else call_sites.value_of(parameter)
@@ -512,6 +515,8 @@ class Frame:
 
     def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
         """Return what the call site gives a formal parameter."""
+        from dwarfgpu.program.stack import call_sites
+
         function, site = self.function, self.call_site
         if function is None or site is None:
             self._no_parameter(die, "no call site says what was passed")
@@ -538,10 +543,14 @@ class Frame:
 
     def at_entry(self, variable: Variable, lanes: LaneSet) -> ScalarOperand:
         """Return what the call site gives a parameter; raise `Unavailable` where it says nothing."""
+        from dwarfgpu.program.stack import call_sites
+
         return call_sites.at_entry(self, variable, lanes)
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         """Return the location of an offset in the thread-local storage of the file of a unit (A.2.5.4.4.3 (4))."""
+        from dwarfgpu.program.code.thread_storage import ThreadStorage
+
         stack = self.stack
         if stack is None:
             raise no_registers()
@@ -560,7 +569,7 @@ class Frame:
     def variables(self) -> tuple[Variable, ...]:
         """Return parameters and local variables, those of inner blocks first, in the order of the source."""
         if self._variables is None:
-            found: list[Variable] = []
+            variables: list[Variable] = []
             seen: set[str] = set()
             for block in self.blocks:
                 names = set()
@@ -573,10 +582,10 @@ class Frame:
                     if name is None:
                         continue
                     code = self.code_of(die.unit)
-                    found.append(Variable(self, die, code, kind_of(die), is_shadowed=name in seen))
+                    variables.append(Variable(self, die, code, kind_of(die), is_shadowed=name in seen))
                     names.add(name)
                 seen |= names
-            self._variables = tuple(found)
+            self._variables = tuple(variables)
         return self._variables
 
     def statics(self) -> Iterator[Variable]:
@@ -592,11 +601,11 @@ class Frame:
         Names are looked up from the inside out: blocks, function, class, namespaces, unit, program. ``fn::x``,
         ``ns::x``, ``::x`` and ``file.c::x`` say where.
         """
-        found = self._named.get(name)
-        if found is None:
-            variable = next((each for each in self.variables() if each.name == name), None)
-            found = self._named[name] = self.expression(name) if variable is None else variable
-        return found
+        answer = self._named.get(name)
+        if answer is None:
+            variable = next((candidate for candidate in self.variables() if candidate.name == name), None)
+            answer = self._named[name] = self.expression(name) if variable is None else variable
+        return answer
 
     def variable(self, name: str) -> Quantity:
         """Return ``frame[name]``."""
@@ -676,7 +685,7 @@ def _based(base: Expression) -> Expression:
     )
 
 
-# --- What the registers of a frame hold ---------------------------------------------------------------
+# --- The contents of registers ------------------------------------------------------------------------------------
 
 NOT_SAVED, UNAVAILABLE = "not saved", "unavailable"
 
@@ -709,7 +718,7 @@ def registers_of(frame: Frame) -> Iterator[TargetRegister]:
 
 
 def no_registers() -> UsageError:
-    """Return the error of a question about registers without a machine."""
+    """Return the error of a question that needs registers where there is no state."""
     return UsageError("The program has no registers now.", kind="no_machine")
 
 

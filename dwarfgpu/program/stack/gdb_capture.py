@@ -35,7 +35,7 @@ MAX_TARGET = 1 << 16
 
 
 class Recording(Backend):
-    """A machine that notes which of its memory was read."""
+    """A machine that notes which of its memory is read."""
 
     def __init__(self, machine: Any) -> None:
         self._machine = machine
@@ -47,11 +47,11 @@ class Recording(Backend):
         return getattr(self._machine, name)
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
-        found: bytes = self._machine.read_register(register, wave, lane)
-        return found
+        content: bytes = self._machine.read_register(register, wave, lane)
+        return content
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
-        found: bytes = self._machine.read_memory(space, address, size, wave, lane)
+        content: bytes = self._machine.read_memory(space, address, size, wave, lane)
         if space.alias is None:
             self.ranges.add((wave, space.number, address, size))
         else:
@@ -59,29 +59,29 @@ class Recording(Backend):
                 address, size, lane, self._machine.target.lane_count
             ):
                 self.ranges.add((wave, number, start, length))
-        return found
+        return content
 
 
 def captured(attached: Attached, folder: str = ".") -> Machine:
-    """A copy of the waves of a debugger. Paths of code objects are relative to a folder, where they can be."""
+    """Return a copy of the waves of a debugger. The paths of code objects become relative to a folder, if possible."""
     machine: Any = attached.stopped.machine
-    found = Machine(machine.target)
-    found.folder = folder
-    found.dispatches = list(machine.dispatches)
-    found.code_objects = [_entry(code) for code in attached.stopped.loaded.codes if _is_gpu(code)]
-    found.add_waves(
+    copy = Machine(machine.target)
+    copy.folder = folder
+    copy.dispatches = list(machine.dispatches)
+    copy.code_objects = [_entry(code) for code in attached.stopped.loaded.codes if _is_gpu(code)]
+    copy.add_waves(
         len(machine.ids),
         dispatch=machine.dispatch,
         work_group=[machine.place_of(wave)[1] for wave in range(len(machine.ids))],
         wave_in_group=[machine.place_of(wave)[2] for wave in range(len(machine.ids))],
         ids=machine.ids,
     )
-    _copy_registers(machine, found)
+    _copy_registers(machine, copy)
     ranges = _asked_for(attached)
     for space in machine.target.spaces():
         if space.alias is None:
-            _copy_memory(machine, found, space, ranges)
-    return found
+            _copy_memory(machine, copy, space, ranges)
+    return copy
 
 
 def _entry(code: LoadedCode) -> LoadedCodeObject:
@@ -95,59 +95,59 @@ def _is_gpu(code: LoadedCode) -> bool:
     return code.file.target.target.execution_mask is not None
 
 
-def _copy_registers(machine: Any, found: Machine) -> None:
-    """All registers that are known; those of no wave are left out."""
+def _copy_registers(machine: Any, copy: Machine) -> None:
+    """Copy all registers that are known in some wave."""
     known: dict[int, list[bytes | None]] = {}
     for register in machine.target.registers():
         contents = [_register(machine, register, wave) for wave in range(len(machine.ids))]
-        if any(each is not None for each in contents):
+        if any(content is not None for content in contents):
             known[register.number] = contents
-    found.allocate_registers(each for each in machine.target.registers() if each.number in known)
+    copy.allocate_registers(register for register in machine.target.registers() if register.number in known)
     for register in machine.target.registers():
         for wave, content in enumerate(known.get(register.number, ())):
             if content is not None:
-                found.write_register(register, content, wave, None)
+                copy.write_register(register, content, wave, None)
 
 
 def _register(machine: Any, register: TargetRegister, wave: int) -> bytes | None:
     try:
-        found: bytes = machine.read_register(register, wave, None)
+        content: bytes = machine.read_register(register, wave, None)
     except DwarfGpuError:
         return None
-    return found
+    return content
 
 
 # --- Memory -------------------------------------------------------------------------------------------------------
 
 
 def _copy_memory(
-    machine: Any, found: Machine, space: AddressSpace, asked: Iterable[tuple[int, int, int, int]]
+    machine: Any, copy: Machine, space: AddressSpace, asked: Iterable[tuple[int, int, int, int]]
 ) -> None:
-    """The memory of one address space: what was asked for, and of local and scratch memory what begins at 0."""
+    """Copy the memory of one address space: what was asked for, and local and scratch memory from address 0 on."""
     wanted: dict[int, list[tuple[int, int]]] = {}
-    for wave in range(found.wave_count):
-        owner = _owner(found, space, wave)
+    for wave in range(copy.wave_count):
+        owner = _owner(copy, space, wave)
         if owner == wave and space.scope in (Scope.WORKGROUP, Scope.WAVE):
             wanted.setdefault(owner, []).append((0, _first_missing(machine, space, wave)))
     for wave, number, address, size in asked:
-        owner = _owner(found, space, wave)
+        owner = _owner(copy, space, wave)
         if number == space.number and owner >= 0:
             wanted.setdefault(owner, []).append((address, address + size))
     for owner, ranges in wanted.items():
         for start, end in _merged(ranges):
             data = machine.read_memory(space, start, end - start, owner, None)
-            found.memory.map(space, start, data, instance=owner)
+            copy.memory.map(space, start, data, instance=owner)
 
 
-def _owner(found: Machine, space: AddressSpace, wave: int) -> int:
+def _owner(copy: Machine, space: AddressSpace, wave: int) -> int:
     """Return the first wave of those that share the memory of a wave; -1 where its work-group is not known."""
     if space.scope == Scope.WORKGROUP:
-        return found.group_numbers[wave]
+        return copy.group_numbers[wave]
     return wave if space.scope == Scope.WAVE else 0
 
 
 def _first_missing(machine: Any, space: AddressSpace, wave: int) -> int:
-    """How far memory can be read from address 0 on: to a multiple of four bytes."""
+    """Return how far memory can be read from address 0 on: a multiple of four bytes."""
     end = size = 0
     step = BLOCK
     while step >= 4 and size < MAX_BLOCKS * BLOCK:
@@ -162,7 +162,7 @@ def _first_missing(machine: Any, space: AddressSpace, wave: int) -> int:
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Ranges that do not touch each other, with the same bytes in all."""
+    """Join ranges that touch each other."""
     start, end = 0, 0
     for low, high in sorted(ranges):
         if low > end:
@@ -174,11 +174,11 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-# --- What is asked for --------------------------------------------------------------------------------------------
+# --- The memory that frames and variables read --------------------------------------------------------------------
 
 
 def _asked_for(attached: Attached) -> set[tuple[int, int, int, int]]:
-    """What is read of memory when all frames are unwound and all their variables are read."""
+    """Return which memory is read when all frames are unwound and all their variables are read."""
     from dwarfgpu.program.stack.stopped import Stopped
 
     recording: Any = Recording(attached.stopped.machine)
@@ -198,10 +198,10 @@ def _asked_for(attached: Attached) -> set[tuple[int, int, int, int]]:
 def _read(variable: Variable, lanes: tuple[int | None, ...]) -> None:
     for lane in lanes:
         try:
-            found = variable.object(lane).target()
-            found.read()
-            kind = resolved(found.type)
+            target = variable.object(lane).target()
+            target.read()
+            kind = resolved(target.type)
             if isinstance(kind, Pointer) and 0 < (known_size(kind.target) or 0) <= MAX_TARGET:
-                found.dereferenced().read()
+                target.dereferenced().read()
         except DwarfGpuError:
             continue

@@ -1,4 +1,4 @@
-"""A process that lives in a debugger: the files of code that it has loaded, each opened when somebody asks for it."""
+"""A process inside GDB: the files of code that it has loaded, each opened when it is needed."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ _PAGE = 1 << 12
 
 
 def rules_of(target: Target) -> Rules:
-    """The rules for the code of a target. Host programs are read as their dialect is: DWARF 5 and what is added to it.
+    """Return the rules for the code of a target. Host programs use their dialect: DWARF 5 with extensions.
 
-    An operation of the extension may stand behind a register then; whatever the text of DWARF 5 allows has its meaning.
+    An operation of the extension may then follow a register location; whatever DWARF 5 allows keeps its
+    meaning.
     """
-    found = PRESETS[target.default_rules]
-    return evolve(found, location_ends_expression=False) if found.location_ends_expression else found
+    preset = PRESETS[target.default_rules]
+    return evolve(preset, location_ends_expression=False) if preset.location_ends_expression else preset
 
 
 class LiveCode(LoadedCode):
@@ -164,10 +165,10 @@ class _Opening(Sequence[LoadedCode]):
 
     def __getitem__(self, index: int | slice) -> LoadedCode | Sequence[LoadedCode]:
         if index == 0:
-            found = next(iter(self), None)
-            if found is None:
+            first = next(iter(self), None)
+            if first is None:
                 raise MissingContext("code", "no file with code of the process can be opened")
-            return found
+            return first
         return tuple(self)[index]
 
 
@@ -177,8 +178,8 @@ class LiveStopped(Stopped):
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
         loaded: Any = self.loaded
-        found = [*self.found, *loaded.failures]
-        return (*found, *(error for code in loaded.opened_codes for error in code.file.problems))
+        problems = [*self.found, *loaded.failures]
+        return (*problems, *(error for code in loaded.opened_codes for error in code.file.problems))
 
 
 class Live:
@@ -201,9 +202,9 @@ class Live:
 
     def _load(self, files: Sequence[LoadedFile], changes: int) -> None:
         kept: dict[Any, LiveCode] = {}
-        for each in files:
-            key = each, stamp_of_file(each.name, changes)
-            kept[key] = self._codes.get(key) or LiveCode(each, self._opened, **self._options)
+        for file in files:
+            key = file, stamp_of_file(file.name, changes)
+            kept[key] = self._codes.get(key) or LiveCode(file, self._opened, **self._options)
         if list(kept) != list(self._codes) or self._seen is None:
             codes = list(kept.values())
             self._loaded = LiveLoaded(codes)
@@ -223,7 +224,7 @@ class Live:
 
 
 def open_place(place: LoadedFile, memory: Callable[[int, int], bytes]) -> CodeObject:
-    """A file of code that a process has loaded; ``memory`` reads the process, for code that is in no file."""
+    """Open a file of code that a process has loaded; ``memory`` reads the process, for code that is in no file."""
     if place.name.startswith((IN_MEMORY, _URI_IN_MEMORY)):
         return CodeObject(Image(_in_memory(place.name, memory), name=place.name))
     file = opened(place.name)
@@ -232,7 +233,7 @@ def open_place(place: LoadedFile, memory: Callable[[int, int], bytes]) -> CodeOb
 
 
 def stamp_of_file(name: str, changes: int) -> Any:
-    """What changes when a file is written anew. Code in memory may be other code whenever a file was loaded."""
+    """Return what changes when a file is written anew. Code in memory may change whenever a file is loaded."""
     try:
         status = os.stat(name.removeprefix("file://").partition("#")[0])  # noqa: PTH116 (`pathlib` costs start-up time)
     except (OSError, ValueError):
@@ -241,12 +242,12 @@ def stamp_of_file(name: str, changes: int) -> Any:
 
 
 def _in_memory(name: str, memory: Callable[[int, int], bytes]) -> bytes:
-    """The bytes of code that only the memory of a process has."""
+    """Read the bytes of code that only the memory of a process has."""
     if name.startswith(IN_MEMORY):
         address = int(name.removeprefix(IN_MEMORY), 16)
         size = _size_of(memory(address, _PAGE), name)
     else:
-        fields = dict(each.partition("=")[::2] for each in name.partition("#")[2].split("&"))
+        fields = dict(field.partition("=")[::2] for field in name.partition("#")[2].split("&"))
         try:
             address, size = int(fields["offset"], 0), int(fields["size"], 0)
         except (KeyError, ValueError):
@@ -257,10 +258,10 @@ def _in_memory(name: str, memory: Callable[[int, int], bytes]) -> bytes:
 
 
 def _size_of(page: bytes, name: str) -> int:
-    """The size of an ELF file whose first page is in memory: it ends with its section headers or its last segment."""
+    """Return the size of an ELF file whose first page is in memory: its section headers or last segment end it."""
     header = read_header(memoryview(page), name)
     segments, _problems = read_segments(memoryview(page), header, None, name)
-    ends = [each.offset + each.file_size for each in segments if each.type == PT_LOAD]
+    ends = [segment.offset + segment.file_size for segment in segments if segment.type == PT_LOAD]
     return max([header.section_offset + header.section_stride * header.section_count, *ends])
 
 
@@ -293,22 +294,22 @@ class Unwound:
 
     @property
     def caller_pc(self) -> int | None:
-        """Where the caller goes on; None where there is none."""
+        """The address where the caller goes on, if it is known."""
         return None if self._caller is None else self._caller.pc
 
     def _location(self, register: TargetRegister) -> Location | None:
         if self._caller is None:
             return None
         try:
-            found = self._caller.register(register.number, self._lanes)
+            location = self._caller.register(register.number, self._lanes)
         except DwarfGpuError:
             return None
-        return None if is_undefined(found) else found
+        return None if is_undefined(location) else location
 
     def is_same(self, register: TargetRegister) -> bool:
         """Whether a register has in the caller what it has in the frame."""
-        found = self._location(register)
-        place: Any = None if found is None else found.single
+        location = self._location(register)
+        place: Any = None if location is None else location.single
         return (
             place is not None
             and type(place.storage) is storages.Register
@@ -317,12 +318,12 @@ class Unwound:
         )
 
     def register(self, register: TargetRegister) -> int | None:
-        """The bits of a register in the caller; None where some of them have no value."""
-        found = self._location(register)
-        if found is None:
+        """Return the bits of a register in the caller; None where some of them have no value."""
+        location = self._location(register)
+        if location is None:
             return None
         try:
-            reading = self._frame.thread.accessor.read(found, register.bit_size)
+            reading = self._frame.thread.accessor.read(location, register.bit_size)
         except DwarfGpuError:
             return None
         return None if reading.undefined else int(reading.bits)

@@ -1,7 +1,8 @@
-"""How a function uses the lanes of its thread (A.3.3.5 (4) to (7)): how many, which are active, and where each stands.
+"""How a function uses the lanes of its thread (A.3.3.5 (4) to (7)): how many, which are active, where each one is.
 
-The attributes belong to functions and to calls that were inlined; of those around a place the innermost one counts that
-says something. Which of its entry points a function was entered by is not known, so those are not looked at.
+The attributes belong to functions and to inlined calls; the innermost one around a place that has an
+attribute counts. Which entry point a function was entered by is not known, so the attributes of entry points
+are ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
 
 MAX_LANES = 1024
-"""More lanes than this are refused. No machine has more than 64, and a work-group has no more than this."""
+"""The limit of lanes. No GPU has more than 64 in a wave, and a work-group has no more than this."""
 
 
 @frozen
@@ -62,11 +63,11 @@ class Simt:
         """The function and those that it is inlined into, innermost first."""
 
     def find(self, name: str) -> Attribute | None:
-        """An attribute of the innermost function that has it."""
+        """Return an attribute of the innermost function that has it."""
         for die in self.scopes:
-            found = die.find(name)
-            if found is not None:
-                return found
+            attribute = die.find(name)
+            if attribute is not None:
+                return attribute
         return None
 
     # --- DW_AT_LLVM_lanes -----------------------------------------------------------------------------------------
@@ -75,13 +76,13 @@ class Simt:
     def lane_count(self) -> int:
         """How many lanes the function uses.
 
-        OPEN: "If not present, the default value of 1 is used" (A.3.3.5 (4)). Compilers that do not know the attribute
-        use all lanes all the same, so of a target that has lanes those are meant.
+        OPEN: "If not present, the default value of 1 is used" (A.3.3.5 (4)). Compilers that do not
+        know the attribute use all lanes nevertheless, so all lanes of the target count then.
         """
-        found = self.find("DW_AT_LLVM_lanes")
-        if found is None:
+        attribute = self.find("DW_AT_LLVM_lanes")
+        if attribute is None:
             return self.target.lane_count
-        count = found.unsigned()
+        count = attribute.unsigned()
         if not count:
             raise IllFormed("bad_operand", "DW_AT_LLVM_lanes is 0", spec="A.3.3.5 (4)")
         if count > MAX_LANES:
@@ -92,16 +93,16 @@ class Simt:
     # --- DW_AT_LLVM_active_lane -----------------------------------------------------------------------------------
 
     def active_mask(self, lanes: LaneSet | None = None) -> Bits:
-        """The lanes that are active, the first one in the lowest bit. Of many waves one mask for each.
+        """Return the active lanes, the first one in the lowest bit; for many waves, one mask for each.
 
         Without the attribute it is the execution mask of the frame, and a target without one has one lane.
         """
-        found = self.find("DW_AT_LLVM_active_lane")
+        attribute = self.find("DW_AT_LLVM_active_lane")
         thread = self.activation.thread
         lanes = thread.lanes if lanes is None else lanes
         count = self.lane_count
-        if found is not None:
-            location = self._evaluated(found, lanes, "A.3.3.5 (6)")
+        if attribute is not None:
+            location = self._evaluated(attribute, lanes, "A.3.3.5 (6)")
             place = location.single
             if place is None:
                 self._not_single("DW_AT_LLVM_active_lane", "A.3.3.5 (6)")
@@ -130,7 +131,7 @@ class Simt:
 
     @property
     def says_places(self) -> bool:
-        """Whether the function says where its lanes stand."""
+        """Whether the function says where its lanes are."""
         return self.find("DW_AT_LLVM_lane_pc") is not None
 
     def lane_pcs(self) -> tuple[LanePc, ...]:
@@ -141,10 +142,10 @@ class Simt:
         count = self.lane_count
         result: list[LanePc] | None = None
         for die in self.scopes:
-            found = die.find("DW_AT_LLVM_lane_pc")
-            if found is None:
+            attribute = die.find("DW_AT_LLVM_lane_pc")
+            if attribute is None:
                 continue
-            pcs = self._elements(found, count)
+            pcs = self._elements(attribute, count)
             if result is None:
                 result = list(pcs)
             else:
@@ -156,22 +157,22 @@ class Simt:
                 break
         return tuple([LanePc(self.pc)] * count if result is None else result)
 
-    def _elements(self, found: Attribute, count: int) -> list[LanePc]:
-        """The elements of the vector that an attribute describes, which is found once for all lanes."""
+    def _elements(self, attribute: Attribute, count: int) -> list[LanePc]:
+        """Return the elements of the vector that an attribute describes, evaluated once for all lanes."""
         size = 8 * self.target.address_size
         try:
-            vector = self._evaluated(found, self.activation.thread.lanes, "A.3.3.5 (5)")
+            vector = self._evaluated(attribute, self.activation.thread.lanes, "A.3.3.5 (5)")
         except MissingContext as error:
             if error.kind != "lane":
                 raise
-            return [self._own_element(found, lane, size) for lane in range(count)]
+            return [self._own_element(attribute, lane, size) for lane in range(count)]
         self._check_vector(vector, count * size)
         return [self._element(vector, lane, size, None) for lane in range(count)]
 
-    def _own_element(self, found: Attribute, lane: int, size: int) -> LanePc:
-        """The element of a lane for which the location was found by itself, because it depends on the lane."""
+    def _own_element(self, attribute: Attribute, lane: int, size: int) -> LanePc:
+        """Return the element of a lane from a location evaluated for that lane, because it depends on the lane."""
         try:
-            vector = self._evaluated(found, LaneSet.one(lane, self._wave), "A.3.3.5 (5)")
+            vector = self._evaluated(attribute, LaneSet.one(lane, self._wave), "A.3.3.5 (5)")
         except DwarfGpuError as error:
             return LanePc(None, error)
         return self._element(vector, lane, size, lane)
@@ -204,16 +205,16 @@ class Simt:
     # --- DW_AT_LLVM_iterations ------------------------------------------------------------------------------------
 
     def iterations(self, lanes: LaneSet | None = None) -> int:
-        """How many iterations of a loop a lane executes at once; 1 if nothing says so (A.3.3.5 (7))."""
-        found = self.find("DW_AT_LLVM_iterations")
-        if found is None:
+        """Return how many iterations of a loop a lane executes at once; 1 if nothing says so (A.3.3.5 (7))."""
+        attribute = self.find("DW_AT_LLVM_iterations")
+        if attribute is None:
             return 1
         target = self.target
         lanes = self.activation.thread.lanes if lanes is None else lanes
-        if found.value_class == "constant":
-            count = found.signed()
+        if attribute.value_class == "constant":
+            count = attribute.signed()
         else:
-            location = self._evaluated(found, lanes, "A.3.3.5 (7)")
+            location = self._evaluated(attribute, lanes, "A.3.3.5 (7)")
             place = location.single
             if place is None or type(place.storage) is not Implicit:
                 message = "DW_AT_LLVM_iterations gives no implicit location"
@@ -238,18 +239,18 @@ class Simt:
         if frame.code is None:  # the attribute is one of its entries
             raise AssertionError(attribute)
         unit = FileUnit(attribute.die.unit, frame.code, frame.place)
-        found = unit.expressions(attribute)
-        if isinstance(found, tuple):
-            if len(found) > 1:
+        expressions = unit.expressions(attribute)
+        if isinstance(expressions, tuple):
+            if len(expressions) > 1:
                 self._not_single(attribute.name, spec)
-            if not found:
+            if not expressions:
                 # OPEN: a location list that says nothing is the undefined location (A.2.5.5), by which no lane would
                 # ever have been active; what the list leaves out is rather not known.
                 message = f"{attribute.name} says nothing about the address {frame.place:#x}"
                 raise MissingContext("pc", message, spec=spec)
-            found = found[0]
+            expressions = expressions[0]
         context = evolve(frame.context(lanes, unit), lane_count=self.lane_count)
-        location: Location = result_for(evaluate(found, context))
+        location: Location = result_for(evaluate(expressions, context))
         return location
 
     def _reading(self, location: Location, size: int, lanes: LaneSet) -> Reading:

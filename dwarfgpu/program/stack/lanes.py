@@ -1,4 +1,4 @@
-"""Every lane of a wave: whether it is active, where it stands, and which work-item it is."""
+"""Every lane of a wave: whether it is active, where it is in the code, and which work-item it is."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Lanes:
     """The active lanes."""
     iterations: int
     by_attribute: bool
-    """Whether DW_AT_LLVM_lane_pc says where lanes stand; else it is where the wave does (A.3.3.5 (5))."""
+    """Whether DW_AT_LLVM_lane_pc says where lanes are; else all are where the wave is (A.3.3.5 (5))."""
     lanes: tuple[LaneStatus, ...]
     problems: tuple[DwarfGpuError, ...] = ()
     """What is not known, and why."""

@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"[+-]?\d{1,9}$")
 
 @frozen
 class Linespec:
-    """A place of the program: a line, and an address of the running program where one is meant."""
+    """A place of the program: a line, and an address of the running program where the text names one."""
 
     file: SourceFile | None = None
     line: int = 0
@@ -75,7 +75,7 @@ class LinespecReader:
         self.here = here
 
     def read(self, text: str) -> list[Linespec]:
-        """The places that a text means, at least one: a function may be there several times."""
+        """Return the places that a text names, at least one: a function may have several."""
         text = text.strip()
         if text.startswith("*"):
             return [self._at(self.address(text[1:]))]
@@ -90,10 +90,10 @@ class LinespecReader:
         return [self._at(span.entry, span.name, is_address=False) for span in spans]
 
     def address(self, text: str) -> int:
-        """The address in the running program that an expression is: a number, a pointer, a function, a symbol."""
+        """Return the address in the running program that a text names: a number, a pointer, a function or a symbol."""
         try:
-            found = self.frame.expression(text).object(self._lane())
-            address = address_of(found)
+            value = self.frame.expression(text).object(self._lane())
+            address = address_of(value)
         except DwarfGpuError:
             name, _, offset = text.strip().partition("+")
             symbol = next(self.functions(name.strip()), None) if name.strip() else None
@@ -105,7 +105,7 @@ class LinespecReader:
         return address
 
     def _lane(self) -> int | None:
-        """A lane that can be asked: what addresses code does not differ between lanes."""
+        """Return a lane to evaluate addresses in: the addresses of code are equal in all lanes."""
         mask = self.frame.active_mask if self.frame.has_lanes else None
         return None if not mask else (mask & -mask).bit_length() - 1
 
@@ -122,12 +122,12 @@ class LinespecReader:
         if not files:
             raise NotFound("no_file", f"No source file named {name[:80]}.")
         if rest.isdecimal() and rest.isascii() and len(rest) < 10:
-            with_code = [each for each in files if each.next_line(1) is not None]
-            yield from (Linespec(each, int(rest)) for each in (with_code or files)[:1])
+            with_code = [file for file in files if file.next_line(1) is not None]
+            yield from (Linespec(file, int(rest)) for file in (with_code or files)[:1])
             return
-        paths = {each.path for each in files}
+        paths = {file.path for file in files}
         found = [self._at(span.entry, span.name, is_address=False) for span in self.functions(rest)]
-        found = [each for each in found if each.file is not None and each.file.path in paths]
+        found = [file for file in found if file.file is not None and file.file.path in paths]
         if not found:
             raise NotFound("no_function", f'Function "{rest[:80]}" not defined in "{name[:80]}".')
         yield from found
@@ -135,24 +135,24 @@ class LinespecReader:
     # --- Addresses and functions ----------------------------------------------------------------------------------
 
     def _at(self, address: int, function: str | None = None, *, is_address: bool = True) -> Linespec:
-        found = self.files.at(address)
+        line = self.files.at(address)
         if function is None:
             span = self.function_at(address)
             function = None if span is None else span.name
-        if found is None:
+        if line is None:
             return Linespec(None, 0, address, function, is_address)
-        return Linespec(found.file, found.line, address, function, is_address)
+        return Linespec(line.file, line.line, address, function, is_address)
 
     def _is_function(self, text: str) -> bool:
         return "::" in text and next(self.functions(text), None) is not None
 
     def functions(self, name: str) -> Iterator[CodeSpan]:
-        """The functions with a name that have code; else the places where they were inlined; else symbols of code."""
+        """Yield the functions with a name that have code; else where they are inlined; else symbols of code."""
         seen = set()
-        found = list(self._entries(name))
+        entries = list(self._entries(name))
         for spans in (
-            (spans_of(code, die)[:1] for code, die in found),
-            (_inlined(code, die) for code, die in found),
+            (spans_of(code, die)[:1] for code, die in entries),
+            (_inlined(code, die) for code, die in entries),
         ):
             for span in chain.from_iterable(spans):
                 if span.entry not in seen:
@@ -174,11 +174,11 @@ class LinespecReader:
                     yield code, entry.die
 
     def function_at(self, address: int) -> CodeSpan | None:
-        """The function with code at an address, as the stretch of it that has the address."""
-        return next((each for each in self.stretches_at(address) if each.low <= address < each.high), None)
+        """Return the function with code at an address, as its stretch that contains the address."""
+        return next((span for span in self.stretches_at(address) if span.low <= address < span.high), None)
 
     def stretches_at(self, address: int) -> list[CodeSpan]:
-        """The function with code at an address, as all its stretches; the symbol where there is no such function."""
+        """Return all stretches of the function with code at an address; the symbol where there is no such function."""
         code = self.files.state.loaded.at(address)
         if code is None:
             return []
@@ -193,7 +193,7 @@ class LinespecReader:
 
 
 def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
-    """The stretches of code of a function, the one where it is entered first (DWARF 5, 2.17 and 2.18)."""
+    """Return the stretches of code of a function, the one with its entry first (DWARF 5, 2.17 and 2.18)."""
     ranges = [(code.in_program(low), low, high) for low, high in die.ranges() if low < high]
     if not ranges:
         return []
@@ -203,13 +203,13 @@ def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
 
 
 def _inlined(code: LoadedCode, die: Die) -> Iterator[CodeSpan]:
-    """The code of the calls of a function that were inlined into others of its unit (DWARF 5, 3.3.8.2)."""
+    """Yield the code of the inlined calls of a function, from all functions of its unit (DWARF 5, 3.3.8.2)."""
     if die.number(DW_AT_inline) is None:
         return
-    for each in die.unit.dies():
-        origin = each.origin() if each.tag == DW_TAG_inlined_subroutine else None
+    for entry in die.unit.dies():
+        origin = entry.origin() if entry.tag == DW_TAG_inlined_subroutine else None
         if origin is not None and (origin.unit, origin.offset) == (die.unit, die.offset):
-            yield from spans_of(code, each)[:1]
+            yield from spans_of(code, entry)[:1]
 
 
 @frozen
@@ -219,26 +219,26 @@ class SymbolAt:
     name: str
     """Its name as C++ has it."""
     offset: int
-    """How far behind it the address is."""
+    """How far behind its start the address is."""
     section: str
     file: str
     """The file that it is in."""
 
 
 def symbol_at(state: Execution, address: int) -> SymbolAt | None:
-    """The symbol at an address of the running program."""
+    """Return the symbol at an address of the running program."""
     for code in state.loaded.codes:
         place = code.in_file(address)
-        found = code.file.symbol_image.symbol_at(place)
-        if found is None or found.section is None:
+        symbol = code.file.symbol_image.symbol_at(place)
+        if symbol is None or symbol.section is None:
             continue
-        return SymbolAt(found.demangled, place - found.value, found.section.name, code.file.name)
+        return SymbolAt(symbol.demangled, place - symbol.value, symbol.section.name, code.file.name)
     return None
 
 
-def address_of(found: Object) -> int | None:
-    """The address that a value is: the number of one, where a pointer leads, where a function begins."""
-    target = found.target()
+def address_of(operand: Object) -> int | None:
+    """Return the address that a value is: a number, where a pointer points, or where a function begins."""
+    target = operand.target()
     if isinstance(resolved(target.type), (Function, Array)):
         address = target.address
         value = None if address is None else address.value
@@ -251,11 +251,11 @@ def _no_function(name: str) -> NotFound:
     return NotFound("no_function", f'Function "{name[:80]}" not defined.')
 
 
-# --- What a place of a program can see ----------------------------------------------------------------
+# --- The variables that are visible at an address -----------------------------------------------------------------
 
 
 def scope_at(frame: Frame, address: int) -> tuple[Variable, ...]:
-    """The variables of the function at an address and of the blocks that hold it, the inner ones first."""
+    """Return the variables of the function at an address and of the blocks that hold it, the inner ones first."""
     state = frame.state
     code = state.loaded.at(address)
     if code is None:
@@ -264,12 +264,12 @@ def scope_at(frame: Frame, address: int) -> tuple[Variable, ...]:
 
 
 def frame_base_of(variable: Variable) -> Expression | None:
-    """The frame base of the function that a variable belongs to, where it is one expression."""
+    """Return the frame base of the function that a variable belongs to, where it is one expression."""
     for owner in variable.die.ancestors():
         if owner.tag == DW_TAG_subprogram:
             base = owner.find_number(DW_AT_frame_base)
             if base is None or base.value_class == "loclist":
                 return None
-            found = variable.frame.unit_info(base.die.unit, variable.code).expressions(base)
-            return None if isinstance(found, tuple) else found
+            expressions = variable.frame.unit_info(base.die.unit, variable.code).expressions(base)
+            return None if isinstance(expressions, tuple) else expressions
     return None

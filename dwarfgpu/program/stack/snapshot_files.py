@@ -1,4 +1,4 @@
-"""What can be asked about a snapshot as a file: what is in it, whether it is whole, and its other form."""
+"""Snapshots as files: their contents, whether they are complete, and their conversion to the other form."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Summary:
     memory: list[tuple[str, int, int]]
     """Address space, number of extents, bytes in all."""
     problems: list[str]
-    """What is not as the snapshot says: code objects that are missing, or others than they were."""
+    """What differs from the snapshot: code objects that are missing, or that have changed."""
     is_sound: bool
-    """Whether no code object is another than it was; a missing one only leaves questions open."""
+    """Whether no code object has changed; a missing one only leaves questions open."""
 
 
 def summary(path: str) -> Summary:
-    """What is in a snapshot, which is loaded and so checked."""
+    """Return what is in a snapshot; loading it checks it."""
     machine = snapshot.load(path, force=True)
     memory = []
     for number in sorted(machine.memory.stores):
@@ -73,8 +73,8 @@ def summary(path: str) -> Summary:
         wave_count=machine.wave_count,
         wave_ids=machine.ids[:MAX_NAMES],
         registers=", ".join(_file_text(machine, index) for index in range(len(machine.files))),
-        dispatches=[dispatch_text(one) for one in machine.dispatches],
-        code_objects=[_code_text(one) for one in machine.code_objects],
+        dispatches=[dispatch_text(entry) for entry in machine.dispatches],
+        code_objects=[_code_text(entry) for entry in machine.code_objects],
         memory=memory,
         problems=[f"code_objects[{index}]: {what}" for index, what, _other in problems],
         is_sound=not any(other for _index, _what, other in problems),
@@ -82,7 +82,7 @@ def summary(path: str) -> Summary:
 
 
 def save(stopped: Stopped, destination: str) -> None:
-    """Write a machine as it is now, with all that was written to it. A file that is there is never overwritten."""
+    """Write a machine with all changes made to it to a new file; an existing file is never overwritten."""
     machine: Any = stopped.machine
     if not isinstance(machine, Machine):
         message = f"a machine of {machine.target.name} cannot be saved"
@@ -103,15 +103,15 @@ def _file_text(machine: Machine, index: int) -> str:
     return names if file.all_known else f"{names} (of some waves)"
 
 
-def dispatch_text(one: Dispatch) -> str:
-    """Its number, kernel and sizes."""
-    text = f"{one.id} {one.kernel}" if one.kernel else str(one.id)
-    if one.grid:
-        text += f", grid {'x'.join(map(str, one.grid))}"
-    if one.work_group:
-        text += f", work-groups of {'x'.join(map(str, one.work_group))}"
+def dispatch_text(dispatch: Dispatch) -> str:
+    """Return the number, kernel and sizes of a dispatch."""
+    text = f"{dispatch.id} {dispatch.kernel}" if dispatch.kernel else str(dispatch.id)
+    if dispatch.grid:
+        text += f", grid {'x'.join(map(str, dispatch.grid))}"
+    if dispatch.work_group:
+        text += f", work-groups of {'x'.join(map(str, dispatch.work_group))}"
     return text
 
 
-def _code_text(one: LoadedCodeObject) -> str:
-    return one.path if one.load_address is None else f"{one.path} at {one.load_address:#x}"
+def _code_text(code: LoadedCodeObject) -> str:
+    return code.path if code.load_address is None else f"{code.path} at {code.load_address:#x}"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.backends.core import CoreMachine
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, read_core
 from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
 
     from collections.abc import Iterator
 
+    from dwarfgpu.backends.core import CoreMachine
     from dwarfgpu.objfile.elf.core import CoreFile, Mapping
 
 
@@ -90,10 +89,10 @@ def open_stopped(
     dialect: str | None = None,
     repair: Policy = OFF,
 ) -> Stopped:
-    """A state with its program: a code object and a snapshot, or a host program and a core file of it.
+    """Open a state with its program: a code object and a snapshot, or a host program and its core file.
 
-    ``read`` gives the text of a file, where that is not simply what stands in it; ``repair`` says which idioms of
-    compilers are read as they are meant.
+    ``read`` returns the text of a file, where it differs from its contents; ``repair`` says which
+    compiler bugs are worked around.
     """
     if _is_elf(state):
         return open_core(file, state, force=force, dialect=dialect)
@@ -140,9 +139,9 @@ def load_code(
     dialect: str | None = None,
     repair: Policy = OFF,
 ) -> tuple[Loaded, tuple[DwarfGpuError, ...]]:
-    """The code objects of a snapshot, where they are loaded; the file that the user names is one of them.
+    """Open the code objects of a snapshot where they are loaded; the file that the user names is one of them.
 
-    With ``force`` it is also when its contents are others.
+    With ``force`` the user's file may have other contents.
     """
     problems: list[DwarfGpuError] = []
     if not machine.code_objects:
@@ -168,7 +167,7 @@ def load_code(
 
 
 def _entry_of(machine: WaveMachine, file: CodeObject) -> int:
-    """Which of the code objects of a snapshot a file is: by its contents, by its path, or because there is one."""
+    """Return which code object of a snapshot a file is: by its contents, by its path, or the only one."""
     entries = machine.code_objects
     if len(entries) == 1:
         return 0
@@ -227,7 +226,10 @@ VDSO = "[vdso]"
 
 
 def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None) -> Stopped:
-    """A core file and the program whose process it was; with ``force`` also one that cannot be it."""
+    """Open a core file with the program it is of; with ``force``, also with a program it cannot be of."""
+    from dwarfgpu.backends.core import CoreMachine
+    from dwarfgpu.objfile.elf.core import read_core
+
     image = open_image(path)
     core = read_core(image)
     problems = [*image.problems, *core.problems]
@@ -248,8 +250,8 @@ def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: s
         if bias is not None:
             codes.append(LoadedCode(file, bias, dialect=dialect))
         files += [
-            (each.start, file.image.data[each.offset : each.offset + each.end - each.start])
-            for each in mappings
+            (mapping.start, file.image.data[mapping.offset : mapping.offset + mapping.end - mapping.start])
+            for mapping in mappings
         ]
     if not any(code.file is program for code in codes):
         bias = _guessed_bias(program.image, core)
@@ -267,11 +269,11 @@ def _check_program(
     """Refuse a program that the process cannot have run: as its addresses are others, any answer would be wrong."""
     own = program.image
     why = ""
-    mappings = next((each for name, each in mapped.items() if _is_at(program, name)), None)
+    mappings = next((mapping for name, mapping in mapped.items() if _is_at(program, name)), None)
     if own.machine != image.machine:
         why = "it is for another machine"
     elif mappings is not None:
-        if _differs(own, min(mappings, key=lambda each: each.start), core):
+        if _differs(own, min(mappings, key=lambda mapping: mapping.start), core):
             why = "it has changed since"
     elif AT_ENTRY in core.auxiliary:
         bias = core.auxiliary[AT_ENTRY] - own.entry
@@ -289,10 +291,10 @@ def _is_at(program: CodeObject, name: str) -> bool:
 
 
 def _differs(image: Image, mapping: Mapping, core: CoreFile) -> bool:
-    """Whether the core file has the beginning of a program, and it is another one.
+    """Return whether the core file has the beginning of a program, and that is of a different program.
 
-    Its entry point, program headers and notes, the build ID among them, tell: they are neither relocated nor changed by
-    `strip`.
+    The entry point, program headers and notes (with the build ID) are compared: neither relocation nor
+    `strip` changes them.
     """
     if mapping.offset:
         return False
@@ -308,7 +310,7 @@ def _differs(image: Image, mapping: Mapping, core: CoreFile) -> bool:
 
 
 def _identity(image: Image) -> Iterator[tuple[int, int]]:
-    """The stretches of a file that tell it from others."""
+    """Yield the stretches of a file that identify it."""
     header = image.header
     yield 0, 24 + image.address_size  # up to the entry point (gABI, "ELF Header")
     yield header.segment_offset, header.segment_offset + header.segment_stride * header.segment_count
@@ -318,15 +320,15 @@ def _identity(image: Image) -> Iterator[tuple[int, int]]:
 
 
 def _by_file(core: CoreFile) -> dict[str, list[Mapping]]:
-    found: dict[str, list[Mapping]] = {}
+    by_path: dict[str, list[Mapping]] = {}
     for mapping in core.mappings:
         if os.path.isfile(mapping.path):  # noqa: PTH113 (`pathlib` costs start-up time)
-            found.setdefault(mapping.path, []).append(mapping)
-    return found
+            by_path.setdefault(mapping.path, []).append(mapping)
+    return by_path
 
 
 def bias_of(image: Image, mappings: list[Mapping]) -> int | None:
-    """What was added to the addresses of a file, as the mappings of its segments show; None if none is of code."""
+    """Return what was added to the addresses of a file, as the mappings of its code show; None without code."""
     for segment in image.segments:
         if segment.type != PT_LOAD:
             continue
@@ -337,20 +339,22 @@ def bias_of(image: Image, mappings: list[Mapping]) -> int | None:
 
 
 def _guessed_bias(image: Image, core: CoreFile) -> int:
-    """Where a program is that the core file does not name: by the entry point in the auxiliary vector (AT_ENTRY)."""
+    """Return where a program is that the core file does not name: by the entry point in the auxiliary vector."""
     entry = core.auxiliary.get(AT_ENTRY)
     return 0 if entry is None else entry - image.entry
 
 
 def _vdso(core: CoreFile, machine: CoreMachine, dialect: str | None) -> Iterator[LoadedCode]:
-    """The code that the kernel has put into the process, which only its memory holds."""
+    """Yield the code that the kernel has put into the process, which only its memory holds."""
+    from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR
+
     start = core.auxiliary.get(AT_SYSINFO_EHDR)
     for address, data in core.memory:
         if address != start:
             continue
         try:
             image = Image(data, name=VDSO)
-            low = min(each.address for each in image.segments if each.type == PT_LOAD)
+            low = min(segment.address for segment in image.segments if segment.type == PT_LOAD)
             yield LoadedCode(CodeObject(image), address - low, dialect=dialect)
         except (DwarfGpuError, ValueError):
             return  # frames in it are not known then

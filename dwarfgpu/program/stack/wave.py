@@ -43,7 +43,7 @@ class Wave:
 
     @property
     def id(self) -> str:
-        """What the machine calls it."""
+        """The name that the machine gives it."""
         return self.stopped.machine.ids[self.index]
 
     @property

@@ -46,14 +46,14 @@ class WaveGroup:
         return [self.waves] if isinstance(self.waves, int) else self.waves.tolist()
 
     def part(self, positions: Array | slice) -> WaveGroup:
-        """Some of them, by their positions in the group."""
+        """Return some of the waves, by their positions in the group."""
         if isinstance(self.waves, int):
             return self
         return _group(self.waves[positions], self.pc)
 
 
 def wave_groups(stopped: Stopped, waves: list[int] | None = None) -> list[WaveGroup]:
-    """Waves (all, if not said otherwise), grouped by where they stand, in the order of the first of each."""
+    """Group waves (by default all) by their places in the code, in the order of the first wave of each group."""
     machine = stopped.machine
     if waves is not None and len(waves) <= 1:
         return [WaveGroup(wave, machine.program_counter(wave)) for wave in waves]
@@ -71,14 +71,14 @@ def wave_groups(stopped: Stopped, waves: list[int] | None = None) -> list[WaveGr
             pcs = _contents(stopped, register, known) if len(known) else known
         else:
             indices = indices[:0]
-        groups = [_group(known[each], int(pcs[each[0]])) for each in b.groups(pcs)]
+        groups = [_group(known[group], int(pcs[group[0]])) for group in b.groups(pcs)]
     if len(indices):
         groups.append(_group(indices, None))
-    return sorted(groups, key=lambda each: each.numbers[0])
+    return sorted(groups, key=lambda group: group.numbers[0])
 
 
 def _contents(stopped: Stopped, register: TargetRegister, waves: Array) -> Any:
-    """A register of some waves."""
+    """Return the content of a register in some waves."""
     machine = stopped.machine
     accessor = Accessor(machine, machine.target.byte_order, len(waves))
     return accessor.read(locations.at(Register(register, waves)), register.bit_size).bits
@@ -112,27 +112,29 @@ class WaveRow:
 
 
 def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = False) -> list[WaveRow]:
-    """Return waves with their places and active lanes, equal ones in one row, or each in its own."""
+    """Return waves with their places and active lanes: equal ones in one row; with ``each``, one row a wave."""
     rows: dict[Any, list[int]] = {}
     about: dict[Any, WavesAtPlace] = {}
     machine = waves_of(stopped)
-    for one in standings(stopped, waves):
-        for wave in one.waves:
+    for standing in standings(stopped, waves):
+        for wave in standing.waves:
             owner = machine.place_of(wave)[0]
-            key = one.pc, owner, one.mask, str(one.error), wave if each else None
+            key = standing.pc, owner, standing.mask, str(standing.error), wave if each else None
             rows.setdefault(key, []).append(wave)
-            about.setdefault(key, one)
+            about.setdefault(key, standing)
     result = []
     for key, members in sorted(rows.items(), key=lambda item: item[1][0]):
-        one = about[key]
+        standing = about[key]
         places = tuple(place_of(machine, wave) for wave in members)
         problem = next((place.problems[0] for place in places if place.problems), None)
-        call = None if one.pc is None else stopped.loaded.calls_at(one.pc)[0]
+        call = None if standing.pc is None else stopped.loaded.calls_at(standing.pc)[0]
         names = tuple(stopped.machine.ids[wave] for wave in members)
-        error = one.error
-        if error is not None and one.pc is not None:
+        error = standing.error
+        if error is not None and standing.pc is not None:
             error = unknown_mask(names[0], error)
-        result.append(WaveRow(names, places, one.pc, call, one.lane_count, one.mask, error or problem))
+        result.append(
+            WaveRow(names, places, standing.pc, call, standing.lane_count, standing.mask, error or problem)
+        )
     return result
 
 
@@ -150,7 +152,7 @@ class WavesAtPlace:
 
 
 def standings(stopped: Stopped, waves: list[int] | None = None) -> Iterator[WavesAtPlace]:
-    """Where waves (all, if not said otherwise) stand, and with which lanes."""
+    """Yield where waves (by default all) are in the code, and with which active lanes."""
     waves_of(stopped)
     for group in wave_groups(stopped, waves):
         for numbers, count, mask, error in _masks(stopped, group):
@@ -160,7 +162,7 @@ def standings(stopped: Stopped, waves: list[int] | None = None) -> Iterator[Wave
 def _masks(
     stopped: Stopped, group: WaveGroup
 ) -> Iterator[tuple[list[int], int, int | None, DwarfGpuError | None]]:
-    """The waves of a group with the same lanes active: which, of how many lanes, the mask, or why it is not known."""
+    """Yield the waves of a group with equal active lanes: which, of how many lanes, the mask, or its error."""
     numbers = group.numbers
     count = stopped.machine.target.lane_count
     if group.pc is None:
@@ -188,7 +190,7 @@ def _masks(
         yield [numbers[i] for i in positions], count, int(masks[positions[0]]), None
 
 
-# --- Waves and work-groups as lists -------------------------------------------------------------------
+# --- Work-groups and runs of waves --------------------------------------------------------------------------------
 
 
 @frozen
@@ -211,17 +213,17 @@ def wave_runs(
     machine = waves_of(stopped)
     dispatches = machine.dispatch.tolist()
     alone = set(apart)
-    found = {wave: one for one in standings(stopped, waves) for wave in one.waves}
+    by_wave = {wave: at_place for at_place in standings(stopped, waves) for wave in at_place.waves}
     runs: list[list[Any]] = []
-    for wave in sorted(found):
-        one = found[wave]
+    for wave in sorted(by_wave):
+        at_place = by_wave[wave]
         if runs and not each and wave not in alone:
             _first, last, standing = runs[-1]
             is_next = last == wave - 1 and last not in alone
-            if is_next and standing is one and dispatches[last] == dispatches[wave]:
+            if is_next and standing is at_place and dispatches[last] == dispatches[wave]:
                 runs[-1][1] = wave
                 continue
-        runs.append([wave, wave, one])
+        runs.append([wave, wave, at_place])
     return [WaveRun(*run) for run in runs]
 
 
@@ -242,21 +244,21 @@ class WorkGroup:
     @property
     def likeness(self) -> Any:
         """What is equal where work-groups are alike."""
-        masks = tuple((one.pc, one.mask) for one in self.standings)
+        masks = tuple((standing.pc, standing.mask) for standing in self.standings)
         return self.dispatch, masks, self.used, self.position is None
 
     @property
     def active(self) -> int | None:
         """How many lanes execute; None where that is not known."""
-        masks = [one.mask for one in self.standings]
+        masks = [standing.mask for standing in self.standings]
         known = [mask.bit_count() for mask in masks if mask is not None]
         return sum(known) if len(known) == len(masks) else None
 
 
 def work_groups(stopped: Stopped) -> Iterator[WorkGroup]:
-    """The work-groups of all dispatches, in the order of their first waves."""
+    """Yield the work-groups of all dispatches, in the order of their first waves."""
     machine = waves_of(stopped)
-    standing = {wave: one for one in standings(stopped) for wave in one.waves}
+    standing = {wave: at_place for at_place in standings(stopped) for wave in at_place.waves}
     members: dict[Any, list[int]] = {}
     owners = zip(machine.dispatch.tolist(), machine.work_group.tolist(), strict=True)
     for wave, (owner, group) in enumerate(owners):
@@ -274,9 +276,9 @@ def work_groups(stopped: Stopped) -> Iterator[WorkGroup]:
 
 
 def work_group_runs(stopped: Stopped, apart: int | None = None) -> Iterator[tuple[WorkGroup, WorkGroup, int]]:
-    """Work-groups that are alike and follow each other: the first, the last and how many.
+    """Yield runs of work-groups that are alike: the first, the last and how many.
 
-    That of the wave ``apart`` stands alone.
+    The work-group of the wave ``apart`` is alone in its run.
     """
     run: list[WorkGroup] = []
     for group in work_groups(stopped):

@@ -31,7 +31,7 @@ class WavePlace:
     """What the machine says that cannot be."""
 
     def item(self, lane: int) -> Triple | None:
-        """The position of a lane's work-item in its work-group."""
+        """Return the position of a lane's work-item in its work-group."""
         if self.grid is None or self.work_group is None or self.used is None or lane >= self.used:
             return None
         x, y, z = self.grid.item(WavePosition(self.work_group, self.wave_in_group, 0), lane)
@@ -39,7 +39,7 @@ class WavePlace:
 
 
 def waves_of(stopped: Stopped) -> Machine:
-    """The machine of a state, whose threads must be waves."""
+    """Return the machine of a state, whose threads must be waves."""
     machine = stopped.machine
     if not isinstance(machine, Machine) or machine.target.execution_mask is None:
         message = f"threads of {machine.target.name} have no lanes"
@@ -54,7 +54,7 @@ def unknown_mask(wave: str, error: DwarfGpuError) -> DwarfGpuError:
 
 
 def place_of(machine: Machine, wave: int) -> WavePlace:
-    """The place of one wave of a machine."""
+    """Return the place of one wave of a machine."""
     index, position, number = machine.place_of(wave)
     dispatch = machine.dispatches[index] if index >= 0 else None
     group = None if min(position) < 0 else position
@@ -85,5 +85,5 @@ def _check(grid: Geometry, group: Triple, wave: int) -> None:
 
 
 def group_text(group: Triple) -> str:
-    """A position as rocgdb writes it: ``(1,0,0)``."""
+    """Format a position as rocgdb does: ``(1,0,0)``."""
     return f"({','.join(map(str, group))})"

@@ -12,8 +12,6 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info.scopes import qualified_name
-from dwarfgpu.program.types import aggregates
-from dwarfgpu.program.types.aggregates import bound, bound_of, dimension, strides
 from dwarfgpu.program.types.model import (
     VOID,
     Array,
@@ -156,6 +154,8 @@ class Types:
         )
 
     def _member_pointer(self, die: Die) -> Type:
+        from dwarfgpu.program.types.aggregates import bound
+
         owner = die.number(dw.DW_AT_containing_type)
         target = die.type()
         size = _number(die, dw.DW_AT_byte_size)
@@ -174,6 +174,9 @@ class Types:
         return Typedef(qualified_name(die) or "(unnamed typedef)", self.lazy(die), die)
 
     def _struct(self, die: Die, kind: str) -> Type:
+        from dwarfgpu.program.types import aggregates
+        from dwarfgpu.program.types.aggregates import bound_of
+
         die = definition(die)
         die_size = die.number(dw.DW_AT_byte_size)
         size = None if die_size is None else bound_of(die_size)
@@ -224,6 +227,8 @@ class Types:
     # --- Arrays and strings ---------------------------------------------------------------------------------------
 
     def _array(self, die: Die) -> Type:
+        from dwarfgpu.program.types.aggregates import bound, bound_of, dimension, strides
+
         dimensions = []
         generic = None
         for child in die.children():
@@ -259,6 +264,8 @@ class Types:
         )
 
     def _string(self, die: Die) -> Type:
+        from dwarfgpu.program.types.aggregates import bound, bound_of
+
         size = die.number(dw.DW_AT_byte_size)
         length = bound(die, dw.DW_AT_string_length)
         bits = _number(die, dw.DW_AT_string_length_bit_size)
@@ -274,6 +281,8 @@ class Types:
         )
 
     def _subrange(self, die: Die) -> Type:
+        from dwarfgpu.program.types.aggregates import dimension
+
         return Subrange(
             qualified_name(die), self.lazy(die), dimension(die), _number(die, dw.DW_AT_byte_size), die
         )

@@ -189,9 +189,9 @@ class Values:
         return iter(self.lanes) if self.waves is None else map(self._key, range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
-        """Return the value in a lane as Python has it; raise the error with its reason where there is none.
+        """Return the value in a lane as a Python object; raise the error with its reason where there is none.
 
-        Of several waves ``key`` is the name of a wave and the lane.
+        For several waves ``key`` is the name of a wave and the lane.
         """
         name, lane = (None, key) if self.waves is None else key
         if lane not in self.lanes or (self.waves is not None and name not in self.names):
@@ -376,7 +376,7 @@ class Values:
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
-        """The values, one a lane; 0 where there is none."""
+        """The values, one for each lane; 0 where there is none."""
         self.read()
         if self._array is None and not b.has_arrays():
             self._array = [0] * len(self)
@@ -473,7 +473,7 @@ class Values:
             self._miss(first, bad, count, lambda _index: optimized_out())
 
     def _make_room(self, kind: Any) -> DwarfGpuError | None:
-        """Have an array for elements of a type, too: of `c ? 1 : 0.5` some lanes have an int, and others a double."""
+        """Extend the array to another type, too: `c ? 1 : 0.5` is an int in some lanes and a double in others."""
         import numpy as np
 
         if self._array is None:
@@ -510,7 +510,7 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
     frame.repaired.clear()
     values = values_of(quantity, text, lanes)
     values.raises_misuse = True
-    values.type = next((each.value.type for each in values.by_lane if each.value is not None), None)
+    values.type = next((answer.value.type for answer in values.by_lane if answer.value is not None), None)
     if values.type is None:
         values.type = _type_of(quantity)
     same = [lane for lane in values.lanes if lane is not None] or None

@@ -28,27 +28,27 @@ if TYPE_CHECKING:
 # --- One value --------------------------------------------------------------------------------------------------
 
 
-def python_value(found: Object) -> Any:
+def python_value(value: Object) -> Any:
     """Return a value as Python has it: the number of a scalar; anything else is the object itself."""
-    found = found.target()
-    scalar = found.scalar
+    value = value.target()
+    scalar = value.scalar
     if scalar is None:
-        return found
-    reading = pattern_of(found, scalar)
+        return value
+    reading = pattern_of(value, scalar)
     if reading.undefined:
         raise optimized_out()
     number = scalar.number(reading.bits)
-    if scalar.kind == "boolean" and number in (0, 1) and not isinstance(resolved(found.type), Enumeration):
+    if scalar.kind == "boolean" and number in (0, 1) and not isinstance(resolved(value.type), Enumeration):
         return bool(number)
     return number
 
 
-def pattern_of(found: Object, scalar: Scalar) -> Reading:
+def pattern_of(value: Object, scalar: Scalar) -> Reading:
     """Return what `Object.pattern` gives, where the scalar is known already."""
-    reading = found.place.read(scalar.storage_bits)
+    reading = value.place.read(scalar.storage_bits)
     if scalar.bits == scalar.storage_bits and not scalar.swapped:
         return reading
-    return found.pattern()
+    return value.pattern()
 
 
 # --- An object of many slots as an array --------------------------------------------------------------
@@ -88,9 +88,9 @@ def column_of(value: Object, byte_order: ByteOrder) -> Column:
         sizes = [min(WORD, size - at) for at in range(0, size, WORD)]
         readings = [value.place.moved(8 * WORD * i).read(8 * length) for i, length in enumerate(sizes)]
     undefined = readings[0].undefined
-    for each in readings[1:]:
-        undefined = undefined | (each.undefined != 0)
-    return Column(kind, _joined([each.bits for each in readings], size, byte_order, kind), undefined)
+    for part in readings[1:]:
+        undefined = undefined | (part.undefined != 0)
+    return Column(kind, _joined([part.bits for part in readings], size, byte_order, kind), undefined)
 
 
 def _joined(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> Any:
@@ -181,12 +181,12 @@ def _stored_type(type: Type, size: int, byte_order: ByteOrder) -> Any:
 def _array_type(type: Array, size: int, byte_order: ByteOrder, depth: int) -> Any:
     import numpy as np
 
-    lengths = [each.length for each in type.dimensions]
+    lengths = [dimension.length for dimension in type.dimensions]
     if type.is_dynamic or type.column_major or not lengths or None in lengths:
         return None
     total = 1
-    for each in lengths:
-        total *= each or 0
+    for length in lengths:
+        total *= length or 0
     element = byte_size(type.element)
     if not 0 < total <= MAX_ELEMENTS or total * element != size or element_bits(type) != 8 * element:
         return None
@@ -198,20 +198,20 @@ def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> 
     import numpy as np
 
     body = type.body
-    members: list[tuple[str | None, Any]] = [(each.name, each) for each in body.members]
-    if body.variant_parts or any(each.is_virtual for each in body.bases) or type.kind == "union":
+    members: list[tuple[str | None, Any]] = [(member.name, member) for member in body.members]
+    if body.variant_parts or any(base.is_virtual for base in body.bases) or type.kind == "union":
         return None
     names: list[str] = []
     formats, offsets = [], []
-    for name, each in [*members, *((str(getattr(base.type, "name", "")), base) for base in body.bases)]:
-        bit_size = getattr(each, "bit_size", None)
-        if each.location is not None or each.bit_offset is None or bit_size is not None or not name:
+    for name, member in [*members, *((str(getattr(base.type, "name", "")), base) for base in body.bases)]:
+        bit_size = getattr(member, "bit_size", None)
+        if member.location is not None or member.bit_offset is None or bit_size is not None or not name:
             return None
-        if name in names or known_size(each.type) is None or each.bit_offset % 8:
+        if name in names or known_size(member.type) is None or member.bit_offset % 8:
             return None
         names.append(name)
-        formats.append(dtype_of(each.type, byte_order, depth + 1))
-        offsets.append(each.bit_offset // 8)
+        formats.append(dtype_of(member.type, byte_order, depth + 1))
+        offsets.append(member.bit_offset // 8)
     if not names or any(o + f.itemsize > size for o, f in zip(offsets, formats, strict=True)):
         return None
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
@@ -232,17 +232,17 @@ def _meant(kind: Any) -> Any:
     if kind.subdtype is not None:
         element, shape = kind.subdtype
         return np.tile(_meant(element), int(np.prod(shape)))
-    found = np.full(kind.itemsize, kind.fields is None, dtype=np.uint8)
+    mask = np.full(kind.itemsize, kind.fields is None, dtype=np.uint8)
     for part, offset, *_ in (kind.fields or {}).values():
-        found[offset : offset + part.itemsize] |= _meant(part)
-    return found
+        mask[offset : offset + part.itemsize] |= _meant(part)
+    return mask
 
 
 def save(file: str | BinaryIO, columns: dict[str, Any]) -> None:
     """Write arrays and lists of texts to a file of numpy, or to a stream as its bytes."""
     import numpy as np
 
-    arrays = {name: _plain(each) for name, each in columns.items()}
+    arrays = {name: _plain(column) for name, column in columns.items()}
     if not isinstance(file, str):
         np.savez(file, **arrays)
         return
@@ -257,5 +257,5 @@ def _plain(values: Any) -> Any:
     """Return an array that a file of numpy holds without Python objects: numbers beyond 64 bits become text."""
     import numpy as np
 
-    found = np.asarray(values)
-    return found.astype(str) if found.dtype == object else found
+    array = np.asarray(values)
+    return array.astype(str) if array.dtype == object else array

@@ -77,17 +77,17 @@ class Quantity(ABC):
 
     def provenance(self, lane: int | None = None) -> tuple[ValueSource, ...]:
         """Return the register, lane and bit, or the address, that each part of the value comes from."""
-        found = self.object(lane)
-        return sources(self._location(found), self.bits_of(found))
+        value = self.object(lane)
+        return sources(self._location(value), self.bits_of(value))
 
     def why(self, lane: int | None = None) -> Reason | None:
         """Return why there is no value in a lane; None where there is one."""
         try:
-            found = self.object(lane).target()
-            size = known_size(found.type)
-            if found.scalar is not None:
-                python_value(found)
-            elif size and found.is_undefined():
+            value = self.object(lane).target()
+            size = known_size(value.type)
+            if value.scalar is not None:
+                python_value(value)
+            elif size and value.is_undefined():
                 return self._explained(reason_of(_undefined()), lane)
         except UsageError:
             raise
@@ -129,15 +129,15 @@ class Quantity(ABC):
     # --- Parts ----------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def bits_of(found: Object) -> int:
-        return found.bits()
+    def bits_of(value: Object) -> int:
+        return value.bits()
 
     @staticmethod
-    def _location(found: Object) -> Location:
-        storage = found.place.storage
+    def _location(value: Object) -> Location:
+        storage = value.place.storage
         if not isinstance(storage, Located):
             raise unavailable("no_location", "the value is in no location")
-        return storage.moved(found.place.bit_offset)
+        return storage.moved(value.place.bit_offset)
 
     def _unavailable(self, error: DwarfGpuError, lane: int | None = None) -> Unavailable:
         return Unavailable(self._explained(reason_of(error), lane))
@@ -146,8 +146,8 @@ class Quantity(ABC):
         """Return a reason, with what is known beyond the bits that are missing."""
         if reason.kind != "undefined":
             return reason
-        found = self.explain(self.frame.lane(lane))
-        return reason if found is None else found.reason
+        explained = self.explain(self.frame.lane(lane))
+        return reason if explained is None else explained.reason
 
 
 def _undefined() -> DwarfGpuError:
@@ -156,9 +156,9 @@ def _undefined() -> DwarfGpuError:
     return optimized_out()
 
 
-def store(found: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneSet) -> None:
+def store(value: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneSet) -> None:
     """Write a pattern to where an object is, lane after lane."""
-    location = Quantity._location(found)  # noqa: SLF001 (the same module)
+    location = Quantity._location(value)  # noqa: SLF001 (the same module)
     accessor = Accessor(frame.backend, frame.target.byte_order)
     for position in range(lanes.count):
         place = location if lanes.count == 1 else location.select(position)

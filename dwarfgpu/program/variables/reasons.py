@@ -83,12 +83,12 @@ class Unavailable(EvaluationError):
 
 
 def unavailable(kind: str, message: str, **details: Any) -> Unavailable:
-    """The error of a value that is not there."""
+    """Return the error of a value that is not there."""
     return Unavailable(Reason(kind, message, **details))
 
 
 def reason_of(error: DwarfGpuError) -> Reason:
-    """The reason that an error is."""
+    """Return the reason that an error gives."""
     if isinstance(error, Unavailable):
         return error.reason
     if error.kind == NO_MEMORY:
@@ -104,18 +104,22 @@ def reason_of(error: DwarfGpuError) -> Reason:
     return Reason(FAILED, error.message, error=error)
 
 
-# --- What the file says -------------------------------------------------------------------------------------------
+# --- Reasons from the file ----------------------------------------------------------------------------------------
 
 
 def not_listed(place: int, ranges: Iterable[tuple[int, int]]) -> Unavailable:
-    """The error of a location list that says nothing about an address; the nearest addresses that it is about."""
-    known = sorted(each for each in ranges if each[0] < each[1])
-    before = max((each for each in known if each[1] <= place), key=lambda each: each[1], default=None)
-    after = next((each for each in known if each[0] > place), None)
+    """Return the error of a location list that does not cover an address, with the nearest ones that it covers."""
+    known = sorted(interval for interval in ranges if interval[0] < interval[1])
+    before = max(
+        (interval for interval in known if interval[1] <= place),
+        key=lambda interval: interval[1],
+        default=None,
+    )
+    after = next((interval for interval in known if interval[0] > place), None)
     near = [
-        f"the nearest {where} {each[0]:#x} to {each[1]:#x}"
-        for where, each in (("below is", before), ("above is", after))
-        if each is not None
+        f"the nearest {where} {interval[0]:#x} to {interval[1]:#x}"
+        for where, interval in (("below is", before), ("above is", after))
+        if interval is not None
     ]
     text = f"it has no location at {place:#x}: {', '.join(near)}" if near else "its location list is empty"
     return unavailable(NO_LOCATION_HERE, text, before=before, after=after)
@@ -124,7 +128,7 @@ def not_listed(place: int, ranges: Iterable[tuple[int, int]]) -> Unavailable:
 def why_undefined(
     expressions: Iterable[Expression], activation: Activation | None, lanes: LaneSet
 ) -> Unavailable | None:
-    """Why a location is undefined, as its expressions and the frames below tell; None if they do not."""
+    """Return why a location is undefined, as its expressions and the inner frames tell; None if they do not."""
     for expression in expressions:
         if not expression.instructions:
             return unavailable(OPTIMIZED_OUT, "its location description is empty: it is optimized out here")
@@ -135,9 +139,9 @@ def why_undefined(
             if name in _ENTRY_VALUES:
                 return unavailable(NOT_PASSED, _NOT_PASSED)
             if name.startswith(_OF_REGISTERS) and activation is not None:
-                found = lost_register(activation, int(step.operands[0]), lanes)
-                if found is not None:
-                    return found
+                reason = lost_register(activation, int(step.operands[0]), lanes)
+                if reason is not None:
+                    return reason
     return None
 
 
@@ -157,7 +161,7 @@ def lost_register(activation: Activation, number: int, lanes: LaneSet) -> Unavai
     return unavailable(UNDEFINED_RULE, message)
 
 
-# --- Where each part of a value comes from ------------------------------------------------------------
+# --- The sources of a value ---------------------------------------------------------------------------------------
 
 MAX_SOURCES = 4096
 """More parts than this are not listed."""
@@ -174,7 +178,7 @@ class ValueSource:
     """``register``, ``memory``, ``constant``, ``pointer`` (an implicit one) or ``undefined``."""
     register: str | None = None
     lane: int | None = None
-    """The lane of a vector register or of private memory, where one is meant."""
+    """The lane of a vector register or of private memory, if there is one."""
     bit: int | None = None
     """The first bit: of the lane of a vector register, else of the register or the constant."""
     space: str | None = None
@@ -198,16 +202,16 @@ class ValueSource:
 
 
 def sources(location: Location, bit_size: int) -> tuple[ValueSource, ...]:
-    """Where the first bits of a location are. Of several places that hold the same value it is the first."""
-    found: list[ValueSource] = []
+    """Return where the first bits of a location are. Of several places that hold the same value it is the first."""
+    result: list[ValueSource] = []
     position = 0
     for part, size in stretches_of(location, bit_size):
         for source in _of(part, position, size):
-            if len(found) >= MAX_SOURCES:
-                return tuple(found)
-            found.append(source)
+            if len(result) >= MAX_SOURCES:
+                return tuple(result)
+            result.append(source)
         position += size
-    return tuple(found)
+    return tuple(result)
 
 
 def _of(location: Location, position: int, size: int) -> Iterator[ValueSource]:

@@ -10,13 +10,10 @@ from attrs import evolve, frozen
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Part
 from dwarfgpu.objfile.info.scopes import qualified_name, split_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.encoding_context import findings as found_in
-from dwarfgpu.program.code.encoding_context import of_frame
 from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.types.sizes import known_size
@@ -87,6 +84,8 @@ class Described:
     @property
     def as_written(self) -> str:
         """The operations as the text has them."""
+        from dwarfgpu.expr.listing import text as listing
+
         return self.operations if self.expression is None else listing(as_written(self.expression))
 
 
@@ -138,8 +137,8 @@ class Variable(Quantity):
     @property
     def is_artificial(self) -> bool:
         """Whether the compiler made it up, as it does ``this``."""
-        found = self.die.find_number(dw.DW_AT_artificial)
-        return found is not None and bool(found.value)
+        attribute = self.die.find_number(dw.DW_AT_artificial)
+        return attribute is not None and bool(attribute.value)
 
     @property
     def type(self) -> Type:
@@ -148,10 +147,10 @@ class Variable(Quantity):
             self._type = self.frame.state.types.type_of(self.die)
         return self._type
 
-    # --- Where it is ----------------------------------------------------------------------------------------------
+    # --- Its location ---------------------------------------------------------------------------------------------
 
     def find(self, lanes: LaneSet) -> Object:
-        """The variable as an object, for some lanes."""
+        """Return the variable as an object, for some lanes."""
         plan = self._plan
         if plan is None:
             plan = self._plan = self._planned()
@@ -162,16 +161,16 @@ class Variable(Quantity):
         key = self.frame.key_of(lanes)
         if key is None or not plan.is_fixed or self.frame.trace is not None:
             return self._found(plan, lanes)
-        # what names registers, lanes and constants alone stays where it is, unless where a caller has its registers
-        # is another place by then
+        # a location of registers, lanes and constants alone stays the same, unless the registers of a caller
+        # have moved since
         changes = self.frame.state.backend.changes
         if self._changes != changes:
             self._changes = changes
             self._objects.clear()
-        found = self._objects.get(key)
-        if found is None:
-            found = self._objects[key] = self._found(plan, lanes)
-        return found
+        value = self._objects.get(key)
+        if value is None:
+            value = self._objects[key] = self._found(plan, lanes)
+        return value
 
     def _found(self, plan: _Plan, lanes: LaneSet) -> Object:
         around = self.frame.around(lanes, self.code)
@@ -185,18 +184,18 @@ class Variable(Quantity):
     def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
         frame = self.frame
         context = frame.context(lanes, plan.unit)
-        found: list[Location] = [
-            result_for(evaluate(each, context, frame.trace)) for each in plan.expressions
+        results: list[Location] = [
+            result_for(evaluate(expression, context, frame.trace)) for expression in plan.expressions
         ]
-        return found[0] if len(found) == 1 else locations.union(found, lanes.count)
+        return results[0] if len(results) == 1 else locations.union(results, lanes.count)
 
     def _planned(self) -> _Plan | Unavailable:
-        """Where it is at the place of the frame; what is wrong is remembered as well."""
+        """Return where it is at the place of the frame; an error is remembered as well."""
         try:
             plan = self._read_plan()
         except Unavailable as error:
             return error
-        if all(_is_fixed(each) for each in plan.expressions):
+        if all(_is_fixed(expression) for expression in plan.expressions):
             return evolve(plan, is_fixed=True)
         return plan
 
@@ -232,53 +231,57 @@ class Variable(Quantity):
         if self._repairs is None:
             if self._plan is None:
                 self._plan = self._planned()
-            found: list[Repair] = []
+            repairs: list[Repair] = []
             if isinstance(self._plan, _Plan):
-                found += [repair for each in self._plan.expressions for repair in repairs_of(each)]
+                repairs += [
+                    repair for expression in self._plan.expressions for repair in repairs_of(expression)
+                ]
                 if self.frame.activation is not None and any(map(uses_frame_base, self._plan.expressions)):
-                    found += self.frame.outer.base_repairs
-            self._repairs = tuple(dict.fromkeys(found))
+                    repairs += self.frame.outer.base_repairs
+            self._repairs = tuple(dict.fromkeys(repairs))
         return self._repairs
 
     def as_written(self) -> Variable:
-        """The same variable as the text alone has it, without repairs."""
-        found = Variable(
+        """Return the same variable without repairs."""
+        unrepaired = Variable(
             self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed
         )
         plan = self._plan or self._planned()
         if isinstance(plan, _Plan):
             plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
-        found._plan = plan
-        return found
+        unrepaired._plan = plan
+        return unrepaired
 
     def locations(self) -> tuple[Described, ...]:
-        """Every location that the file gives it, with the addresses where each is valid. Needs no machine."""
+        """Return every location that the file gives it, with the addresses where each is valid. Needs no state."""
+        from dwarfgpu.expr.listing import text as listing
+
         location = self.definition.find_number(dw.DW_AT_location)
         if location is None:
             return ()
         unit = self.frame.unit_info(location.die.unit, self.code)
         if location.value_class != "loclist":
             expressions = _tuple(unit.expressions(location))
-            return tuple(Described(listing(each), expression=each) for each in expressions)
-        found = location_list(location)
-        if found.error is not None:
-            raise found.error
+            return tuple(Described(listing(entry), expression=entry) for entry in expressions)
+        listed = location_list(location)
+        if listed.error is not None:
+            raise listed.error
         bias = self.code.in_program
         described = []
-        for each in found.entries:
-            expression = unit.decoded(location, each.expression, found.section, each.expression_offset)
-            where = None if each.default else (bias(each.start), bias(each.end))
-            described.append(Described(listing(expression), where, each.default, expression))
+        for entry in listed.entries:
+            expression = unit.decoded(location, entry.expression, listed.section, entry.expression_offset)
+            where = None if entry.default else (bias(entry.start), bias(entry.end))
+            described.append(Described(listing(expression), where, entry.default, expression))
         return tuple(described)
 
     def expressions_at(self, address: int) -> tuple[bytes, ...]:
-        """The expressions, as bytes, that say where it is at an address of the file."""
+        """Return the expressions, as bytes, that say where it is at an address of the file."""
         location = self.definition.find_number(dw.DW_AT_location)
         if location is None:
             return ()
         if location.value_class != "loclist":
             return (location.block().data,)
-        return tuple(each.expression for each in location_list(location).matching(address))
+        return tuple(entry.expression for entry in location_list(location).matching(address))
 
     def is_constant(self) -> bool:
         """Whether the file gives it a value instead of a location."""
@@ -288,7 +291,7 @@ class Variable(Quantity):
         )
 
     def byte_size(self) -> int | None:
-        """How many bytes it has; None where its type does not tell."""
+        """Return how many bytes it has; None where its type does not tell."""
         return known_size(self.type)
 
     def is_here(self) -> bool:
@@ -298,7 +301,7 @@ class Variable(Quantity):
         return isinstance(self._plan, _Plan)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
-        """Why nothing of it is there, as its expressions and the frames below tell."""
+        """Return why nothing of it is there, as its expressions and the inner frames tell."""
         plan = self._plan
         if not isinstance(plan, _Plan):
             return None
@@ -309,7 +312,7 @@ class Variable(Quantity):
 
 
 def kind_of(die: Die) -> str:
-    """What kind of variable an entry in a function declares."""
+    """Return what kind of variable an entry in a function declares."""
     if die.tag == dw.DW_TAG_formal_parameter:
         return PARAMETER
     return CONSTANT if die.tag == dw.DW_TAG_constant else LOCAL
@@ -322,10 +325,10 @@ def _is_fixed(expression: Expression) -> bool:
 
 
 def _completed(location: Location, type: Type) -> Location:
-    """A composite with as many bits as the object: compilers leave out the pieces behind the last one that they know.
+    """Return a composite with as many bits as the object: compilers leave out unknown pieces at the end.
 
-    OPEN: the text has reading past the storage be an error (A.2.5.4.3.4 (4)). What is there can be read this way, and
-    what is not is undefined.
+    OPEN: the text has reading past the storage be an error (A.2.5.4.3.4 (4)). What is there can be read
+    this way, and what is not is undefined.
     """
     place = location.places[0]
     storage: Any = place.storage
@@ -341,8 +344,8 @@ def _completed(location: Location, type: Type) -> Location:
     return locations.at(locations.extended(storage, (Part(locations.UNDEFINED, missing),)))
 
 
-def _tuple(found: Any) -> tuple[Expression, ...]:
-    return found if isinstance(found, tuple) else (found,)
+def _tuple(expressions: Any) -> tuple[Expression, ...]:
+    return expressions if isinstance(expressions, tuple) else (expressions,)
 
 
 # --- Variables as a file declares them ----------------------------------------------------------------
@@ -360,11 +363,11 @@ class Checked:
 
 
 def variables_named(frame: Frame, name: str) -> list[Variable]:
-    """The variable that a name means in a frame; if there is none, all of the program that are called so.
+    """Return the variable with a name in a frame; if there is none, all variables of the program with that name.
 
     ``fn::x`` means those of a function.
     """
-    known = next((each for each in frame.variables() if each.name == name), None)
+    known = next((variable for variable in frame.variables() if variable.name == name), None)
     if known is not None:
         return [known]
     parts = tuple(split_name(name))
@@ -375,11 +378,11 @@ def variables_named(frame: Frame, name: str) -> list[Variable]:
 
 
 def variable_called(frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Variable | None:
-    """The variable that a name with its scopes means in a frame; None if it means none."""
+    """Return the variable with a name and its scopes in a frame; None if there is none."""
     names = frame.state.names
     local = names.local(frame, parts[0]) if file is None and len(parts) == 1 else None
-    found = names.outer(frame, parts, file) if local is None else local
-    return found if isinstance(found, Variable) else None
+    named = names.outer(frame, parts, file) if local is None else local
+    return named if isinstance(named, Variable) else None
 
 
 def _everywhere(frame: Frame, parts: tuple[str, ...]) -> Iterator[Variable]:
@@ -388,13 +391,13 @@ def _everywhere(frame: Frame, parts: tuple[str, ...]) -> Iterator[Variable]:
         if not code.file.has_dwarf:
             continue
         for unit in code.file.dwarf.index.units_with(last.encode()):
-            for each in _of_unit(frame, code, unit):
-                if each.name == last and (not owners or _is_in(each.die, owners)):
-                    yield each
+            for variable in _of_unit(frame, code, unit):
+                if variable.name == last and (not owners or _is_in(variable.die, owners)):
+                    yield variable
 
 
 def all_variables(frame: Frame) -> Iterator[Variable]:
-    """Every variable, parameter and constant of the program."""
+    """Yield every variable, parameter and constant of the program."""
     for code in frame.state.loaded.codes:
         if code.file.has_dwarf:
             for unit in code.file.dwarf.compile_units():
@@ -422,7 +425,7 @@ def _is_in(die: Die, owners: list[str]) -> bool:
 
 
 def owner_of(variable: Variable) -> str | None:
-    """The name of the function that a variable belongs to."""
+    """Return the name of the function that a variable belongs to."""
     for owner in variable.die.ancestors():
         if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
             return qualified_name(owner)
@@ -430,14 +433,17 @@ def owner_of(variable: Variable) -> str | None:
 
 
 def checked(variable: Variable) -> list[Checked]:
-    """What is wrong with the locations of a variable, without evaluating them."""
+    """Return what is wrong with the locations of a variable, without evaluating them."""
+    from dwarfgpu.program.code.encoding_context import findings as found_in
+    from dwarfgpu.program.code.encoding_context import of_frame
+
     setting = of_frame(variable.frame)
     return [
         Checked(
             variable,
-            each,
-            tuple(found_in(each.expression, setting, in_cfi=False, depth=0, want="location")),
+            location,
+            tuple(found_in(location.expression, setting, in_cfi=False, depth=0, want="location")),
         )
-        for each in variable.locations()
-        if each.expression is not None
+        for location in variable.locations()
+        if location.expression is not None
     ]

@@ -184,30 +184,18 @@ class Processor:
         return feature in self.features
 
 
-def _processor(row: tuple[str, int, tuple[int, ...], str]) -> Processor:
-    name, mach, wave_sizes, features = row
-    return Processor(name, mach, wave_sizes, tuple(features.split()))
-
-
 def processor_named(name: str) -> Processor | None:
     """Return the processor with a name or an alternative name, in lower case."""
-    for alternative, primary in ALTERNATIVES:
-        if name == alternative:
-            name = primary
-    for row in ROWS:
-        if row[0] == name:
-            return _processor(row)
-    return None
+    name = dict(ALTERNATIVES).get(name, name)
+    return next((processor for processor in processors() if processor.name == name), None)
 
 
 def processor_of_mach(mach: int) -> Processor | None:
     """Return the processor that an ``EF_AMDGPU_MACH`` value selects."""
-    for row in ROWS:
-        if row[1] == mach:
-            return _processor(row)
-    return None
+    return next((processor for processor in processors() if processor.mach == mach), None)
 
 
 def processors() -> Iterator[Processor]:
-    """Return all processors, in the order of the table."""
-    return map(_processor, ROWS)
+    """Yield all processors, in the order of the table."""
+    for name, mach, wave_sizes, features in ROWS:
+        yield Processor(name, mach, wave_sizes, tuple(features.split()))

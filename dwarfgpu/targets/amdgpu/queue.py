@@ -6,7 +6,7 @@ they and the HSA structures at the beginning are those of ROCr (``amd_hsa_queue.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import frozen
 
@@ -120,6 +120,11 @@ class Structure:
         )
 
 
+def _fields(clause: str, *rows: tuple[Any, ...]) -> tuple[StructureField, ...]:
+    """Return rows, given as offset, size, name, kind, meaning, bits and meanings, that one clause defines."""
+    return tuple(StructureField(*row[:5], clause, *row[5:]) for row in rows)  # type: ignore[call-arg]
+
+
 # --- The structures of AMD's queues in memory ---------------------------------------------------------
 
 QUEUE_CLAUSE = 'AMDGPU Compute ABI 0.40, "AMD AQL Queue Object amd_queue_t"'
@@ -147,35 +152,27 @@ HEADER_BITS = (
 )
 KERNEL_DISPATCH_HEADER = KERNEL_DISPATCH | SYSTEM_SCOPE << 9 | SYSTEM_SCOPE << 11
 
+SETUP_BITS = (BitRange("dimensions", 0, 2), BitRange("reserved", 2, 14))
+
 DISPATCH_PACKET = Structure(
     "hsa_kernel_dispatch_packet_t", PACKET_SIZE, 64, PACKET_CLAUSE,
-    (
-        StructureField(0, 2, "header", "number", "what the packet is, and its fences", PACKET_CLAUSE, HEADER_BITS),
-        StructureField(
-            2, 2, "setup", "number", "dimensions of the grid", PACKET_CLAUSE,
-            (BitRange("dimensions", 0, 2), BitRange("reserved", 2, 14)),
-        ),
-        StructureField(4, 2, "workgroup_size_x", "number", "work-items of a work-group in X", PACKET_CLAUSE),
-        StructureField(6, 2, "workgroup_size_y", "number", "work-items of a work-group in Y", PACKET_CLAUSE),
-        StructureField(8, 2, "workgroup_size_z", "number", "work-items of a work-group in Z", PACKET_CLAUSE),
-        StructureField(10, 2, "", "reserved", "must be 0", PACKET_CLAUSE),
-        StructureField(12, 4, "grid_size_x", "number", "work-items of the grid in X", PACKET_CLAUSE),
-        StructureField(16, 4, "grid_size_y", "number", "work-items of the grid in Y", PACKET_CLAUSE),
-        StructureField(20, 4, "grid_size_z", "number", "work-items of the grid in Z", PACKET_CLAUSE),
-        StructureField(
-            24, 4, "private_segment_size", "number", "bytes of private memory of a work-item", PACKET_CLAUSE
-        ),
-        StructureField(
-            28, 4, "group_segment_size", "number", "bytes of local memory of a work-group", PACKET_CLAUSE
-        ),
-        StructureField(
-            32, 8, "kernel_object", "address", "kernel descriptor or amd_kernel_code_t", PACKET_CLAUSE
-        ),
-        StructureField(40, 8, "kernarg_address", "address", "kernarg segment", PACKET_CLAUSE),
-        StructureField(48, 8, "", "reserved", "must be 0", PACKET_CLAUSE),
-        StructureField(
-            56, 8, "completion_signal", "address", "signal that tells of the end, or 0", PACKET_CLAUSE
-        ),
+    _fields(
+        PACKET_CLAUSE,
+        (0, 2, "header", "number", "what the packet is, and its fences", HEADER_BITS),
+        (2, 2, "setup", "number", "dimensions of the grid", SETUP_BITS),
+        (4, 2, "workgroup_size_x", "number", "work-items of a work-group in X"),
+        (6, 2, "workgroup_size_y", "number", "work-items of a work-group in Y"),
+        (8, 2, "workgroup_size_z", "number", "work-items of a work-group in Z"),
+        (10, 2, "", "reserved", "must be 0"),
+        (12, 4, "grid_size_x", "number", "work-items of the grid in X"),
+        (16, 4, "grid_size_y", "number", "work-items of the grid in Y"),
+        (20, 4, "grid_size_z", "number", "work-items of the grid in Z"),
+        (24, 4, "private_segment_size", "number", "bytes of private memory of a work-item"),
+        (28, 4, "group_segment_size", "number", "bytes of local memory of a work-group"),
+        (32, 8, "kernel_object", "address", "kernel descriptor or amd_kernel_code_t"),
+        (40, 8, "kernarg_address", "address", "kernarg segment"),
+        (48, 8, "", "reserved", "must be 0"),
+        (56, 8, "completion_signal", "address", "signal that tells of the end, or 0"),
     ),
 )  # fmt: skip
 
@@ -184,6 +181,7 @@ DISPATCH_PACKET = Structure(
 QUEUE_TYPES = ((0, "multiple producers"), (1, "single producer"), (2, "cooperative"))
 SINGLE = 1
 KERNEL_DISPATCH_FEATURE = 1
+FEATURES = (BitRange("kernel_dispatch", 0, 1), BitRange("agent_dispatch", 1, 1))
 QUEUE_PROPERTIES = (
     BitRange("enable_trap_handler", 0, 1),
     BitRange("is_ptr64", 1, 1),
@@ -196,68 +194,44 @@ READ_DISPATCH_ID_OFFSET = 128
 QUEUE = Structure(
     "amd_queue_t", 256, 64, QUEUE_CLAUSE,
     (
-        StructureField(0, 4, "type", "number", "who may write packets", HSA_QUEUE, (), QUEUE_TYPES),
-        StructureField(
-            4, 4, "features", "number", "packets that are understood", HSA_QUEUE,
-            (BitRange("kernel_dispatch", 0, 1), BitRange("agent_dispatch", 1, 1)),
+        *_fields(
+            HSA_QUEUE,
+            (0, 4, "type", "number", "who may write packets", (), QUEUE_TYPES),
+            (4, 4, "features", "number", "packets that are understood", FEATURES),
+            (8, 8, "base_address", "address", "the first packet"),
+            (16, 8, "doorbell_signal", "address", "signal that tells of new packets"),
+            (24, 4, "size", "number", "packets that the queue can hold"),
+            (28, 4, "", "reserved", "must be 0"),
+            (32, 8, "id", "number", "number of the queue in the process"),
         ),
-        StructureField(8, 8, "base_address", "address", "the first packet", HSA_QUEUE),
-        StructureField(16, 8, "doorbell_signal", "address", "signal that tells of new packets", HSA_QUEUE),
-        StructureField(24, 4, "size", "number", "packets that the queue can hold", HSA_QUEUE),
-        StructureField(28, 4, "", "reserved", "must be 0", HSA_QUEUE),
-        StructureField(32, 8, "id", "number", "number of the queue in the process", HSA_QUEUE),
-        StructureField(40, 16, "", "reserved", "must be 0", QUEUE_CLAUSE),
-        StructureField(
-            56, 8, "write_dispatch_id", "number", "index of the next packet to be written", QUEUE_CLAUSE
-        ),
-        StructureField(
-            64, 4, "group_segment_aperture_base_hi", "address", "upper half of the local aperture's base",
+        *_fields(
             QUEUE_CLAUSE,
+            (40, 16, "", "reserved", "must be 0"),
+            (56, 8, "write_dispatch_id", "number", "index of the next packet to be written"),
+            (64, 4, "group_segment_aperture_base_hi", "address", "upper half of the local aperture's base"),
+            (68, 4, "private_segment_aperture_base_hi", "address", "upper half of the private aperture's base"),
+            (72, 4, "max_cu_id", "number", "compute units of the agent"),
+            (76, 4, "max_wave_id", "number", "waves of a compute unit"),
+            (80, 8, "max_legacy_doorbell_dispatch_id_plus_1", "number",
+             "largest write_dispatch_id that a legacy doorbell has told"),
+            (88, 4, "legacy_doorbell_lock", "number", "1 while a legacy doorbell is being rung"),
+            (92, 36, "", "reserved", "must be 0"),
+            (128, 8, "read_dispatch_id", "number", "index of the next packet to be read"),
+            (136, 4, "read_dispatch_id_field_base_byte_offset", "number", "offset of read_dispatch_id"),
         ),
-        StructureField(
-            68, 4, "private_segment_aperture_base_hi", "address", "upper half of the private aperture's base",
-            QUEUE_CLAUSE,
-        ),
-        StructureField(72, 4, "max_cu_id", "number", "compute units of the agent", QUEUE_CLAUSE),
-        StructureField(76, 4, "max_wave_id", "number", "waves of a compute unit", QUEUE_CLAUSE),
-        StructureField(
-            80, 8, "max_legacy_doorbell_dispatch_id_plus_1", "number",
-            "largest write_dispatch_id that a legacy doorbell has told", QUEUE_CLAUSE,
-        ),
-        StructureField(
-            88, 4, "legacy_doorbell_lock", "number", "1 while a legacy doorbell is being rung", QUEUE_CLAUSE
-        ),
-        StructureField(92, 36, "", "reserved", "must be 0", QUEUE_CLAUSE),
-        StructureField(
-            128, 8, "read_dispatch_id", "number", "index of the next packet to be read", QUEUE_CLAUSE
-        ),
-        StructureField(
-            136, 4, "read_dispatch_id_field_base_byte_offset", "number", "offset of read_dispatch_id",
-            QUEUE_CLAUSE,
-        ),
-        StructureField(140, 4, "compute_tmpring_size", "number", "scratch memory of a wave", ROCR_QUEUE),
-        StructureField(
-            144, 16, "scratch_resource_descriptor", "words", "V# of the scratch memory", ROCR_QUEUE
-        ),
-        StructureField(
-            160, 8, "scratch_backing_memory_location", "address",
-            "scratch memory; on GFX7-GFX8 its offset from SH_HIDDEN_PRIVATE_BASE_VIMID", ROCR_QUEUE,
-        ),
-        StructureField(
-            168, 8, "scratch_backing_memory_byte_size", "number", "bytes of scratch memory", ROCR_QUEUE
-        ),
-        StructureField(
-            176, 4, "scratch_wave64_lane_byte_size", "number", "bytes of scratch memory of a lane of 64",
+        *_fields(
             ROCR_QUEUE,
+            (140, 4, "compute_tmpring_size", "number", "scratch memory of a wave"),
+            (144, 16, "scratch_resource_descriptor", "words", "V# of the scratch memory"),
+            (160, 8, "scratch_backing_memory_location", "address",
+             "scratch memory; on GFX7-GFX8 its offset from SH_HIDDEN_PRIVATE_BASE_VIMID"),
+            (168, 8, "scratch_backing_memory_byte_size", "number", "bytes of scratch memory"),
+            (176, 4, "scratch_wave64_lane_byte_size", "number", "bytes of scratch memory of a lane of 64"),
+            (180, 4, "queue_properties", "number", "properties of the queue", QUEUE_PROPERTIES),
+            (184, 8, "", "reserved", "must be 0"),
+            (192, 8, "queue_inactive_signal", "address", "signal that tells of errors"),
+            (200, 56, "", "reserved", "must be 0"),
         ),
-        StructureField(
-            180, 4, "queue_properties", "number", "properties of the queue", ROCR_QUEUE, QUEUE_PROPERTIES
-        ),
-        StructureField(184, 8, "", "reserved", "must be 0", ROCR_QUEUE),
-        StructureField(
-            192, 8, "queue_inactive_signal", "address", "signal that tells of errors", ROCR_QUEUE
-        ),
-        StructureField(200, 56, "", "reserved", "must be 0", ROCR_QUEUE),
     ),
 )  # fmt: skip
 """Queues of newer runtimes use some of the reserved bytes from 40 and from 184 to give back scratch memory."""
@@ -272,17 +246,16 @@ USER, DOORBELL, LEGACY_DOORBELL = 1, -1, -2
 
 SIGNAL = Structure(
     "amd_signal_t", 64, 64, SIGNAL_CLAUSE,
-    (
-        StructureField(0, 8, "kind", "signed", "what the signal is", SIGNAL_CLAUSE, (), SIGNAL_KINDS),
-        StructureField(
-            8, 8, "value", "signed", "user: the value; doorbell: its address (hardware_doorbell_ptr)", SIGNAL_CLAUSE
-        ),
-        StructureField(16, 8, "event_mailbox_ptr", "address", "user: where the event is told", SIGNAL_CLAUSE),
-        StructureField(24, 4, "event_id", "number", "user: which event is told", SIGNAL_CLAUSE),
-        StructureField(28, 4, "", "reserved", "must be 0", SIGNAL_CLAUSE),
-        StructureField(32, 8, "start_ts", "number", "when the packet was started, if profiled", SIGNAL_CLAUSE),
-        StructureField(40, 8, "end_ts", "number", "when the packet ended, if profiled", SIGNAL_CLAUSE),
-        StructureField(48, 8, "queue_ptr", "address", "doorbell: its amd_queue_t", SIGNAL_CLAUSE),
-        StructureField(56, 8, "", "reserved", "must be 0", SIGNAL_CLAUSE),
+    _fields(
+        SIGNAL_CLAUSE,
+        (0, 8, "kind", "signed", "what the signal is", (), SIGNAL_KINDS),
+        (8, 8, "value", "signed", "user: the value; doorbell: its address (hardware_doorbell_ptr)"),
+        (16, 8, "event_mailbox_ptr", "address", "user: where the event is told"),
+        (24, 4, "event_id", "number", "user: which event is told"),
+        (28, 4, "", "reserved", "must be 0"),
+        (32, 8, "start_ts", "number", "when the packet was started, if profiled"),
+        (40, 8, "end_ts", "number", "when the packet ended, if profiled"),
+        (48, 8, "queue_ptr", "address", "doorbell: its amd_queue_t"),
+        (56, 8, "", "reserved", "must be 0"),
     ),
 )  # fmt: skip

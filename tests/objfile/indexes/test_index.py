@@ -354,7 +354,7 @@ def test_what_was_found_is_kept(monkeypatch):
     assert one.index.find("x", ("type",)) == []
     assert found(one, "other") == [("namespace", "other")]  # no room for a third
     assert one.index.find("x")[0] is not first
-    one.index.drop_caches()
+    one.drop_caches()
     assert found(one, "x") == [("variable", "x")]
 
 
@@ -734,7 +734,7 @@ def test_dropped_indices_are_made_again():
     one = only(function("f", 16, 4), variable("v", 0x100, 0))
     one.index.build()
 
-    one.index.drop_caches()
+    one.drop_caches()
 
     assert one.index._names == {}
     assert found(one, "f") == [("function", "f")]

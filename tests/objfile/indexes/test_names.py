@@ -147,7 +147,6 @@ def test_parents_and_gnu_attributes():
     (function,) = table.find(b"f")
 
     assert space.parent is None
-    assert (space.is_external, function.is_external) == (True, False)
     assert table.entry_at(function.parent) == function  # offset 0 of the pool is that entry itself
     with pytest.raises(MalformedFile, match="no entry"):
         table.entry_at(3)

@@ -12,7 +12,6 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.indexes.address_index import size_of_type
 from dwarfgpu.objfile.info import tree as tree_module
-from dwarfgpu.objfile.info.pc_ranges import Position, inlined_chain, scopes_at
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
 
 
@@ -132,33 +131,6 @@ def test_resolved_values():
     assert found.get("DW_AT_external").flag() is True
     assert found.get("DW_AT_declaration").flag() is False
     assert not found.is_declaration
-
-
-def test_decoded_values():
-    """All at once, for whoever wants all: text, addresses, flags, and references as offsets in the section."""
-    strings, addresses = (
-        ("str_offsets_base", "sec_offset", "strings"),
-        ("addr_base", "sec_offset", "addresses"),
-    )
-    parts = [
-        ("name", "string", "a"), ("producer", "strp", "b"), ("comp_dir", "line_strp", "c"),
-        ("linkage_name", "strx", "d"), ("low_pc", "addrx", 0x77), ("high_pc", "data4", 4), ("external", "flag_present"),
-        ("declaration", "flag", 0),
-        ("decl_line", "implicit_const", -3), ("type", "ref4", "self"), ("location", "exprloc", b"\x30"),
-        ("entry_pc", "LLVM_addrx_offset", (0x77, 2)), ("const_value", "indirect/string", "x"),
-    ]  # fmt: skip
-    leaves = [die("variable", *parts, label="self" if i == 3 else None) for i in range(20)]
-    first = unit(die("compile_unit", ("name", "string", "first")))
-    built = build(first, unit(die("compile_unit", strings, addresses, *leaves)))
-    found = Dwarf(DictSections(built.sections)).units[1]
-    reference = built.section_offset("self")
-
-    rows = list(found.decoded())
-
-    assert [depth for _, depth, _, _ in rows] == [0] + [1] * 20
-    expected = ("a", "b", "c", "d", 0x77, 4, True, False, -3, reference, b"\x30", 0x79, "x")
-    assert [values for *_, values in rows[1:]] == [expected] * 20
-    assert [offset for offset, *_ in rows] == [each.offset for each in found.dies()]
 
 
 # --- Children, parents, order -----------------------------------------------------------------------------------------
@@ -505,30 +477,6 @@ def test_a_cycle_of_origins_is_an_error(kind):
     assert found.dwarf.index.find("f") == []
 
 
-# --- Scopes -----------------------------------------------------------------------------------------------------------
-
-
-def test_entries_serve_the_chain_of_inlined_calls():
-    found = only(
-        die("subprogram", ("name", "string", "inner"), ("inline", "data1", 1), label="inner"),
-        die(
-            "subprogram", ("name", "string", "outer"), ("low_pc", "addr", 0x10), ("high_pc", "data1", 0x20),
-            die("lexical_block", die(
-                "inlined_subroutine", ("abstract_origin", "ref4", "inner"),
-                ("low_pc", "addr", 0x18), ("high_pc", "data1", 4),
-                ("call_file", "data1", 1), ("call_line", "data1", 42), ("call_column", "udata", 7),
-            )),
-        ),
-    )  # fmt: skip
-
-    chain = inlined_chain(scopes_at(found.root, 0x19), Position(1, 5, 1))
-
-    assert [(each.function, each.position, each.inlined) for each in chain] == [
-        ("inner", Position(1, 5, 1), True),
-        ("outer", Position(1, 42, 7), False),
-    ]
-
-
 # --- Any bytes --------------------------------------------------------------------------------------------------------
 
 
@@ -549,7 +497,6 @@ def explore(found):
                     each.tree.contains(entry.offset + 1)
                 except DwarfGpuError:
                     continue
-            list(each.decoded())
         except DwarfGpuError:
             continue
     for name in ("f", "int", "ns::v", "x"):

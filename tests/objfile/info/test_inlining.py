@@ -1,4 +1,4 @@
-"""The chain of inlined calls: DWARF 5 section 3.3.8."""
+"""The scopes at an address, and so the chain of inlined calls: DWARF 5 section 3.3.8."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.objfile.info.pc_ranges import Position, covers, inlined_chain, scopes_at
+from dwarfgpu.objfile.info.pc_ranges import Position, covers, scopes_at
 from dwarfgpu.objfile.lines.line_table import line_table
 from tests.builders import compiled
 
@@ -72,9 +72,20 @@ NESTED = unit(
 )
 
 
-def chain(root, address, position=HERE):
-    frames = inlined_chain(scopes_at(root, address), position)
-    return [(f.function, f.position.file, f.position.line, f.position.column, f.inlined) for f in frames]
+def calls(scopes, position):
+    """Return the functions of scopes, innermost first: name, place in the source, and whether it is inlined."""
+    chain = []
+    for die in reversed(scopes):
+        if die.tag in (FUNCTION, CALL):
+            chain.append((die.name, position.file, position.line, position.column, die.tag == CALL))
+            if die.tag == FUNCTION:
+                break
+            position = Position(die.call_file, die.call_line, die.call_column)
+    return chain
+
+
+def chain(root, address):
+    return calls(scopes_at(root, address), HERE)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +169,7 @@ TREES = st.recursive(
 def test_any_tree_has_a_chain(children, address):
     scopes = scopes_at(unit(*children), address)
     assert all(covers(die.ranges(), address) for die in scopes)
-    frames = inlined_chain(scopes, HERE)
-    assert all(frame.inlined for frame in frames[:-1])
+    assert all(inlined for *_, inlined in calls(scopes, HERE)[:-1])
 
 
 # --- What llvm-symbolizer says ------------------------------------------------------------------------------------
@@ -231,7 +241,7 @@ def test_chains_are_what_the_symbolizer_prints(compiler, options, tmp_path, requ
             )
             for address in (a for start, end in lines.ranges() for a in range(start, end, 2)):
                 row = lines.at(address)[0].row
-                frames = inlined_chain(scopes_at(root, address), Position(row.file, row.line, row.column))
+                frames = calls(scopes_at(root, address), Position(row.file, row.line, row.column))
                 if frames:  # the space between functions has a line, but no function
                     queries.append(hex(address))
                     chains.append("\n".join(as_printed(frame, lines, str(tmp_path)) for frame in frames))
@@ -243,5 +253,5 @@ def test_chains_are_what_the_symbolizer_prints(compiler, options, tmp_path, requ
 
 
 def as_printed(frame, lines, directory):
-    at = frame.position
-    return f"{frame.function}\n{lines.path(at.file, directory)}:{at.line or 0}:{at.column or 0}"
+    function, file, line, column, _ = frame
+    return f"{function}\n{lines.path(file, directory)}:{line or 0}:{column or 0}"

@@ -631,24 +631,6 @@ def test_the_next_line_with_code(line, expected):
 
 
 @pytest.mark.parametrize(
-    "name, expected",
-    [
-        ("a.c", {0, 2}),
-        ("src/a.c", {0}),
-        ("/src/a.c", {0}),
-        ("/a.c", set()),
-        ("rc/a.c", set()),
-        ("sub/a.c", {2}),
-        ("b.c", {1}),
-        ("c.c", set()),
-    ],
-)
-def test_files_by_name(name, expected):
-    files = table_5(((1, 8), (2, 0x0B)), (b"a.c\0", b"\0"), (b"b.c\0", b"\0"), (b"a.c\0", b"\1"))
-    assert read(tables=named("/src", "sub") + files).files_named(name) == expected
-
-
-@pytest.mark.parametrize(
     "directory, name, path",
     [
         ("/a", "b", "/a/b"),

@@ -17,6 +17,7 @@ from dwarfgpu.program.code.code_lookup import at_address, named, parse_address
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened
 from dwarfgpu.program.code.file_summary import summary
 from dwarfgpu.render import files, kernels
+from dwarfgpu.render.layout import plain
 from tests.builders.elf import SHT_NOBITS, ElfBuilder
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -421,12 +422,12 @@ def everything(data: bytes) -> None:
         with contextlib.suppress(DwarfGpuError):
             there = at_address(code, address)
             files.address_text(there)
-            json.dumps(files.address_json(there))
+            json.dumps(plain(there))
     for name in ("tiny", "saxpy", "int", "main", "ns::f"):
         with contextlib.suppress(DwarfGpuError):
             means = named(code, name)
             files.named_text(means)
-            json.dumps([files.named_json(each) for each in means])
+            json.dumps([plain(each) for each in means])
     assert all(isinstance(error, DwarfGpuError) for error in code.problems)
 
 

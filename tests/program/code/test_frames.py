@@ -193,7 +193,7 @@ def test_every_register_of_a_file_has_a_name(name):
     """So the size of the waves is right."""
     frames = fixture(f"llvm24/{name}").frames
     for entry in frames.entries():
-        text = "\n".join(render.entry_text(entry, frames))
+        text = "\n".join(render.listed_text(frames.listed(entry), frames))
         assert "reg1" not in text
         assert "reg2" not in text
         assert "# register" not in text
@@ -231,7 +231,7 @@ def test_compilers_without_unwind_information(name):
 
     assert fdes
     assert all(row.is_empty for fde in fdes for row in frames.rows(fde))
-    assert render.entry_text(fdes[0], frames)[-1].endswith("no unwind information")
+    assert render.listed_text(frames.listed(fdes[0]), frames)[-1].endswith("no unwind information")
 
 
 def test_triton_knows_nothing_of_the_prologue():
@@ -313,7 +313,9 @@ def listed(*sections):
         line
         for entry in file.frames.entries()
         if not isinstance(entry, DwarfGpuError)
-        for line in render.entry_text(entry, file.frames, name=frame_rows.code_name(file, entry))
+        for line in render.listed_text(
+            file.frames.listed(entry), file.frames, name=frame_rows.code_name(file, entry)
+        )
     ]
 
 
@@ -406,13 +408,15 @@ def test_nothing_in_a_name_steers_a_terminal():
 def test_lines_fit_80_columns(name):
     file = fixture(name)
     for entry in file.frames.entries():
-        for line in render.entry_text(entry, file.frames):
+        for line in render.listed_text(file.frames.listed(entry), file.frames):
             assert len(line) <= 80
 
 
 def test_json_has_every_row_whole():
     file = fixture("asm/cfi.gfx90a.w64.co")
-    documents = [render.entry_json(entry, file.frames) for entry in file.frames.entries()]
+    documents = [
+        render.listed_json(file.frames.listed(entry), file.frames) for entry in file.frames.entries()
+    ]
 
     assert [each["kind"] for each in documents[:3]] == ["cie", "fde", "fde"]
     assert documents[0]["cfa"]["register_name"] == "s32"
@@ -429,7 +433,9 @@ def test_json_has_every_row_whole():
 
 def test_json_of_what_is_broken():
     file = file_of((".debug_frame", debug_frame("restore_state", "").data + bytes(4), 0))
-    cie, fde, end = [render.entry_json(entry, file.frames) for entry in file.frames.entries()]
+    cie, fde, end = [
+        render.listed_json(file.frames.listed(entry), file.frames) for entry in file.frames.entries()
+    ]
 
     assert "error" not in cie
     assert fde["error"]["kind"] == "restore_without_remember"

@@ -18,6 +18,7 @@ from dwarfgpu.program.dump import sections
 from dwarfgpu.program.dump.entries import EntryDump, Lists, Selection, ShownEntry, ShownUnit, tag_number
 from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
+from dwarfgpu.render.layout import plain
 from tests.builders.elf import ElfBuilder
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -440,7 +441,7 @@ def whole(name: str) -> CodeObject:
         for item in EntryDump(code, Selection()):
             if isinstance(item, ShownUnit):
                 lines += render_entries.unit_text(item)
-                json.dumps(render_entries.unit_json(item))
+                json.dumps(plain(item))
             else:
                 lines += render_entries.entry_text(item)
                 json.dumps(render_entries.entry_json(item))
