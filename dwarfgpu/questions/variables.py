@@ -511,12 +511,12 @@ class _Variables(Document):
                 is_choice = self._pattern.pattern or self._arguments.has("t")
                 yield f"No {f'matching {self._noun}' if is_choice else self._noun}."
             for variable in variables:
-                first, *rest = self._text(frame, variable, 2 if is_headed else 0)
+                first, *rest = self._of_variable(frame, variable, 2 if is_headed else 0)
                 is_noted = variable.is_shadowed and is_headed
                 yield first + (output.style("dim", "  (shadowed)") if is_noted else "")
                 yield from rest
 
-    def _text(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
+    def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
         writer = self._writer(frame)
         if self._place.attached is None:
             return writer.described(variable, indent)
