@@ -63,13 +63,17 @@ class Asked:
         if attached is None:
             yield None, self._without_machine()
             return
-        for index in self.waves():
+        waves = self.waves()
+        if attached is self.selection.attached and not any(map(arguments.has, ("wave", "frame"))):
+            yield (self.selection.wave.id if len(attached) > 1 else None), self.selection.frame
+            return
+        for index in waves:
             wave = attached[index]
             number = arguments.get("frame")
             if number is None:
                 number = self.selection.frame_number if index == self.selection.wave_number else 0
             yield (wave.id if len(attached) > 1 else None), wave.frame(number)
-            if len(self.waves()) > 1:
+            if len(waves) > 1:
                 wave.forget()
 
     def waves(self) -> list[int]:
@@ -450,7 +454,7 @@ class _Variables(Document):
     ) -> None:
         self._place = asked(selection, arguments)
         if self._place.attached is None and not arguments.has("pc"):
-            hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no machine"
+            hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no state"
             if not selection.has_focus:
                 hint = "give --state, or --pc for locations alone"
             raise UsageError("No frame selected.", kind="no_frame", hint=hint)
