@@ -99,9 +99,6 @@ RECURSIVE = [
     ["objfile.containers.bundle", "objfile.elf.image"],
 ]
 """Modules that need each other: an operation may evaluate an expression, and a container of files may be in a file."""
-FACES = {"cli", "questions", "repl", "gdbplugin"}
-"""Packages whose modules are not checked for circles: a command may ask another one."""
-
 FREE_FOR_TYPES = {"numpy"}
 """Foreign packages that any module may import under ``if TYPE_CHECKING:``."""
 
@@ -368,8 +365,7 @@ def test_imports_inside_program_follow_its_layers():
 
 
 def test_no_modules_need_each_other():
-    library = [module for module in MODULES if not is_in(within(module.name), FACES)]
-    assert [[within(name) for name in circle] for circle in circles(library)] == RECURSIVE
+    assert [[within(name) for name in circle] for circle in circles(MODULES)] == RECURSIVE
 
 
 def test_only_the_faces_print():

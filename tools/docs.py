@@ -225,6 +225,9 @@ For those at the prompt of the debugger, whose use [debugger.md](debugger.md) sh
 more of a command, `apropos WORD` finds some, and names may be shortened as long as they stay unique. Where a command
 has a name in GDB, it is `dwarfgpu NAME` there.
 
+Everywhere, at the shell too, waves and threads are numbered from 1 or named by their id, such as 1:2:1:1, and lanes and
+frames are numbered from 0.
+
 @example@"""
 
 

@@ -1,16 +1,19 @@
-"""Files of cases (docs/cases.md): a case a line, answered as JSON on a line."""
+"""Files of cases (docs/cases.md), and an expression of DWARF as a case of its own: what needs no program."""
 
 from __future__ import annotations
 
-import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.cli.session import BAD_FILE, MAX_REPORTED, OK, read_lines
+from dwarfgpu.cli.session import BAD_FILE, MAX_REPORTED, NO_ANSWER, OK, given, read_input, read_lines
+from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dwarfgpu.cases.case import Case
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.expr.location_json import Outcome
 
 SECTIONS = {"cfi": "run_frame_case", "lists": "run_list_case"}
 """The commands whose cases are sections in hex, and the functions that answer them."""
@@ -28,6 +31,8 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
 
     A line that is no case is reported, and the others are answered all the same.
     """
+    import json
+
     from dwarfgpu.cases.case import parse_line
     from dwarfgpu.strict_json import NotACase
 
@@ -45,3 +50,165 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
     if bad > MAX_REPORTED:
         session.err.write(f"dwarfgpu: error: {path}: and {bad - MAX_REPORTED} more lines that are no case\n")
     return BAD_FILE if bad else OK
+
+
+# --- An expression without a program ----------------------------------------------------------------------------------
+
+_ENCODING = ("target", "address_size", "byte_order", "offset_size", "dwarf_version")
+_ALONE = ("rules", "want", "read", "write", "stack", *_ENCODING)
+"""The options of an expression that is evaluated without a program."""
+_OF_SOURCE = ("frame", "pc", "format", "location", "repair", "npz", "csv", "all")
+"""The options that are about a frame of a program."""
+
+
+def is_alone(given_options: dict[str, Any]) -> bool:
+    """Return whether `eval` is about no program; refuse options that do not go with it."""
+    options = SimpleNamespace(**given_options)
+    chosen = given(options, ("ops", "hex", "cases"))
+    if options.file is not None:
+        if options.cases is not None:
+            hint = "leave out FILE and what follows it, or the option"
+            raise UsageError("--cases does not go with expressions of the source language", hint=hint)
+        for name in given(options, _ALONE):
+            raise UsageError(f"{name} is for --ops, --hex and --cases without FILE", hint="leave out FILE")
+        return False
+    if len(chosen) != 1:
+        message = "FILE with expressions, or exactly one of --ops, --hex and --cases is needed"
+        raise UsageError(message, hint="`dwarfgpu eval --help` shows examples")
+    for name in given(options, _OF_SOURCE):
+        raise UsageError(f"{name} is for expressions of the source language", hint="name a FILE for them")
+    return True
+
+
+def evaluate(session: Session, given_options: dict[str, Any]) -> int:
+    """Answer a file of cases, or evaluate an expression against a machine state."""
+    options = SimpleNamespace(**given_options)
+    if options.cases is None:
+        return _one(session, options)
+    from dwarfgpu.cases.case import run_case
+
+    for name in given(options, ("state", "wave", "force", "lane", "trace", "dialect", *_ALONE)):
+        raise UsageError(f"{name} does not go with --cases: each case says it for itself")
+    return answer_cases(session, options.cases, run_case)
+
+
+def _one(session: Session, options: Any) -> int:
+    from dwarfgpu.cases import question
+    from dwarfgpu.cases.case import answer_case
+
+    state = None
+    if options.state is not None:
+        state = question.open_state(options.state, read_input, force=options.force)
+    if state is None or isinstance(state, dict):
+        if options.wave is not None:
+            message = "--wave chooses a wave of a snapshot, and no snapshot is given"
+            raise UsageError(message, hint="name one with --state")
+        case = question.ask(_question(options), state, options.state or "")
+    else:
+        case = question.ask_machine(_question(options), state, options.wave)
+    tracer = None
+    if options.trace:
+        from dwarfgpu.render.trace import Tracer
+
+        tracer = Tracer(case.target)
+    answer = answer_case(case, tracer.record if tracer is not None else None)
+    outcomes: dict[Any, Outcome | None] = {**answer.by_lane} if answer.by_lane else {None: answer.outcome}
+    if session.wants_json:
+        _show_json(session, answer, tracer)
+    else:
+        if tracer is not None:
+            session.print_lines(tracer.lines())
+        _show_text(session, case, outcomes)
+    return NO_ANSWER if any(one is None or one.error is not None for one in outcomes.values()) else OK
+
+
+def _question(options: Any) -> dict[str, Any]:
+    """The options as keys of a case."""
+    from dwarfgpu.program.stack.selectors import lanes_of
+    from dwarfgpu.questions.expressions import bytes_of
+
+    asked: dict[str, Any] = (
+        {"ops": options.ops} if options.ops is not None else {"expr": bytes_of(options.hex).hex()}
+    )
+    for key in ("target", "dialect", "rules", "want"):
+        if getattr(options, key) is not None:
+            asked[key] = getattr(options, key)
+    if options.write is not None:
+        asked["write"] = bytes_of(options.write).hex()
+    asked.update(encoding_keys(options))
+    if options.stack:
+        asked["stack"] = True
+    if options.read is not None:
+        asked["read"] = _read(options.read)
+    if options.lane is not None:
+        lanes = lanes_of(options.lane)
+        if len(lanes) == 1 and isinstance(lanes, list):
+            asked["context"] = {"lane": lanes[0]}
+        else:
+            asked["lanes"] = lanes
+    return asked
+
+
+def encoding_keys(options: Any) -> dict[str, Any]:
+    """The keys of a case for the options that an encoding depends on."""
+    return {name: getattr(options, name) for name in _ENCODING[1:] if getattr(options, name) is not None}
+
+
+def _read(text: str) -> dict[str, Any]:
+    from dwarfgpu.cases import question
+
+    if text.isdecimal():
+        return {"bytes": int(text)}
+    described = question.type_of(text)
+    if described is None and text != "generic":
+        message = f"{text!r} is neither a number of bytes nor a type"
+        raise UsageError(
+            message, hint="a type is generic, or an encoding and bits: signed32, float64, unsigned8x4"
+        )
+    return {"type": described or text}
+
+
+def _show_json(session: Session, answer: Any, tracer: Any) -> None:
+    from dwarfgpu.cases.case import answer_json
+
+    document = answer_json(answer)
+    del document["id"]
+    if tracer is not None:
+        document["trace"] = tracer.documents()
+    if session.as_lines and "lanes" in document:
+        for lane, one in document.pop("lanes").items():
+            session.print_json({"lane": int(lane), **document, **one})
+    else:
+        session.print_json(document)
+
+
+def _show_text(session: Session, case: Case, outcomes: dict[Any, Outcome | None]) -> None:
+    from dwarfgpu.expr.location_text import TextRenderer
+
+    renderer = TextRenderer(case.target.byte_order)
+    wave = "" if case.wave is None else f"wave {case.wave}"
+    if None in outcomes:
+        outcome = outcomes[None]
+        if outcome is not None and outcome.error is not None:
+            raise outcome.error
+        if outcome is not None:
+            lane = case.context.lanes.lane if case.wave is not None else None
+            names = ", ".join(name for name in (wave, "" if lane is None else f"lane {lane}") if name)
+            prefix = session.style("dim", f"{names}:") + " " if names else ""
+            _show_stack(session, renderer, outcome, prefix)
+            session.print(f"{prefix}{renderer.outcome(outcome)}")
+        return
+    width = len(str(max(outcomes, default=0)))
+    for lane, outcome in outcomes.items():
+        name = session.style("dim", f"{wave}{', ' if wave else ''}lane {lane:>{width}}:")
+        if outcome is None or outcome.error is not None:
+            error = outcome.error if outcome is not None else None
+            session.print(f"{name} {session.style('error', 'error:')} {error}")
+            continue
+        _show_stack(session, renderer, outcome, f"{name} ")
+        session.print(f"{name} {renderer.outcome(outcome)}")
+
+
+def _show_stack(session: Session, renderer: Any, outcome: Outcome, prefix: str) -> None:
+    for number, entry in enumerate(outcome.stack):
+        session.print(f"{prefix}{session.style('dim', f'stack {number}:')} {renderer.entry(entry)}")

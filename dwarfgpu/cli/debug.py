@@ -7,8 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import dwarfgpu
-from dwarfgpu.cli.machines import FORCE
-from dwarfgpu.cli.registry import Command, argument
+from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, REPAIR, WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
@@ -42,63 +41,42 @@ def _gdb_script(session: Session, _options: Any) -> int:
     return 0
 
 
-COMMANDS = {
-    "debug": Command(
-        """\
+# --- Their arguments ----------------------------------------------------------------------------------------------
+
+SUMMARIES = {
+    "debug": "look around in a machine that stands still, command by command",
+    "gdb-script": "print the path of the script that loads dwarfgpu into GDB",
+}
+DESCRIPTIONS = {
+    "debug": """\
 A debugger with the commands of GDB and ROCgdb, over a snapshot, a core file, or a file of code alone. `help` lists the
 commands. Without a terminal they are read from standard input.""",
-        (
-            argument(
-                "file", metavar="FILE", nargs="?", help="a file, FILE@gfx90a, FILE@2, or a code object URI"
-            ),
-            argument("--state", metavar="S", help="a snapshot, or a core file"),
-            argument("--wave", metavar="N", help="the wave or thread to look at, by number from 1 or by id"),
-            argument("--frame", type=int, metavar="N", help="the frame to look at, 0 for the innermost (0)"),
-            argument("--lane", type=int, metavar="N", help="the lane to look at (the first active one)"),
-            argument(
-                "-ex",
-                "--ex",
-                dest="commands",
-                metavar="CMD",
-                action=_InOrder,
-                const="command",
-                help="run a command; may be repeated",
-            ),
-            argument(
-                "-x",
-                "--command",
-                dest="commands",
-                metavar="SCRIPT",
-                action=_InOrder,
-                const="file",
-                help="run the commands of a file; may be repeated",
-            ),
-            argument(
-                "-batch",
-                "--batch",
-                action="store_true",
-                help="leave after that; the first error ends it with its status",
-            ),
-            argument("-nx", "--nx", dest="no_init", action="store_true", help="do not read the init file"),
-            argument("-q", "--quiet", dest="quiet", action="store_true", help="say nothing at the start"),
-            argument(
-                "--repair", metavar="R", help="read idioms of compilers as they are meant: auto, off, names"
-            ),
-            FORCE,
-        ),
-        _debug,
-        (
-            "dwarfgpu debug k.co --state stopped.json",
-            "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
-            "dwarfgpu debug program --state core -x look.gdb",
-        ),
-    ),
-    "gdb-script": Command(
-        """\
+    "gdb-script": """\
 GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
 and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
-        (),
-        _gdb_script,
-        ('gdb -x "$(python3 -m dwarfgpu gdb-script)" ./program',),
-    ),
 }
+EXAMPLES = {
+    "debug": (
+        "dwarfgpu debug k.co --state stopped.json",
+        "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
+        "dwarfgpu debug program --state core -x look.gdb",
+    ),
+    "gdb-script": ('gdb -x "$(python3 -m dwarfgpu gdb-script)" ./program',),
+}
+RUN = {"debug": _debug, "gdb-script": _gdb_script}
+SELECTS = (MAYBE_FILE, MAYBE_STATE, WAVE, FRAME, LANE, REPAIR, FORCE)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what only the debugger has."""
+    for flags, metavar, kind, text in (
+        (("-ex", "--ex"), "CMD", "command", "run a command; may be repeated"),
+        (("-x", "--command"), "SCRIPT", "file", "run the commands of a file; may be repeated"),
+    ):
+        parser.add_argument(*flags, dest="commands", metavar=metavar, action=_InOrder, const=kind, help=text)
+    for flags, name, text in (
+        (("-batch", "--batch"), "batch", "leave after that; the first error ends it with its status"),
+        (("-nx", "--nx"), "no_init", "do not read the init file"),
+        (("-q", "--quiet"), "quiet", "say nothing at the start"),
+    ):
+        parser.add_argument(*flags, dest=name, action="store_true", help=text)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dwarfgpu.cli import registry
-from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Session, read_input
+from dwarfgpu.cli import debug
+from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Progress, Session, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import STDIN_PART
@@ -29,7 +30,7 @@ class _ArgumentParser(argparse.ArgumentParser):
 
 def run(words: Sequence[str]) -> int:
     """Run a command line; return the exit status."""
-    debug = "--debug" in words
+    shows_traceback = "--debug" in words
     _have_streams()
     session = Session()
     try:
@@ -40,7 +41,7 @@ def run(words: Sequence[str]) -> int:
         status: int = options.run(session)
         session.out.flush()
     except DwarfGpuError as error:
-        if debug:
+        if shows_traceback:
             raise
         return session.report(error)
     except BrokenPipeError:
@@ -75,39 +76,35 @@ def _parse(words: list[str]) -> Any:
         return _cases(name, words)
     if name in AT_SHELL:
         return _question(name, AT_SHELL[name], words)
-    if name not in registry.ROWS:
+    if name not in debug.SUMMARIES:
         raise _unknown(name)
-    command = registry.load(name)
-    parser = _ArgumentParser(
+    parser = _parser(name, debug.DESCRIPTIONS[name], debug.EXAMPLES[name])
+    if name == "debug":
+        for argument in debug.SELECTS:
+            _add(parser, argument, is_expression=False)
+        debug.add_arguments(parser)
+    _add_common(parser)
+    options = parser.parse_args(words)
+    options.run = lambda session: debug.RUN[name](session, options)
+    return options
+
+
+def _parser(name: str, description: str, examples: Sequence[str] = ()) -> _ArgumentParser:
+    """Return a parser with the help of a command."""
+    return _ArgumentParser(
         prog=f"dwarfgpu {name}",
-        description=command.description,
+        description=description,
         formatter_class=_formatter,
-        epilog="examples:\n" + "\n".join(f"  {example}" for example in command.examples),
+        epilog="\n".join(("examples:", *(f"  {example}" for example in examples))) if examples else None,
         allow_abbrev=False,
     )
-    for declared in command.arguments:
-        parser.add_argument(*declared.flags, **declared.options)
-    _add_common(parser)
-    # argparse takes what begins with a dash for an option, unless there is a blank in it
-    words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
-    many = any(declared.options.get("nargs") == "*" for declared in command.arguments)
-    if any(declared.flags == ("expressions",) for declared in command.arguments):
-        words = [f" {word}" if _is_negative(word) else word for word in words]
-    options = parser.parse_intermixed_args(words) if many else parser.parse_args(words)
-    options.run = lambda session: command.run(session, options)
-    return options
 
 
 def _cases(name: str, words: list[str]) -> Any:
     """Read the words of a command that answers a file of cases."""
     from dwarfgpu.cli import cases
 
-    parser = _ArgumentParser(
-        prog=f"dwarfgpu {name}",
-        formatter_class=_formatter,
-        allow_abbrev=False,
-        description="Read sections in hex, a case a line, and answer each as JSON on a line.",
-    )
+    parser = _parser(name, "Read sections in hex, a case a line, and answer each as JSON on a line.")
     parser.add_argument("--cases", metavar="FILE", required=True, help="a case a line; - for standard input")
     _add_common(parser)
     options = parser.parse_args(words)
@@ -121,18 +118,18 @@ def _cases(name: str, words: list[str]) -> Any:
 def _question(name: str, command: Command, words: list[str]) -> Any:
     """Read the words behind the name of a question."""
     assert command.shell is not None  # noqa: S101 (it is a name that a command has at the shell)
-    parser = _ArgumentParser(
-        prog=f"dwarfgpu {name}", formatter_class=_formatter, allow_abbrev=False, argument_default=None
-    )
-    if "-h" in words or "--help" in words:
-        parser.description, parser.epilog = _help(command)
-    for argument in (*command.shell.selects, *command.shell.operands, *command.options):
-        _add(parser, argument, is_expression=command.completes == "expression")
+    needs_help = "-h" in words or "--help" in words
+    parser = _parser(name, _help(command) if needs_help else "", command.shell.examples)
+    is_expression = command.completes == "expression"
+    for argument in (*command.shell.selects, *command.shell.operands, *command.shell_options):
+        _add(parser, argument, is_expression=is_expression)
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
     _add_common(parser)
     # argparse takes what begins with a dash for an option, unless there is a blank in it
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
+    if is_expression:
+        words = [f" {word}" if _is_negative(word) else word for word in words]
     is_many = any(operand.is_many for operand in command.shell.operands)
     options = parser.parse_intermixed_args(words) if is_many else parser.parse_args(words)
     options.run = lambda session: _ask(session, command, vars(options))
@@ -167,15 +164,13 @@ def _dest(argument: Argument) -> str:
     return name if argument.is_option or name == "file" else f"operand {name}"
 
 
-def _help(command: Command) -> tuple[str, str]:
-    """Return what help says above the options, and below them."""
+def _help(command: Command) -> str:
+    """Return what help says above the options."""
     from dwarfgpu.render.layout import WIDTH, wrapped
 
     summary = f"{command.summary[0].upper()}{command.summary[1:]}. {command.details}"
     texts = [" ".join(paragraph.split()) for paragraph in summary.split("\n\n")]
-    examples = command.shell.examples if command.shell is not None else ()
-    epilog = "\n".join(("examples:", *(f"  {example}" for example in examples))) if examples else ""
-    return "\n\n".join("\n".join(wrapped(text, WIDTH - 2)) for text in texts), epilog
+    return "\n\n".join("\n".join(wrapped(text, WIDTH - 2)) for text in texts)
 
 
 def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
@@ -184,7 +179,15 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     from dwarfgpu.questions.selection import Selection, select
 
     assert command.shell is not None  # noqa: S101 (it was asked at the shell)
-    selection = Selection(Output(session.out.write, session.style))
+    if command.name == "eval":
+        from dwarfgpu.cli import cases
+
+        if cases.is_alone(given):
+            return cases.evaluate(session, given)
+    output = Output(session.out.write, session.style)
+    output.progress = partial(Progress, session)
+    output.binary = None if session.out.isatty() else getattr(session.out, "buffer", None)
+    selection = Selection(output)
     select(selection, {each.name: given[_dest(each)] for each in command.shell.selects}, read_input)
     words: list[str] = []
     for operand in command.shell.operands:
@@ -192,7 +195,7 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
         words += [] if value is None else value if operand.is_many else [value]
     settings: dict[str, str] = {}
     values: dict[str, Any] = {}
-    for option in command.options:
+    for option in command.shell_options:
         value = given[_dest(option)]
         if value is None or value is False:
             continue
@@ -202,7 +205,7 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
             values[option.name] = "" if value is True else tuple(value) if option.is_many else value
     arguments = Arguments(
         command,
-        given.get("format") or "",
+        (given.get("format") or "").removeprefix("/"),
         values,
         " ".join(words),
         settings,
@@ -241,7 +244,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def _overview() -> str:
-    known = {name: row.summary for name, row in registry.ROWS.items()}
+    known = dict(debug.SUMMARIES)
     known |= {command.shell.names[0]: command.summary for command in AT_SHELL.values() if command.shell}
     known["lists"] = "read location lists from a file of cases"
     width = max(map(len, known))
@@ -265,7 +268,7 @@ def _overview() -> str:
 def _unknown(name: str) -> UsageError:
     from difflib import get_close_matches
 
-    names = (*AT_SHELL, *registry.ROWS)
+    names = (*AT_SHELL, *debug.SUMMARIES)
     close = get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(names)}"
     return UsageError(f"there is no command {name!r}", hint=hint)

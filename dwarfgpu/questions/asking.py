@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.types.declaration import speaks_cplus
@@ -13,13 +13,16 @@ from dwarfgpu.render.values import ValueWriter, problem
 from dwarfgpu.render.variables import VariablesRenderer
 
 if TYPE_CHECKING:
+    from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.values.storage import Address
     from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.render.backtrace import CallWriter
 
 OTHERS = "bhwgi"
 """Letters that ``x`` knows and ``print`` does not."""
@@ -33,25 +36,64 @@ def names_lanes(arguments: Arguments) -> bool:
     return any(arguments.has(name) for name in ("lane", "all", "active"))
 
 
-def focus(debugger: Debugger) -> list[int] | None:
-    """The lane that is looked at."""
-    return None if debugger.lane is None else [debugger.lane]
+def lanes_of(
+    selection: Selection, arguments: Arguments, default: str | None = None
+) -> list[int] | str | None:
+    """Return the lanes that are asked about: those that are named, else the selected one, or ``default`` in its place.
 
-
-def lanes_of(debugger: Debugger, arguments: Arguments, default: str | None = None) -> list[int] | str | None:
-    """The lanes that a command is about: those that are said, else ``default``, else the one that is looked at."""
+    Where nothing is kept selected from one question to the next, they are those that execute the code.
+    """
     if names_lanes(arguments):
-        from dwarfgpu.questions.waves import needs_lanes
+        text = arguments.get("lane")
+        selection.needs_lanes()
+        if arguments.has("all") or text == "all":
+            return "all"
+        if text is None or text == "active":
+            return "active"
+        from dwarfgpu.program.stack import selectors
 
-        needs_lanes(debugger)
-        said = arguments.get("lane")
-        if said is None or said in ("all", "active"):
-            return "all" if arguments.has("all") or said == "all" else "active"
-        from dwarfgpu.program.stack.selectors import numbers_of
+        return selectors.lanes_of(text, selection.opened.target.lane_count)
+    if selection.attached is None:
+        return None
+    if not selection.has_focus:
+        return "active"
+    return focus(selection) if default is None or selection.lane is None else default
 
-        return numbers_of(said, 0, debugger.frame.target.lane_count - 1, "lane")
-    chosen = focus(debugger)
-    return chosen if default is None or chosen is None else default
+
+def focus(selection: Selection) -> list[int] | None:
+    """Return the selected lane."""
+    return None if selection.lane is None else [selection.lane]
+
+
+# --- Repairs --------------------------------------------------------------------------------------------------------
+
+
+def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attached | None]:
+    """Return the program and the machine, with other idioms of compilers read as they are meant."""
+    program, attached = selection.opened, selection.attached
+    if repair is None:
+        return program, attached
+    from dwarfgpu.program.code.repairs import policy_of
+    from dwarfgpu.program.language.history import Remembered
+    from dwarfgpu.program.program import Program
+
+    policy = policy_of(repair)
+    if policy == program.repair:
+        return program, attached
+    if attached is None:
+        program = Program(program.file, dialect=program.dialect, repair=policy)
+    else:
+        attached = attached.repaired(policy)
+    (program if attached is None else attached).state.remembered = selection.state_of(Remembered)
+    return program, attached
+
+
+def frame_repaired(selection: Selection, repair: str | None) -> Frame:
+    """Return the selected frame, with other idioms of compilers read as they are meant."""
+    program, attached = repaired(selection, repair)
+    return (
+        program.outside if attached is None else attached[selection.wave.index].frame(selection.frame_number)
+    )
 
 
 # --- Formats --------------------------------------------------------------------------------------------------------
@@ -97,6 +139,15 @@ def renderer(
     return found
 
 
+def call_writer(selection: Selection, frame: Frame) -> CallWriter:
+    """Return what writes frames with their arguments in the selected lane."""
+    from dwarfgpu.render.backtrace import CallWriter
+
+    lane = selection.lane if frame.has_lanes else None
+    look = evolve(renderer(selection, frame=frame).look, is_pretty=False)
+    return CallWriter(lane, look, selection.settings["print frame-arguments"])
+
+
 def part_text(writer: VariablesRenderer, value: Object) -> str:
     """A value behind a name: a pointer does not say its type, which `print` says."""
     found = ValueWriter(writer.look, is_cplus=speaks_cplus(value.type))
@@ -119,3 +170,35 @@ def asked(debugger: Debugger, text: str, lanes: list[int] | str | None) -> Value
     from dwarfgpu.program.variables.answers import answer
 
     return answer(debugger.frame[text], text, lanes)
+
+
+# --- Where `x` goes on ------------------------------------------------------------------------------------------------
+
+
+@frozen
+class MemoryFormat:
+    """How many units are shown, of which size, and how."""
+
+    count: int = 1
+    letter: str = "x"
+    size: str = "w"
+
+
+class Examined:
+    """What ``x`` goes on with: the format of the last time, and the address behind what it has shown."""
+
+    def __init__(self) -> None:
+        self.format = MemoryFormat()
+        self.next: Address | None = None
+
+
+def begin_at(debugger: Debugger, address: int) -> None:
+    """Let ``x`` by itself begin at an address, and ``$_`` be it."""
+    from dwarfgpu.program.language.evaluator import Evaluator
+    from dwarfgpu.program.language.history import Remembered, number
+    from dwarfgpu.program.types.model import VOID
+    from dwarfgpu.program.values.storage import Address
+
+    debugger.state_of(Examined).next = Address(None, address)
+    model = Evaluator(debugger.frame, debugger.frame.lane(debugger.lane), "").compute.model
+    debugger.state_of(Remembered).variables["_"] = number(model.pointer_to(VOID), address)

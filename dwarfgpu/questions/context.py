@@ -13,7 +13,7 @@ from dwarfgpu.questions import asking, memory
 from dwarfgpu.questions.output import SOURCE
 from dwarfgpu.questions.settings import SECTIONS
 from dwarfgpu.questions.sources import shown_line, sources_of, standing_lanes, start_of, text_of
-from dwarfgpu.questions.values import why_none, without_value
+from dwarfgpu.questions.variables import why_none, without_value
 from dwarfgpu.render.layout import counted, fitted, lanes_text, shown
 from dwarfgpu.render.values import OPTIMIZED_OUT
 from dwarfgpu.render.variables import VariablesRenderer, frame_text
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
     from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.questions.asking import MemoryFormat
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.memory import MemoryFormat
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.render.layout import Style
 
@@ -438,7 +438,7 @@ def display(debugger: Debugger, arguments: Arguments) -> None:
     form = arguments.format
     of_memory = None
     if any(each in "isbhwg" or each.isdecimal() for each in form):
-        of_memory = memory.read_format(form, memory.MemoryFormat())
+        of_memory = memory.read_format(form, asking.MemoryFormat())
     letter = None if of_memory is not None else asking.print_format(arguments)
     found = Display(known.last + 1, arguments.text, letter, of_memory)
     debugger.frame.expression(found.text)  # what cannot be read is no display

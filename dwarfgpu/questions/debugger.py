@@ -34,6 +34,8 @@ class Quit(Exception):
 class Debugger(Selection):
     """What commands work on. It reads no terminal and knows no other face: it is given lines and writes lines."""
 
+    has_focus = True
+
     def __init__(self, output: Output) -> None:
         from dwarfgpu.questions.table import COMMANDS
 

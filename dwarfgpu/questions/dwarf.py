@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.expr.location_text import TextRenderer
-from dwarfgpu.program.code import encoding_context
 from dwarfgpu.program.language.expression import variables_in
 from dwarfgpu.program.variables.answers import answer
-from dwarfgpu.program.variables.variable import Variable, variables_named
+from dwarfgpu.program.variables.variable import Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
-from dwarfgpu.questions.expressions import bytes_of
-from dwarfgpu.questions.values import frame_repaired
+from dwarfgpu.questions.expressions import variables_called
 from dwarfgpu.render.explanations import Explainer
-from dwarfgpu.render.layout import lanes_text, plain, wrapped
+from dwarfgpu.render.layout import plain
 from dwarfgpu.render.trace import Tracer
 
 if TYPE_CHECKING:
@@ -35,10 +32,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.layout import Style
-
-
-MAX_FOUND = 50
-"""How many variables with one name are shown."""
 
 
 # --- explain --------------------------------------------------------------------------------------------------------
@@ -58,7 +51,7 @@ def explain(debugger: Debugger, arguments: Arguments) -> None:
             debugger.output.lines(explainer.places(each))
         return
     lanes = asking.lanes_of(debugger, arguments)
-    frame = frame_repaired(debugger, arguments.get("repair") or debugger.settings["repair"])
+    frame = asking.frame_repaired(debugger, arguments.get("repair") or debugger.settings["repair"])
     quantity: Any = frame[text]
     variables = [quantity] if isinstance(quantity, Variable) else variables_in(frame, quantity.tree)
     for number, each in enumerate(variables):
@@ -77,8 +70,6 @@ def _show_evaluation(
     debugger: Debugger, frame: Frame, quantity: Any, text: str, lanes: Any, *, is_whole: bool = False
 ) -> None:
     """What is done to find a value, where it is, and what it is; of a ``whole`` expression only the last."""
-    from dwarfgpu.render.trace import Tracer
-
     tracer = Tracer(frame.target, sections=True)
     frame.follow(tracer.record)
     try:
@@ -92,15 +83,6 @@ def _show_evaluation(
 
 def _explainer(debugger: Debugger) -> Explainer:
     return Explainer(debugger.output.width, debugger.output.style)
-
-
-def variables_called(selection: Selection, name: str) -> list[Variable]:
-    """Return the variables with a name that the frame sees; that there are none is an error."""
-    variables = variables_named(selection.frame, name)
-    if not variables:
-        hint = "`info variables` and `info scope FUNCTION` list what there is"
-        raise UsageError(f'No symbol "{name[:80]}" in current context.', kind="no_name", hint=hint)
-    return variables[:MAX_FOUND]
 
 
 # --- locate, verify -------------------------------------------------------------------------------------------------
@@ -412,43 +394,3 @@ def _file(selection: Selection) -> CodeObject:
 
 
 # --- ``eval -ops`` and ``eval -hex`` ------------------------------------------------------------------
-
-
-def evaluate_operations(debugger: Debugger, arguments: Arguments, frame: Frame, lanes: Any) -> None:
-    """Evaluate the operations, or the bytes, that the arguments have; lanes with one result are shown together."""
-    where = encoding_context.of_frame(frame)
-    if arguments.has("hex"):
-        if arguments.has("ops"):
-            raise arguments.wrong("takes -ops or -hex, not both")
-        expression = where.decoded(bytes_of(_unquoted(arguments.text)))
-    else:
-        expression = where.parsed(_unquoted(arguments.text))
-    numbers = frame.lane_numbers(lanes)
-    tracer = Tracer(frame.target)
-    if arguments.has("trace"):
-        frame.follow(tracer.record)
-    try:
-        found = encoding_context.evaluated(expression, frame, frame.lane_set(numbers))
-    finally:
-        frame.follow(None)
-    debugger.output.lines(tracer.lines(debugger.output.width))
-    writer = TextRenderer(frame.target.byte_order)
-    if len(numbers) == 1:
-        debugger.output.line(writer.entry(found.one()))
-        return
-    groups: dict[tuple[bool, str], int] = {}
-    for lane, outcome in zip(numbers, found, strict=True):
-        is_error = isinstance(outcome, DwarfGpuError)
-        text = str(outcome) if isinstance(outcome, DwarfGpuError) else writer.entry(outcome)
-        groups[is_error, text] = groups.get((is_error, text), 0) | 1 << (lane or 0)
-    for (is_error, text), mask in groups.items():
-        first, *rest = wrapped(f"{lanes_text(mask)}: {text}", debugger.output.width - 4)
-        style = debugger.output.style
-        debugger.output.line(style("error", first) if is_error else first)
-        debugger.output.lines(f"    {style('error', line) if is_error else line}" for line in rest)
-
-
-def _unquoted(text: str) -> str:
-    """A text without the quotes that it needs on a command line."""
-    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    return text[1:-1] if is_quoted else text

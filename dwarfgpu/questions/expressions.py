@@ -5,18 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.expr.location_json import JsonWriter
+from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.program.code import encoding_context
+from dwarfgpu.program.variables.variable import variables_named
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render import operations as render
+from dwarfgpu.render.layout import lanes_text, problem_json, wrapped
+from dwarfgpu.render.trace import Tracer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.program.code.encoding_context import EncodingContext
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+
+
+MAX_FOUND = 50
+"""How many variables with one name are shown."""
 
 
 def encoding_of(selection: Selection, arguments: Arguments) -> EncodingContext:
@@ -96,6 +106,68 @@ def operations(_selection: Selection, arguments: Arguments) -> Document:
     return Document({"operations": map(render.document, rows)}, text, rows="operations")
 
 
+def evaluate_operations(
+    selection: Selection, arguments: Arguments, frame: Frame, wave: str | None, lanes: Any
+) -> Document:
+    """Evaluate the operations, or the bytes, in lanes of a frame; lanes with one result are shown together."""
+    if arguments.has("ops") and arguments.has("hex"):
+        raise arguments.wrong("takes -ops or -hex, not both")
+    if arguments.operands:
+        name = "--ops" if arguments.has("ops") else "--hex"
+        message = f"{name} does not go with expressions of the source language"
+        raise UsageError(message, hint="leave out the option, or what is not one")
+    where = encoding_context.of_frame(frame)
+    text = f"{arguments.get('ops') or arguments.get('hex')} {arguments.text}"
+    expression = where.decoded(bytes_of(text)) if arguments.has("hex") else where.parsed(text)
+    numbers = frame.lane_numbers(lanes)
+    tracer = Tracer(frame.target)
+    if arguments.has("trace"):
+        frame.follow(tracer.record)
+    try:
+        results: Any = encoding_context.evaluated(expression, frame, frame.lane_set(numbers))
+    finally:
+        frame.follow(None)
+    outcomes = list(zip(numbers, results, strict=True))
+    writer = TextRenderer(frame.target.byte_order)
+
+    def lane_json(outcome: Any) -> dict[str, Any]:
+        if isinstance(outcome, DwarfGpuError):
+            return {"status": "error", "error": problem_json(outcome)}
+        return {"status": "ok", "result": JsonWriter(frame.target.byte_order).entry(outcome)}
+
+    def text_lines(output: Output) -> Iterator[str]:
+        yield from tracer.lines(output.width)
+        if len(outcomes) == 1:
+            yield writer.entry(results.one())
+            return
+        groups: dict[tuple[bool, str], int] = {}
+        for lane, outcome in outcomes:
+            is_error = isinstance(outcome, DwarfGpuError)
+            shown_text = str(outcome) if is_error else writer.entry(outcome)
+            groups[is_error, shown_text] = groups.get((is_error, shown_text), 0) | 1 << (lane or 0)
+        for (is_error, shown_text), mask in groups.items():
+            first, *rest = wrapped(f"{lanes_text(mask)}: {shown_text}", output.width - 4)
+            yield output.style("error", first) if is_error else first
+            yield from (f"    {output.style('error', line) if is_error else line}" for line in rest)
+
+    head: dict[str, Any] = {"dialect": where.dialect.name, "rules": where.rules.name}
+    if wave is not None:
+        head["wave"] = wave
+    if arguments.has("trace"):
+        head["trace"] = tracer.documents()
+    data = dict(head)
+    if numbers == (None,):
+        data |= lane_json(outcomes[0][1])
+    else:
+        data["lanes"] = {str(lane): lane_json(outcome) for lane, outcome in outcomes}
+    return Document(
+        data,
+        text_lines,
+        rows=lambda: ({"lane": lane, **head, **lane_json(outcome)} for lane, outcome in outcomes),
+        has_failed=any(isinstance(outcome, DwarfGpuError) for _lane, outcome in outcomes),
+    )
+
+
 def verify(selection: Selection, arguments: Arguments) -> Document:
     """Branch targets, the depth of the stack and kinds of entries over every path, operands. With -ops or -hex: of an
     expression by itself, as which -cfi takes an operand of call frame information. Else of the variable NAME; without
@@ -140,11 +212,19 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
     )
 
 
+def variables_called(selection: Selection, name: str) -> list[Variable]:
+    """Return the variables with a name that the frame sees; that there are none is an error."""
+    variables = variables_named(selection.frame, name)
+    if not variables:
+        hint = "`info variables` and `info scope FUNCTION` list what there is"
+        raise UsageError(f'No symbol "{name[:80]}" in current context.', kind="no_name", hint=hint)
+    return variables[:MAX_FOUND]
+
+
 def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.variables.variable import all_variables, checked
-    from dwarfgpu.questions.dwarf import variables_called
     from dwarfgpu.render.explanations import Explainer
-    from dwarfgpu.render.layout import counted, plain, problem_json, shown
+    from dwarfgpu.render.layout import counted, plain, shown
 
     frame = selection.frame
     variables: Iterable[Variable]

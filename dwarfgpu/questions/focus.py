@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.stack.selectors import wave_named, waves_of
+from dwarfgpu.program.stack.selectors import numbers_in, wave_named, waves_of
+from dwarfgpu.questions import asking
+from dwarfgpu.questions.stack import frame_count, limited, show_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,7 +34,7 @@ def wave(debugger: Debugger, arguments: Arguments) -> None:
         return
     debugger.select_wave(wave_named(debugger.machine.stopped.machine, arguments.text))
     debugger.output.line(f"[Switching to {debugger.noun} {title(debugger)}]")
-    _show_frame(debugger)
+    show_frame(debugger)
 
 
 def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
@@ -84,9 +88,7 @@ def title(debugger: Debugger) -> str:
 
 def lane(debugger: Debugger, arguments: Arguments) -> None:
     """`lane 5` makes 5 the lane that expressions are about, in this wave. By itself it is the first active one."""
-    from dwarfgpu.questions.waves import needs_lanes
-
-    needs_lanes(debugger)
+    debugger.needs_lanes()
     if not arguments.text:
         debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
         return
@@ -94,7 +96,7 @@ def lane(debugger: Debugger, arguments: Arguments) -> None:
     assert number is not None  # noqa: S101 (there is a text)
     debugger.select_lane(number)
     debugger.output.line(f"[Switching to {debugger.noun} {title(debugger)}]")
-    _show_frame(debugger)
+    show_frame(debugger)
 
 
 def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
@@ -116,6 +118,37 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
         return ["", debugger.output.style("kind", f"{name[0].upper()}{name[1:]}:")]
 
     apply(debugger, [each.number for each in chosen], visit, command, flags)
+
+
+# --- Frames -----------------------------------------------------------------------------------------------------------
+
+
+def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
+    """`all`, N for the N innermost, -N for the N outermost, or `level LIST` says in which frames. Flags before
+    COMMAND: with -q frames are not shown, with -c an error does not end it, and with -s errors and frames for which
+    nothing is shown are passed over.
+    """
+    text = arguments.needed()
+    if text.startswith("level"):
+        which, flags, command = split(evolve(arguments, text=text.removeprefix("level").strip()))
+        count = sum(1 for _frame in debugger.wave)
+        numbers = numbers_in(which, 0, count - 1, "frame")
+        if not numbers:
+            message = f"No frames match '{which[:40]}'."
+            raise UsageError(message, kind="no_frame", hint="`bt` shows all frames")
+    else:
+        minus = "-" if text[0] == "-" else ""
+        which, flags, command = split(evolve(arguments, text=text[len(minus) :]))
+        some = limited(debugger.wave, frame_count(None if which == "all" else minus + which, arguments))
+        numbers = [each.number for each in some]
+    check_command(debugger, flags, ("-q", "-c", "-s"), command, arguments)
+    writer = asking.call_writer(debugger, debugger.frame)
+
+    def visit(number: int) -> Iterable[str]:
+        debugger.select_frame(number)
+        return writer.lines(debugger.frame, debugger.output.width, debugger.output.style)
+
+    apply(debugger, numbers, visit, command, flags)
 
 
 # --- Running commands -----------------------------------------------------------------------------------------------
@@ -182,9 +215,3 @@ def apply(
                 if "-c" not in flags:
                     raise error
                 output.line(output.style("error", str(error)))
-
-
-def _show_frame(debugger: Debugger) -> None:
-    from dwarfgpu.questions.stack import show_frame
-
-    show_frame(debugger)

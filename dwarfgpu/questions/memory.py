@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_ATE_signed
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.program.language.evaluator import Evaluator
 from dwarfgpu.program.language.history import Remembered, number
 from dwarfgpu.program.language.operands import loaded
-from dwarfgpu.program.types.model import VOID, Array, Base, Function, Pointer
+from dwarfgpu.program.types.model import Array, Base, Function, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.questions import asking
+from dwarfgpu.questions.asking import Examined, MemoryFormat
 from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render import numbers
 from dwarfgpu.render.numbers import formatted, whole
@@ -32,23 +33,6 @@ MEMORY_LETTERS = f"{LETTERS}i"
 PREFIXES = {1: "", 2: "u", 4: "U"}
 MAX_COUNT = 1 << 20
 _FORMAT = re.compile(r"(-?\d*)(\w*)")
-
-
-@frozen
-class MemoryFormat:
-    """How many units are shown, of which size, and how."""
-
-    count: int = 1
-    letter: str = "x"
-    size: str = "w"
-
-
-class Examined:
-    """What ``x`` goes on with: the format of the last time, and the address behind what it has shown."""
-
-    def __init__(self) -> None:
-        self.format = MemoryFormat()
-        self.next: Address | None = None
 
 
 def examine(debugger: Debugger, arguments: Arguments) -> None:
@@ -123,13 +107,6 @@ def address_of(selection: Selection, text: str) -> Address:
     space = inner.address_space if isinstance(inner, (Pointer, Base)) else None
     pattern = value if isinstance(value, int) else whole(value)
     return Address(space, pattern & mask)
-
-
-def begin_at(debugger: Debugger, address: int) -> None:
-    """Let ``x`` by itself begin at an address, and ``$_`` be it."""
-    debugger.state_of(Examined).next = Address(None, address)
-    model = Evaluator(debugger.frame, debugger.frame.lane(debugger.lane), "").compute.model
-    debugger.state_of(Remembered).variables["_"] = number(model.pointer_to(VOID), address)
 
 
 def show(debugger: Debugger, form: MemoryFormat, where: Address) -> None:

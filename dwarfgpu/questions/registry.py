@@ -79,6 +79,8 @@ class Shell:
     """The arguments that say what the question is about: rows of `selection`, such as FILE and ``--wave``."""
     operands: tuple[Argument, ...] = ()
     """What is text at the prompt, word by word."""
+    options: tuple[Argument, ...] = ()
+    """Options that there are only at the shell, where nothing is selected yet, or output goes to a file."""
     examples: tuple[str, ...] = ()
 
 
@@ -120,6 +122,13 @@ class Command:
         if self.is_question:
             parts.append("[--json]")
         return " ".join([*parts, self.operands]).strip()
+
+    @property
+    def shell_options(self) -> tuple[Argument, ...]:
+        """Its options at the shell, without those that make the selection there."""
+        assert self.shell is not None  # noqa: S101 (it is asked at the shell)
+        selects = [argument.flag for argument in self.shell.selects]
+        return tuple(option for option in (*self.options, *self.shell.options) if option.flag not in selects)
 
     def load(self) -> Run:
         """Return the function that is the command; its module is imported only now."""
@@ -267,11 +276,13 @@ def question(name: str, summary: str, run: str, **fields: Any) -> Command:
     return command(name, summary, run, is_question=True, **fields)
 
 
-def shell(names: str, *arguments: Argument, examples: Iterable[str] = ()) -> Shell:
+def shell(
+    names: str, *arguments: Argument, options: Iterable[Argument] = (), examples: Iterable[str] = ()
+) -> Shell:
     """Declare how a question is asked at the shell: what it is about first, then its operands."""
     operands = tuple(each for each in arguments if each.flag != "file" and not each.is_option)
     selects = tuple(each for each in arguments if each not in operands)
-    return Shell(tuple(names.split()), selects, operands, tuple(examples))
+    return Shell(tuple(names.split()), selects, operands, tuple(options), tuple(examples))
 
 
 # --- What stands behind the name of a command ---------------------------------------------------------

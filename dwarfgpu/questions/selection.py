@@ -32,6 +32,8 @@ FRAME = option("-frame N", "the frame, 0 for the innermost one (0); inlined ones
 LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
 DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
 REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names (auto)")
+WAVES = option("-wave LIST", "the waves or threads, by numbers from 1, by id, or all")
+PC = option("-pc A", "an address or a function: frames there, without a machine")
 FORCE = option("-force", "use a state although its code has changed")
 ATTRIBUTES = option(
     "-attributes D", "how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)"
@@ -42,6 +44,9 @@ STDIN_PART = "-@"
 
 class Selection:
     """What questions are about. Waves are kept as indices from 0; users number them from 1."""
+
+    has_focus = False
+    """Whether what is selected stays so from one question to the next, as in a debugger."""
 
     def __init__(self, output: Output) -> None:
         self.output = output
@@ -81,7 +86,7 @@ class Selection:
         """The machine; an error if there is none."""
         if self.attached is None:
             hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
-            raise UsageError("there is no machine", kind="no_machine", hint=hint)
+            raise UsageError("no state", kind="no_machine", hint=hint)
         return self.attached
 
     @property
@@ -130,6 +135,12 @@ class Selection:
         from dwarfgpu.program.stack.selectors import noun
 
         return noun(self.machine.stopped.machine)
+
+    def needs_lanes(self) -> None:
+        """Raise an error on a machine whose threads have no lanes."""
+        if not self.machine.has_waves:
+            message = f"threads of {self.machine.state.target.name} have no lanes"
+            raise UsageError(message, kind="no_lane", hint="`bt` shows the frames of a thread")
 
     def state_of(self, kind: Callable[[], T]) -> T:
         """Return what questions of one kind keep from one time to the next; it is made at the first."""

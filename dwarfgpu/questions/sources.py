@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
 from dwarfgpu.program.stack.linespec import LinespecReader
+from dwarfgpu.questions import asking
 from dwarfgpu.questions.output import SOURCE
 from dwarfgpu.render.layout import fitted, shown
 from dwarfgpu.render.source import numbered_line, place_words
@@ -316,17 +317,13 @@ def _write_range(debugger: Debugger, file: SourceFile, line: int, start: int, en
     if start >= end:
         _write_no_code(debugger, head, start)
         return
-    from dwarfgpu.questions.memory import begin_at
-
-    begin_at(debugger, start)
+    asking.begin_at(debugger, start)
     first, last = named_address(debugger, start), named_address(debugger, end)
     _write_parts(debugger, head, f" starts at address {first}", f" and ends at {last}.")
 
 
 def _write_no_code(debugger: Debugger, head: str, start: int) -> None:
-    from dwarfgpu.questions.memory import begin_at
-
-    begin_at(debugger, start)
+    asking.begin_at(debugger, start)
     _write_parts(debugger, head, f" is at address {named_address(debugger, start)}", " but contains no code.")
 
 

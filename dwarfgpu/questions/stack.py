@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.stack.selectors import numbers_in, waves_of
+from dwarfgpu.program.stack.selectors import waves_of
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render.layout import fitted, paragraphs, ranges_text, shown, wrapped
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
-    from dwarfgpu.render.backtrace import CallWriter
 
 
 MAX_WAVES = 8
@@ -33,22 +32,13 @@ MAX_WAVES = 8
 # --- One frame ------------------------------------------------------------------------------------------------------
 
 
-def call_writer(selection: Selection, frame: Frame) -> CallWriter:
-    """Writes frames with their arguments in the lane that is looked at."""
-    from dwarfgpu.render.backtrace import CallWriter
-
-    lane = selection.lane if frame.has_lanes else None
-    look = evolve(asking.renderer(selection, frame=frame).look, is_pretty=False)
-    return CallWriter(lane, look, selection.settings["print frame-arguments"])
-
-
 def show_frame(debugger: Debugger) -> None:
     """The frame that is looked at, and its line of the source; and where the lane is, if it does not execute there."""
     from dwarfgpu.questions.sources import line_text
 
     frame, output = debugger.frame, debugger.output
     if not debugger.is_source_coming:
-        output.lines(call_writer(debugger, frame).lines(frame, output.width, output.style))
+        output.lines(asking.call_writer(debugger, frame).lines(frame, output.width, output.style))
         line = line_text(debugger, frame)
         if line is not None:
             output.line(line)
@@ -134,36 +124,6 @@ def _move(debugger: Debugger, count: int | None, direction: int) -> None:
     show_frame(debugger)
 
 
-def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
-    """`all`, N for the N innermost, -N for the N outermost, or `level LIST` says in which frames. Flags before
-    COMMAND: with -q frames are not shown, with -c an error does not end it, and with -s errors and frames for which
-    nothing is shown are passed over.
-    """
-    from dwarfgpu.questions import focus
-
-    text = arguments.needed()
-    if text.startswith("level"):
-        which, flags, command = focus.split(evolve(arguments, text=text.removeprefix("level").strip()))
-        count = sum(1 for _frame in debugger.wave)
-        numbers = numbers_in(which, 0, count - 1, "frame")
-        if not numbers:
-            message = f"No frames match '{which[:40]}'."
-            raise UsageError(message, kind="no_frame", hint="`bt` shows all frames")
-    else:
-        minus = "-" if text[0] == "-" else ""
-        which, flags, command = focus.split(evolve(arguments, text=text[len(minus) :]))
-        some = _limited(debugger.wave, _count(None if which == "all" else minus + which, arguments))
-        numbers = [each.number for each in some]
-    focus.check_command(debugger, flags, ("-q", "-c", "-s"), command, arguments)
-    writer = call_writer(debugger, debugger.frame)
-
-    def visit(number: int) -> Iterable[str]:
-        debugger.select_frame(number)
-        return writer.lines(debugger.frame, debugger.output.width, debugger.output.style)
-
-    focus.apply(debugger, numbers, visit, command, flags)
-
-
 # --- All of them ----------------------------------------------------------------------------------------------------
 
 
@@ -180,7 +140,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     word, _, rest = arguments.text.partition(" ")
     is_full = arguments.has("full") or word == "full"  # gdb had the word before it had options
     arguments = evolve(arguments, text=rest.strip() if word == "full" else arguments.text)
-    count = _count(arguments.text or None, arguments)
+    count = frame_count(arguments.text or None, arguments)
     if arguments.has("wave") or selection.wave_number is None:
         waves = waves_of(machine, arguments.get("wave"))
     else:
@@ -250,14 +210,14 @@ def _stack_lines(
         if selection.wave_number != index:
             selection.wave_number, selection.frame_number = index, 0
         wave = selection.wave
-        frames: Iterable[Frame] = _limited(wave, count)
+        frames: Iterable[Frame] = limited(wave, count)
         if lane is not None:
             warning, frames = _frames_of(list(frames), lane)
         else:
             warning, frames = ("", frames) if count is not None else _without_inner(selection, frames)
         if warning:
             yield warning
-        writer = call_writer(selection, selection.frame)
+        writer = asking.call_writer(selection, selection.frame)
         writer.lane = writer.lane if lane is None else lane
         if is_group and writer.arguments == "scalars":
             writer.arguments = "none"
@@ -278,7 +238,7 @@ def _stack_lines(
             yield from _end_lines(selection, 0)
 
 
-def _count(text: str | None, arguments: Arguments) -> slice | None:
+def frame_count(text: str | None, arguments: Arguments) -> slice | None:
     """Return which frames N or -N means: the N innermost, or the N outermost; None without it."""
     if text is None:
         return None
@@ -291,7 +251,7 @@ def _count(text: str | None, arguments: Arguments) -> slice | None:
     return slice(0, count)
 
 
-def _limited(wave: Wave, count: slice | None) -> Iterable[Frame]:
+def limited(wave: Wave, count: slice | None) -> Iterable[Frame]:
     """Return all frames, or those that a count means."""
     if count is None:
         return iter(wave)
@@ -314,9 +274,7 @@ def _lane_asked(selection: Selection, arguments: Arguments) -> int | None:
     lane: int | None = arguments.get("lane")
     if lane is None:
         return None
-    from dwarfgpu.questions.waves import needs_lanes
-
-    needs_lanes(selection)
+    selection.needs_lanes()
     if not 0 <= lane < selection.machine.state.target.lane_count:
         raise UsageError(f"Lane {lane} does not exist on this wave.", kind="no_lane")
     return lane
@@ -371,7 +329,7 @@ def _standing_frame(selection: Selection, lane: int) -> int | None:
 def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[str]:
     """Yield the local variables of a frame, as GDB shows them below it."""
     from dwarfgpu.program.variables.variable import PARAMETER
-    from dwarfgpu.questions.values import variable_lines
+    from dwarfgpu.questions.variables import variable_lines
 
     variables = [variable for variable in frame.variables() if variable.kind != PARAMETER]
     writer = asking.renderer(selection, frame=frame)

@@ -11,8 +11,11 @@ from dwarfgpu.questions.selection import (
     FRAME,
     MAYBE_FILE,
     MAYBE_STATE,
+    PC,
+    REPAIR,
     STATE,
     WAVE,
+    WAVES,
     text_or_input,
 )
 from dwarfgpu.questions.settings import SETTINGS
@@ -29,7 +32,7 @@ GROUPS = (FILES, FOCUS, DATA, SOURCE, DEBUG, SUPPORT)
 LANES = option("-lane LIST", "in these lanes: 3, 0-7,12, active or all")
 EVERY_LANE = option("-all", "in all lanes, those that do not execute the code too")
 ACTIVE_LANES = option("-active", "in the lanes that execute the code")
-REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names")
+LOCATION = option("-location", "also show where each value is")
 ENCODING = (
     option("-target T", "generic, x86_64, amdgcn-gfx90a, amdgcn-gfx1100-wave32, ..."),
     option("-dialect D", "how operations are encoded (that of the target)"),
@@ -39,6 +42,16 @@ ENCODING = (
     option("-dwarf-version N", "of the unit the expression is in (5)", read=int),
 )
 """What an encoding depends on: the same options for every question that reads expressions."""
+ALONE = (
+    option("-cases FILE", "a case a line, answered as JSON a line"),
+    option("-rules R", "dwarf5, amd or dwarf6 (those of the target)"),
+    option("-want KIND", "the kind the result must have", choices=("value", "location")),
+    option("-read WHAT", "also read the result: a number of bytes, or a type such as float32"),
+    option("-write BYTES", "write bytes to the result first"),
+    option("-stack", "show the whole final stack, the top last"),
+    *(each for each in ENCODING if each.flag != DIALECT.flag),
+)
+"""Options of an expression of DWARF that is evaluated without a program."""
 STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor")
 PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
 FRAME_ARGUMENTS = tuple(each for each in PRINT if each.flag == "-frame-arguments")
@@ -162,32 +175,52 @@ COMMANDS = (
                                    "dwarfgpu bt program --state core --registers --json"))),
     command("frame", "look at a frame, or show the one that is looked at", "stack.frame", group=FOCUS,
             aliases="f", operands="[N|function NAME]", repeats="nothing"),
-    command("frame apply", "run a command in several frames", "stack.frame_apply", group=FOCUS,
+    command("frame apply", "run a command in several frames", "focus.frame_apply", group=FOCUS,
             operands="all|N|-N|level LIST [-q] [-c|-s] COMMAND", completes="command", repeats="nothing"),
     command("up", "look at the caller", "stack.up", group=FOCUS, operands="[N]"),
     command("down", "look at the callee", "stack.down", group=FOCUS, aliases="dow", operands="[N]"),
     command("info frame", "all about the frame: CFA, saved registers, caller", "stack.info_frame",
             group=FOCUS, aliases="f"),
     # --- Data ---------------------------------------------------------------------------------------------------
-    command("print", "the value of an expression", "values.print_value", group=DATA, aliases="p inspect",
-            operands="[EXPR]", options=(LANES, EVERY_LANE, ACTIVE_LANES, *VALUE), formats=DATA_FORMAT,
-            completes="expression"),
-    command("eval", "the value of an expression in the lanes, and where it comes from", "values.evaluate",
-            group=DATA, operands="EXPR", formats=DATA_FORMAT, completes="expression", gdb="eval",
-            options=(LANES, EVERY_LANE, option("-location", "also show where it is"),
-                     option("-trace", "show each operation"), REPAIR,
-                     option("-ops", "EXPR is a DWARF expression as text"),
-                     option("-hex", "EXPR is the bytes of a DWARF expression"))),
+    question("print", "the value of an expression", "variables.print_value", group=DATA, aliases="p inspect",
+             operands="[EXPR]", options=(LANES, EVERY_LANE, ACTIVE_LANES, *VALUE), formats=DATA_FORMAT,
+             completes="expression"),
+    question("eval", "the value of an expression in the lanes, and where it comes from", "variables.evaluate",
+             group=DATA, operands="EXPR", formats=DATA_FORMAT, completes="expression", gdb="eval",
+             options=(LANES, EVERY_LANE, LOCATION, option("-trace", "show each operation"), REPAIR,
+                      option("-ops TEXT", "evaluate operations, such as `DW_OP_lit1; DW_OP_plus_uconst 4`"),
+                      option("-hex BYTES", "evaluate the bytes of a DWARF expression")),
+             shell=shell("eval", MAYBE_FILE, MAYBE_STATE, DIALECT, REPAIR, FORCE,
+                         operand("[EXPR...]", 'of the source language, such as "s->a[3] + 1"'),
+                         options=(WAVES, FRAME, PC,
+                                  option("-npz OUT", "write numbers, one array an expression, to a numpy file"),
+                                  option("-csv", "a line for each lane: expression, lane, state, value"), *ALONE),
+                         examples=('dwarfgpu eval k.co x "s->a[3] + 1" --state stopped.json',
+                                   "dwarfgpu eval k.co x --state stopped.dgs --wave 3 --frame 1 --lane all --location",
+                                   'dwarfgpu eval k.co "sizeof(struct S)" global',
+                                   'dwarfgpu eval k.co --ops "DW_OP_regx v4" --state stopped.json --lane 0-3',
+                                   'dwarfgpu eval --ops "DW_OP_lit1; DW_OP_plus_uconst 4"',
+                                   "dwarfgpu eval --hex 9108 --state frame.json --trace",
+                                   "dwarfgpu eval --cases suite.jsonl"))),
     command("output", "the value of an expression alone: without a number, and without the end of the line",
             "values.output", group=DATA, operands="EXPR", formats=DATA_FORMAT, completes="expression",
             repeats="nothing"),
     command("printf", "a text with values in it", "values.printf", group=DATA, operands='"TEXT", EXPR...',
             completes="expression", repeats="nothing"),
-    command("info locals", "the local variables of the frame", "values.info_locals", group=DATA, aliases="lo",
-            operands="[REGEXP]", options=(LANES, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT,
-            gdb="locals"),
-    command("info args", "the parameters of the frame", "values.info_args", group=DATA, aliases="ar",
-            operands="[REGEXP]", options=(LANES, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT),
+    question("locals", "the parameters and local variables of the frame", "variables.show_locals", group=DATA,
+             operands="[REGEXP]", formats=DATA_FORMAT, gdb="locals",
+             options=(LANES, EVERY_LANE, ACTIVE_LANES, LOCATION, QUIET, OF_TYPE,
+                      option("-statics", "also the variables of the unit outside functions"), *VALUE),
+             shell=shell("locals", FILE, MAYBE_STATE, DIALECT, REPAIR, FORCE, operand("[REGEXP]", "searched in names"),
+                         options=(WAVES, FRAME, PC),
+                         examples=("dwarfgpu locals k.co --state stopped.json --wave 1",
+                                   "dwarfgpu locals k.co --state stopped.dgs --wave 3 --frame 1 --lane 5 --location",
+                                   "dwarfgpu locals k.co --pc 0x1548",
+                                   "dwarfgpu locals program --state core --json"))),
+    question("info locals", "the local variables of the frame", "variables.info_locals", group=DATA, aliases="lo",
+             operands="[REGEXP]", options=(LANES, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT),
+    question("info args", "the parameters of the frame", "variables.info_args", group=DATA, aliases="ar",
+             operands="[REGEXP]", options=(LANES, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT),
     command("ptype", "the type of an expression, with its members", "symbols.ptype", group=DATA, formats="o",
             operands="[EXPR|TYPE]", completes="expression"),
     command("whatis", "the type of an expression", "symbols.whatis", group=DATA, operands="[EXPR|TYPE]",

@@ -5,226 +5,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.language.history import Remembered, kept
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.language.history import Remembered
 from dwarfgpu.program.language.tokens import tokens
-from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Array, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.columns import python_value
 from dwarfgpu.program.variables.reasons import Unavailable
-from dwarfgpu.program.variables.variable import PARAMETER
 from dwarfgpu.questions import asking
-from dwarfgpu.render.layout import fitted, shown
 from dwarfgpu.render.numbers import whole
 from dwarfgpu.render.variables import value_in_lanes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.variables.answers import LaneAnswer
-    from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
-    from dwarfgpu.render.variables import VariablesRenderer
 
 
-OPTIMIZED_OUT = "<optimized out>"
 SHOWN_VALUES = 10
-
-
-# --- print ----------------------------------------------------------------------------------------------------------
-
-
-def print_value(debugger: Debugger, arguments: Arguments) -> None:
-    """The value is that of the lane that is looked at. Of several lanes it is shown as `{[0-3]=7, [4]=8}`; lanes that
-    do not execute the code have theirs in parentheses. Each value gets a number, and $1 is it from then on; $ is the
-    last one, $$ the one before, $$3 the third before the last. `print $x = 3` sets a convenience variable. Without
-    EXPR the last value is shown again. /F is a letter: x d u o t a c f s z r.
-    """
-    letter = asking.print_format(arguments)
-    values = debugger.state_of(Remembered)
-    lanes = asking.lanes_of(debugger, arguments)
-    in_each = asking.names_lanes(arguments)
-    text = arguments.text or "$"
-    if text == "$" and not in_each and None not in (last := values.last().lanes):
-        lanes, in_each = [each for each in last if each is not None], True
-    found = asking.asked(debugger, text, lanes)
-    writer = asking.renderer(debugger, letter)
-    if not found.lanes:
-        raise UsageError("no lane is active", kind="no_lane")
-    if in_each and any(each.value is not None for each in found.by_lane):
-        number = values.add(kept(found, in_each_lane=True))
-        debugger.output.lines(value_in_lanes(writer, found, f"${number} = ", debugger.output.width))
-        return
-    one = found.by_lane[0]
-    if in_each or one.value is None:
-        _show_nothing(debugger, found.text, one)
-        return
-    number = values.add(kept(found, in_each_lane=False))
-    debugger.output.line(f"${number} = {writer.cell(one)}{_note(debugger, one)}")
-
-
-def _show_nothing(debugger: Debugger, text: str, one: LaneAnswer) -> None:
-    """Why there is no value, if that is no error but what the program is like."""
-    assert one.reason is not None  # noqa: S101 (it has no value)
-    if one.state == "error":
-        is_memory = one.reason.kind == "memory_unavailable"
-        error = one.reason.error if is_memory and one.reason.error is not None else Unavailable(one.reason)
-        raise error.with_traceback(None)
-    debugger.output.lines(without_value(debugger, text, f"{why_none(one)}{_note_text(one)}"))
-
-
-def _note(debugger: Debugger, one: LaneAnswer) -> str:
-    return debugger.output.style("dim", text) if (text := _note_text(one)) else ""
-
-
-def _note_text(one: LaneAnswer) -> str:
-    """That the lane does not execute the code."""
-    return "" if one.is_active else f"  (lane {one.lane} is inactive)"
-
-
-# --- eval -----------------------------------------------------------------------------------------------------------
-
-
-def evaluate(debugger: Debugger, arguments: Arguments) -> None:
-    """In the lanes that execute the code, if nothing else is said: lanes with one value are shown together. What has
-    no value says why. -trace shows each operation with the stack before and after it, those of frame bases, call frame
-    information and call sites too. -ops takes operations such as `DW_OP_lit1; DW_OP_plus_uconst 4`, and -hex bytes,
-    which are evaluated in the frame.
-    """
-    text = arguments.needed()
-    letter = asking.print_format(arguments)
-    lanes = asking.lanes_of(debugger, arguments, "active")
-    frame = frame_repaired(debugger, arguments.get("repair"))
-    if arguments.has("ops") or arguments.has("hex"):
-        from dwarfgpu.questions.dwarf import evaluate_operations
-
-        evaluate_operations(debugger, arguments, frame, lanes)
-        return
-    tracer = None
-    if arguments.has("trace"):
-        from dwarfgpu.render.trace import Tracer
-
-        tracer = Tracer(frame.target, sections=True)
-        frame.follow(tracer.record)
-    writer = asking.renderer(debugger, letter, frame=frame, locations=arguments.has("location"))
-    try:
-        quantity: Any = frame[text]
-        if debugger.attached is None and arguments.has("location") and hasattr(quantity, "locations"):
-            debugger.output.lines(writer.described(quantity))
-            return
-        found = answer(quantity, text, lanes)
-    finally:
-        frame.follow(None)
-    if tracer is not None:
-        debugger.output.lines(tracer.lines())
-    debugger.output.lines(writer.text(found))
-
-
-def frame_repaired(debugger: Debugger, repair: str | None) -> Frame:
-    """The frame that is looked at, with other idioms of compilers read as they are meant."""
-    if repair is None:
-        return debugger.frame
-    from dwarfgpu.program.code.repairs import policy_of
-    from dwarfgpu.program.program import Program
-
-    policy = policy_of(repair)
-    if policy == debugger.opened.repair:
-        return debugger.frame
-    if debugger.attached is None:
-        found = Program(debugger.opened.file, repair=policy).outside
-    else:
-        machine = debugger.machine.repaired(policy)
-        found = machine[debugger.wave.index].frame(debugger.frame_number)
-    found.state.remembered = debugger.state_of(Remembered)
-    return found
-
-
-# --- info locals, info args -----------------------------------------------------------------------------------------
-
-
-def info_locals(debugger: Debugger, arguments: Arguments) -> None:
-    """Those of inner blocks first. REGEXP chooses some of them by name, -t by type. With lanes each variable is shown
-    with what it is in each of them.
-    """
-    variables = [each for each in _variables(debugger) if each.kind != PARAMETER]
-    _show_variables(debugger, arguments, variables, "locals")
-
-
-def info_args(debugger: Debugger, arguments: Arguments) -> None:
-    """In the order of the source. REGEXP chooses some of them by name, -t by type."""
-    variables = [each for each in _variables(debugger) if each.kind == PARAMETER]
-    _show_variables(debugger, arguments, variables, "arguments")
-
-
-def _variables(debugger: Debugger) -> tuple[Variable, ...]:
-    frame = debugger.frame
-    if frame.place is None:
-        hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no state"
-        raise UsageError("No frame selected.", kind="no_frame", hint=hint)
-    if frame.function is None:
-        raise UsageError("No symbol table info available.", kind="no_dwarf")
-    return frame.variables()
-
-
-def _show_variables(
-    debugger: Debugger, arguments: Arguments, variables: Iterable[Variable], noun: str
-) -> None:
-    pattern = arguments.pattern()
-    kinds = arguments.pattern("t")
-    chosen = [each for each in variables if pattern.search(each.name) and _has_type(each, kinds)]
-    if not chosen and not arguments.has("q"):
-        is_choice = arguments.text or arguments.has("t")
-        debugger.output.line(f"No {f'matching {noun}' if is_choice else noun}.")
-    if not chosen:
-        return
-    lanes = asking.lanes_of(debugger, arguments)
-    writer = asking.renderer(debugger, asking.print_format(arguments))
-    for each in chosen:
-        if asking.names_lanes(arguments):
-            debugger.output.lines(writer.text(answer(each, each.name, lanes)))
-        else:
-            debugger.output.lines(variable_lines(debugger, writer, each, lanes))
-
-
-def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
-    return not pattern.pattern or pattern.search(type_text(variable.type)) is not None
-
-
-def variable_lines(
-    debugger: Debugger, writer: VariablesRenderer, variable: Variable, lanes: Any, indent: int = 0
-) -> list[str]:
-    """``name = value`` for one lane, or why there is none."""
-    name = variable.name
-    try:
-        (one,) = answer(variable, name, lanes).by_lane
-    except DwarfGpuError as error:  # of its type
-        return without_value(debugger, name, f"<error: {error.message}>", indent)
-    if one.value is None:
-        return without_value(debugger, name, f"{why_none(one)}{_note_text(one)}", indent)
-    head = debugger.output.style("name", shown(name))
-    text = f"{head} = {asking.part_text(writer, one.value)}{_note(debugger, one)}"
-    return [f"{' ' * indent}{line}" for line in text.split("\n")]
-
-
-def why_none(one: LaneAnswer) -> str:
-    """Why a lane has no value: an error, or that there is none."""
-    reason = asking.why(one.reason)
-    return f"<error: {reason}>" if one.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
-
-
-def without_value(debugger: Debugger, text: str, why: str, indent: int = 0) -> list[str]:
-    """``name = <optimized out> (why)``, which goes on below itself."""
-    style, head = debugger.output.style, f"{' ' * indent}{shown(text)}"
-    first, *rest = fitted(f"{head} = {why}", debugger.output.width, indent + 4)
-    if first.startswith(head):
-        start = " " * indent + style("name", shown(text))
-        first = f"{start}{first[len(head) :][:3]}{style('error', first[len(head) + 3 :])}"
-    return [first, *(style("error", line) for line in rest)]
 
 
 # --- set var --------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def lanes_here(selection: Selection) -> Lanes:
     """The lanes of the wave, seen from the frame that is looked at."""
     from dwarfgpu.program.stack.lanes import lanes_of_wave
 
-    needs_lanes(selection)
+    selection.needs_lanes()
     wave = selection.wave
     return lanes_of_wave(wave.stopped, wave.index, selection.frame_number)
 
@@ -53,13 +53,6 @@ def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -
         if key is not None:
             found[key] = found.get(key, 0) | 1 << lane.number
     return found
-
-
-def needs_lanes(selection: Selection) -> None:
-    """An error on a machine whose threads have none."""
-    if not selection.machine.has_waves:
-        message = f"threads of {selection.machine.state.target.name} have no lanes"
-        raise UsageError(message, kind="no_lane", hint="`bt` shows the frames of a thread")
 
 
 def place_here(selection: Selection) -> WavePlace:
@@ -184,13 +177,11 @@ def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
 
 
 def _thread_place(selection: Selection, number: int) -> str:
-    from dwarfgpu.questions.stack import call_writer
-
     try:
         frame = selection.machine[number].frame(0)
     except DwarfGpuError as error:
         return f"({error.message})"
-    return call_writer(selection, frame).text(frame)
+    return asking.call_writer(selection, frame).text(frame)
 
 
 def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
@@ -199,7 +190,7 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.render.wave_tables import work_groups_table
 
     arguments.none()
-    needs_lanes(selection)
+    selection.needs_lanes()
     stopped, current = selection.machine.stopped, selection.wave_number
     machine: Any = stopped.machine
     ids = machine.ids

@@ -24,10 +24,8 @@ from prompt_toolkit.output import ColorDepth
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.completion import complete
 from dwarfgpu.questions.scripts import is_open
-from dwarfgpu.render.layout import shown
 from dwarfgpu.repl.highlight import STYLE, CommandColors
-from dwarfgpu.repl.runner import errors_are_ours
-from dwarfgpu.repl.terminal import PROMPT, keys_wait
+from dwarfgpu.repl.terminal import PROMPT, errors_are_ours, keys_wait, toolbar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -50,8 +48,6 @@ SLICE, PAUSE = 0.01, 0.002
 """Seconds of reading names, and of leaving the program to commands."""
 LARGE = 1 << 26
 """How many bytes of debugging information names are read from without being asked for."""
-SEPARATOR = " | "
-"""The text between the parts of the status line."""
 
 
 class Prompt:
@@ -280,42 +276,6 @@ class LinesOfFile(History):
             file = os.open(self.path, flags, 0o600)
             with open(file, mode, encoding="utf-8", errors="backslashreplace") as stream:  # noqa: PTH123
                 stream.writelines(entry.replace("\n", "\\\n") + "\n" for entry in entries)
-
-
-# --- The status line ----------------------------------------------------------------------------------------------
-def toolbar(debugger: Debugger, width: int) -> str:
-    """Return the status line, cut to a width."""
-    parts: list[str] = []
-    try:
-        with errors_are_ours():
-            for part in _parts(debugger):
-                parts.append(part)  # noqa: PERF402 (those before an error are shown)
-    except DwarfGpuError as error:
-        parts.append(error.what)
-    text = f" {SEPARATOR.join(parts)} "
-    return text if len(text) <= width else f"{text[: width - 3]}..."
-
-
-def _parts(debugger: Debugger) -> Iterator[str]:
-    if debugger.program is None:
-        yield "no file"
-        return
-    if debugger.attached is None:
-        yield shown(debugger.program.file.name).rpartition("/")[2]
-        yield "no state"
-        return
-    noun = "wave" if debugger.attached.has_waves else "thread"
-    number = 0 if debugger.wave_number is None else debugger.wave_number
-    yield f"{noun} {number + 1} of {len(debugger.attached)} ({shown(debugger.wave.id)})"
-    if debugger.lane is not None:
-        yield f"lane {debugger.lane}"
-    frame = debugger.frame
-    yield f"frame {debugger.frame_number}"
-    source = frame.call.source
-    where = shown(frame.name or "??")
-    if source is not None and source.file is not None:
-        where += f" at {shown(source.file).rpartition('/')[2]}:{source.line}"
-    yield where
 
 
 # --- Completion ---------------------------------------------------------------------------------------------------

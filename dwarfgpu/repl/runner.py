@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.scripts import joined
+from dwarfgpu.repl.terminal import errors_are_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,19 +104,6 @@ class Runner:
             self.session.out.flush()
             self.session.err.write("Quit\n")
             return INTERRUPTED
-
-
-@contextmanager
-def errors_are_ours() -> Iterator[None]:
-    """Turn an error of Python into one of dwarfgpu, so that a defect does not end the session."""
-    try:
-        yield
-    except (DwarfGpuError, Quit, BrokenPipeError):
-        raise
-    except Exception as error:
-        message = f"internal error: {type(error).__name__}: {error}"
-        hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"
-        raise DwarfGpuError("internal_error", message, hint=hint) from error
 
 
 # --- ^C -----------------------------------------------------------------------------------------------------------

@@ -8,16 +8,17 @@ import termios
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.output import Output, without_styles
 from dwarfgpu.questions.settings import AUTOMATIC, MAX_NUMBER
-from dwarfgpu.render.layout import WIDTH
+from dwarfgpu.render.layout import WIDTH, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import TextIO
 
-    from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.settings import Settings
 
     class Session(Protocol):
@@ -205,3 +206,57 @@ class FirstPrompt:
     def end(self) -> None:
         """Restore the terminal."""
         self._mode.close()
+
+
+# --- What runs lines, shows prompts and the screen --------------------------------------------------------------------
+
+SEPARATOR = " | "
+"""The text between the parts of the status line."""
+
+
+@contextmanager
+def errors_are_ours() -> Iterator[None]:
+    """Turn an error of Python into one of dwarfgpu, so that a defect does not end the session."""
+    try:
+        yield
+    except (DwarfGpuError, Quit, BrokenPipeError):
+        raise
+    except Exception as error:
+        message = f"internal error: {type(error).__name__}: {error}"
+        hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"
+        raise DwarfGpuError("internal_error", message, hint=hint) from error
+
+
+def toolbar(debugger: Debugger, width: int) -> str:
+    """Return the status line, cut to a width."""
+    parts: list[str] = []
+    try:
+        with errors_are_ours():
+            for part in _parts(debugger):
+                parts.append(part)  # noqa: PERF402 (those before an error are shown)
+    except DwarfGpuError as error:
+        parts.append(error.what)
+    text = f" {SEPARATOR.join(parts)} "
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def _parts(debugger: Debugger) -> Iterator[str]:
+    if debugger.program is None:
+        yield "no file"
+        return
+    if debugger.attached is None:
+        yield shown(debugger.program.file.name).rpartition("/")[2]
+        yield "no state"
+        return
+    noun = "wave" if debugger.attached.has_waves else "thread"
+    number = 0 if debugger.wave_number is None else debugger.wave_number
+    yield f"{noun} {number + 1} of {len(debugger.attached)} ({shown(debugger.wave.id)})"
+    if debugger.lane is not None:
+        yield f"lane {debugger.lane}"
+    frame = debugger.frame
+    yield f"frame {debugger.frame_number}"
+    source = frame.call.source
+    where = shown(frame.name or "??")
+    if source is not None and source.file is not None:
+        where += f" at {shown(source.file).rpartition('/')[2]}:{source.line}"
+    yield where

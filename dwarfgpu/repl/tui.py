@@ -22,9 +22,7 @@ from dwarfgpu.questions.scripts import is_open, word_of
 from dwarfgpu.questions.sources import file_of, shown_line, standing_lanes, text_of
 from dwarfgpu.render.layout import shown
 from dwarfgpu.repl.highlight import STYLE, CommandColors
-from dwarfgpu.repl.prompt import toolbar
-from dwarfgpu.repl.runner import errors_are_ours
-from dwarfgpu.repl.terminal import PROMPT, keys_wait
+from dwarfgpu.repl.terminal import PROMPT, errors_are_ours, keys_wait, toolbar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

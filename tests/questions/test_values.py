@@ -369,7 +369,7 @@ def test_eval_traces_operations(run):
         ("eval -hex 3", "is not bytes"),
         ("eval -ops DW_OP_zork", "DW_OP_zork"),
         ("eval -lane 1 -ops DW_OP_lit1; DW_OP_lit0; DW_OP_div", "the divisor is 0"),
-        ("eval -ops -hex 30", "takes -ops or -hex"),
+        ("eval -ops DW_OP_lit1 -hex 30", "takes -ops or -hex"),
         ("eval -repair zork left", "there is no repair 'zork'"),
     ],
 )

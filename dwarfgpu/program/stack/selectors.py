@@ -83,12 +83,12 @@ def no_lanes(target: Target) -> UsageError:
     return UsageError(f"threads of {target.name} have no lanes", hint="leave out the lane")
 
 
-def lanes_of(text: str) -> list[int] | str:
-    """Return the lanes that a list such as ``0,3,8-11`` names, or ``all``."""
+def lanes_of(text: str, count: int = 1 << 16) -> list[int] | str:
+    """Return the lanes that a list such as ``0,3,8-11`` names, or ``all``; ``count`` is how many there are."""
     text = text.strip()
     if text == "all":
         return text
-    lanes = numbers_in(text, 0, (1 << 16) - 1, "lane")
+    lanes = numbers_of(text, 0, count - 1, "lane")
     if not lanes:
         raise UsageError(f"{text[:40]!r} names no lane", hint=f"{LIST_HINT}, or all")
     return lanes

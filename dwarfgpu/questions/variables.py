@@ -1,0 +1,568 @@
+"""Questions about variables and expressions of the source language: ``eval``, ``print``, ``locals``, ``info args``."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.language.history import Remembered, kept
+from dwarfgpu.program.language.tokens import is_assignment
+from dwarfgpu.program.types.declaration import type_text
+from dwarfgpu.program.variables.answers import answer
+from dwarfgpu.program.variables.reasons import Unavailable
+from dwarfgpu.program.variables.variable import PARAMETER, Variable
+from dwarfgpu.questions import asking
+from dwarfgpu.questions.document import NO_ANSWER, Document
+from dwarfgpu.render.layout import fitted, shown
+from dwarfgpu.render.variables import frame_json, frame_text, value_in_lanes
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.variables.answers import LaneAnswer, Values
+    from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.render.trace import Tracer
+    from dwarfgpu.render.variables import VariablesRenderer
+    from dwarfgpu.render.wave_values import WaveValuesRenderer
+
+    Json = dict[str, Any]
+
+OPTIMIZED_OUT = "<optimized out>"
+NEEDS_MACHINE = "a machine is named with --state; --location shows where the file says that a variable is"
+
+
+# --- Where a question is asked --------------------------------------------------------------------------------------
+
+
+@frozen
+class Asked:
+    """The frames that a question is about: the selected one, or those that its options name."""
+
+    selection: Selection
+    arguments: Arguments
+    program: Program
+    attached: Attached | None
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether a reader is to be told which frame it is."""
+        return not self.selection.has_focus or any(map(self.arguments.has, ("wave", "frame", "pc")))
+
+    def frames(self) -> Iterator[tuple[str | None, Frame]]:
+        """Yield the frame of each wave, with the id of the wave where the machine has several."""
+        arguments, attached = self.arguments, self.attached
+        if attached is None:
+            yield None, self._without_machine()
+            return
+        waves = self.waves()
+        if attached is self.selection.attached and not any(map(arguments.has, ("wave", "frame"))):
+            yield (self.selection.wave.id if len(attached) > 1 else None), self.selection.frame
+            return
+        for index in waves:
+            wave = attached[index]
+            number = arguments.get("frame")
+            if number is None:
+                number = self.selection.frame_number if index == self.selection.wave_number else 0
+            yield (wave.id if len(attached) > 1 else None), wave.frame(number)
+            if len(waves) > 1:
+                wave.forget()
+
+    def waves(self) -> list[int]:
+        """Return the indices of the waves."""
+        from dwarfgpu.program.stack.selectors import waves_of
+
+        if self.arguments.has("pc"):
+            raise UsageError("--pc is for questions without a machine", hint="leave out --pc or --state")
+        machine = self.selection.machine.stopped.machine
+        if self.arguments.has("wave"):
+            return waves_of(machine, self.arguments.get("wave"))
+        return [self.selection.wave.index]
+
+    def _without_machine(self) -> Frame:
+        """Return the frame at an address, or the program as a whole."""
+        arguments = self.arguments
+        for name in ("wave", "frame"):
+            if arguments.has(name) and not (name == "frame" and arguments.has("pc")):
+                message = f"--{name} is about a machine, and none is given"
+                raise UsageError(message, hint="name a snapshot or a core file with --state")
+        if not arguments.has("pc"):
+            return self.program.outside
+        from dwarfgpu.program.code.code_lookup import parse_address
+
+        pc, number = arguments.get("pc"), arguments.get("frame") or 0
+        frames = self.program.at(parse_address(self.program.file, pc))
+        if not 0 <= number < len(frames):
+            raise UsageError(f"there is no frame {number} at {pc}, the last one is {len(frames) - 1}")
+        return frames[number]
+
+
+def asked(selection: Selection, arguments: Arguments) -> Asked:
+    """Return where a question is asked, with idioms of compilers read as ``-repair`` says."""
+    return Asked(selection, arguments, *asking.repaired(selection, arguments.get("repair")))
+
+
+def mask_problems(frame: Frame) -> list[DwarfGpuError]:
+    """Return why it is not known which lanes of a frame are active. All of them are shown then."""
+    from dwarfgpu.program.stack.wave_positions import unknown_mask
+
+    if frame.active_mask is not None or frame.mask_error is None or frame.wave is None:
+        return []
+    return [unknown_mask(frame.wave.id, frame.mask_error)]
+
+
+# --- eval -----------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class _Answered:
+    """An expression with its values in one wave, or in several waves at one place."""
+
+    wave: str | None
+    frame: Frame | None
+    number: int
+    """Which of the expressions it is."""
+    quantity: Quantity | None
+    values: Values | None
+    """None where it is not evaluated: without a machine a variable is described."""
+    tracer: Tracer | None = None
+
+
+def evaluate(selection: Selection, arguments: Arguments) -> Document:
+    """In the lanes that execute the code, if nothing else is said: lanes with one value are shown together. What has
+    no value says why. -trace shows each operation with the stack before and after it, those of frame bases, call frame
+    information and call sites too. Without a machine, globals, constants and locations are known.
+
+    -ops takes operations such as `DW_OP_lit1; DW_OP_plus_uconst 4`, and -hex bytes, which are evaluated in the frame;
+    at the shell, without FILE, against a machine state by itself.
+    """
+    place = asked(selection, arguments)
+    if arguments.has("ops") or arguments.has("hex"):
+        from dwarfgpu.questions.expressions import evaluate_operations
+
+        ((wave, frame),) = place.frames()
+        return evaluate_operations(
+            selection, arguments, frame, wave, asking.lanes_of(selection, arguments, "active")
+        )
+    return Answers(place)
+
+
+class Answers(Document):
+    """What expressions are, each in lanes of one wave or of several."""
+
+    def __init__(self, place: Asked) -> None:
+        self._arguments = place.arguments
+        self._texts = [text.strip() for text in place.arguments.operands or (place.arguments.needed(),)]
+        self._place = place
+        self._selection = place.selection
+        self._lanes = asking.lanes_of(place.selection, place.arguments, "active")
+        self._letter = asking.print_format(place.arguments)
+        self._needs_machine = False
+        self._check_forms()
+        Document.__init__(
+            self,
+            {"answers": self._documents(by_lane=False)},
+            self._lines,
+            rows=lambda: self._documents(by_lane=True),
+        )
+
+    def _check_forms(self) -> None:
+        """Refuse what would not be shown: one form alone, and columns have no place for more than values."""
+        arguments = self._arguments
+        forms = [f"--{arguments.form}"] if arguments.form else []
+        forms += [f"--{name}" for name in ("csv", "npz") if arguments.has(name)]
+        if len(forms) > 1:
+            raise UsageError(f"{forms[1]} does not go with {forms[0]}", hint="choose one form")
+        for name in ("trace", "location"):
+            if arguments.has(name) and forms and forms[0] in ("--csv", "--npz"):
+                message = f"{forms[0]} has no place for what --{name} shows"
+                raise UsageError(message, hint="--json has, and so has text")
+
+    def write(self, output: Output, form: str = "") -> None:
+        """Write the answers as text, JSON, columns of text or arrays."""
+        if self._arguments.has("npz"):
+            self._save(output)
+        elif self._arguments.has("csv"):
+            self._write_columns(output)
+        else:
+            Document.write(self, output, form)
+        if self._needs_machine and not self._selection.has_focus:
+            self.hints.append(NEEDS_MACHINE)
+
+    # --- Asking -----------------------------------------------------------------------------------------------------
+
+    def _asked(self) -> Iterator[_Answered]:
+        attached = self._place.attached
+        is_at_once = self._arguments.get("wave") == "all" and not any(map(is_assignment, self._texts))
+        if attached is not None and attached.has_waves and is_at_once:
+            yield from self._of_all_waves(attached)
+            return
+        for wave, frame in self._place.frames():
+            yield from self._of_frame(wave, frame)
+
+    def _of_frame(self, wave: str | None, frame: Frame) -> Iterator[_Answered]:
+        """Ask all expressions in a frame. What is wrong with the words of one is raised before any is evaluated."""
+        arguments = self._arguments
+        has_machine = self._place.attached is not None
+        self.problems += mask_problems(frame)
+        for index, (text, quantity) in enumerate([(text, frame[text]) for text in self._texts]):
+            if arguments.has("npz"):
+                values = quantity.values(self._lanes)
+                if values.has_failed:
+                    self.status = NO_ANSWER
+                yield _Answered(wave, frame, index, quantity, values)
+                continue
+            if arguments.has("location") and not has_machine and isinstance(quantity, Variable):
+                yield _Answered(wave, frame, index, quantity, None)
+                continue
+            with traced(frame, arguments) as tracer:
+                values = answer(quantity, text, self._lanes)
+            if values.lacks_objects:
+                self.status = NO_ANSWER
+                self._needs_machine |= not has_machine and any(
+                    answered.reason is not None and answered.reason.kind == "missing_context"
+                    for answered in values.by_lane
+                )
+            yield _Answered(wave, frame, index, quantity, values, tracer)
+
+    def _of_all_waves(self, attached: Attached) -> Iterator[_Answered]:
+        """Ask all expressions of all waves; what is at one place is shown when it is known."""
+        from dwarfgpu.program.stack.all_waves import by_place
+
+        frame = self._arguments.get("frame") or 0
+        lanes = None if isinstance(self._lanes, str) else self._lanes
+        progress = self._selection.output.progress("waves", len(attached) * len(self._texts))
+        for index, values in by_place(attached, self._texts, lanes=lanes, frame=frame):
+            progress.advance(len(values.names))
+            self.problems += values.problems
+            if values.problems or values.has_failed:
+                self.status = NO_ANSWER
+            progress.clear()
+            yield _Answered(None, values.frame, index, None, values, self._trace_of_first(attached, values))
+        progress.clear()
+
+    def _trace_of_first(self, attached: Attached, values: Values) -> Tracer | None:
+        """Return how an expression is evaluated in the first of some waves; the others differ in data alone."""
+        if values.frame is None or not self._arguments.has("trace"):
+            return None
+        wave = attached[int(values.waves[0])]
+        frame = wave.frame(values.frame.number)
+        with traced(frame, self._arguments) as tracer:
+            answer(frame[values.text], values.text, self._lanes)
+        wave.forget()
+        return tracer
+
+    # --- Showing ----------------------------------------------------------------------------------------------------
+
+    def _renderer(self, frame: Frame | None) -> VariablesRenderer:
+        locations = self._arguments.has("location")
+        return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
+
+    def _waves_renderer(self) -> WaveValuesRenderer:
+        from dwarfgpu.render.wave_values import WaveValuesRenderer
+
+        return WaveValuesRenderer(
+            self._selection.output.style,
+            inactive=self._lanes != "active",
+            letter=self._letter,
+            locations=self._arguments.has("location"),
+        )
+
+    def _documents(self, *, by_lane: bool) -> Iterator[Json]:
+        """Yield a document for each expression in each wave, or in each lane; the trace is in the first."""
+        for answered in self._asked():
+            values, frame = answered.values, answered.frame
+            if values is None:
+                yield self._renderer(frame).described_json(answered.quantity)  # type: ignore[arg-type]
+                continue
+            head: Json = {} if answered.wave is None else {"wave": answered.wave}
+            trace = {} if answered.tracer is None else {"trace": answered.tracer.documents()}
+            writer: Any = self._renderer(frame) if values.waves is None else self._waves_renderer()
+            if values.waves is None and frame is not None and frame.place is not None:
+                head["frame"] = frame.number
+            for document in (writer.lane_documents if by_lane else writer.documents)(values):
+                yield {**head, **document, **trace}
+                trace = {}
+
+    def _lines(self, output: Output) -> Iterator[str]:
+        """Yield traces and answers, below the name of their wave or the place of their waves."""
+        last: Any = None
+        for answered in self._asked():
+            values, tracer = answered.values, answered.tracer
+            if values is None:
+                yield from self._renderer(answered.frame).described(answered.quantity)  # type: ignore[arg-type]
+            elif values.waves is None:
+                is_headed = answered.wave is not None and self._place.is_elsewhere
+                if is_headed and answered.wave != last:
+                    last = answered.wave
+                    yield output.style("kind", f"wave {last}")
+                if tracer is not None:
+                    yield from tracer.lines(output.width)
+                yield from self._renderer(answered.frame).text(values, 2 if is_headed else 0)
+            else:
+                renderer = self._waves_renderer()
+                place = values.names, values.pc, None if values.frame is None else values.frame.number
+                if place != last:
+                    last = place
+                    yield from renderer.head(values)
+                if tracer is not None:
+                    for line in (f"the trace of wave {values.names[0]}:", *tracer.lines(output.width - 2)):
+                        yield f"  {line}"
+                yield from renderer.text(values)
+
+    def _write_columns(self, output: Output) -> None:
+        """Write a line of separated values for each lane."""
+        import csv
+
+        has_wave = self._arguments.has("wave")
+        writer = csv.writer(output, lineterminator="\n")
+        writer.writerow([*(["wave", "frame"] if has_wave else []), "expression", "lane", "state", "value"])
+        for answered in self._asked():
+            values, frame = answered.values, answered.frame
+            assert values is not None  # noqa: S101 (locations are not shown as columns)
+            if values.waves is not None:
+                writer.writerows(self._waves_renderer().rows(values))
+                continue
+            before = [answered.wave or "", 0 if frame is None else frame.number] if has_wave else []
+            writer.writerows((*before, *row) for row in self._renderer(frame).rows(values))
+
+    def _save(self, output: Output) -> None:
+        """Write arrays: for each expression its values, states and lanes, and of all waves those of each place."""
+        from dwarfgpu.program.variables.columns import save
+
+        path: Any = self._arguments.get("npz")
+        if path == "-":
+            path = output.binary
+            if path is None:
+                hint = "name a file, or redirect the output"
+                raise UsageError("an archive of numpy is not for a terminal", hint=hint)
+        columns: Json = {"expressions": self._texts}
+        places = [0] * len(self._texts)
+        for answered in self._asked():
+            values, index = answered.values, answered.number
+            assert values is not None  # noqa: S101 (locations are not saved)
+            if values.waves is None:
+                key = f"{'' if answered.wave is None else f'{answered.wave}/'}{index}"
+                states: Any = values.states
+            else:
+                key, states = f"{index}.{places[index]}", values.codes
+                places[index] += 1
+                columns[f"{key}.wave"] = list(values.names)
+                columns[f"{key}.pc"] = -1 if values.pc is None else values.pc
+            columns[f"{key}.value"] = values.array
+            columns[f"{key}.state"] = states
+            columns[f"{key}.lane"] = [-1 if lane is None else lane for lane in values.lanes]
+        save(path, columns)
+
+
+@contextmanager
+def traced(frame: Frame, arguments: Arguments) -> Iterator[Tracer | None]:
+    """Record what questions about a frame evaluate meanwhile, if ``-trace`` was given."""
+    if not arguments.has("trace"):
+        yield None
+        return
+    from dwarfgpu.render.trace import Tracer
+
+    tracer = Tracer(frame.target, sections=True)
+    frame.follow(tracer.record)
+    try:
+        yield tracer
+    finally:
+        frame.follow(None)
+
+
+# --- print ----------------------------------------------------------------------------------------------------------
+
+
+def print_value(selection: Selection, arguments: Arguments) -> Document:
+    """The value is that of the lane that is selected. Of several lanes it is shown as `{[0-3]=7, [4]=8}`; lanes that
+    do not execute the code have theirs in parentheses. Each value gets a number, and $1 is it from then on; $ is the
+    last one, $$ the one before, $$3 the third before the last. `print $x = 3` sets a convenience variable. Without
+    EXPR the last value is shown again. /F is a letter: x d u o t a c f s z r.
+    """
+    letter = asking.print_format(arguments)
+    history = selection.state_of(Remembered)
+    lanes = asking.lanes_of(selection, arguments)
+    in_each = asking.names_lanes(arguments)
+    text = arguments.text or "$"
+    if text == "$" and not in_each and None not in (last := history.last().lanes):
+        lanes, in_each = [lane for lane in last if lane is not None], True
+    values = answer(selection.frame[text], text, lanes)
+    writer = asking.renderer(selection, letter)
+    if not values.lanes:
+        raise UsageError("no lane is active", kind="no_lane")
+    first = values.by_lane[0]
+    style, width = selection.output.style, selection.output.width
+    lines: Iterable[str]
+    if in_each and any(answered.value is not None for answered in values.by_lane):
+        number = history.add(kept(values, in_each_lane=True))
+        lines = value_in_lanes(writer, values, f"${number} = ", width)
+    elif in_each or first.value is None:
+        assert first.reason is not None  # noqa: S101 (it has no value)
+        if first.state == "error":  # else there is no value because of what the program is like
+            is_memory = first.reason.kind == "memory_unavailable"
+            error = first.reason.error if is_memory and first.reason.error is not None else None
+            raise (error or Unavailable(first.reason)).with_traceback(None)
+        lines = without_value(selection, values.text, f"{why_none(first)}{_note_text(first)}")
+    else:
+        number = history.add(kept(values, in_each_lane=False))
+        note = style("dim", _note_text(first)) if _note_text(first) else ""
+        lines = [f"${number} = {writer.cell(first)}{note}"]
+    return Document({"answers": [writer.document(values)]}, lines, rows=lambda: writer.lane_documents(values))
+
+
+def _note_text(answered: LaneAnswer) -> str:
+    """Return the note that a lane does not execute the code."""
+    return "" if answered.is_active else f"  (lane {answered.lane} is inactive)"
+
+
+# --- locals ---------------------------------------------------------------------------------------------------------
+
+
+def show_locals(selection: Selection, arguments: Arguments) -> Document:
+    """Those of inner blocks first, in the order of the source. REGEXP chooses some of them by name, -t by type. With
+    lanes each variable is shown with what it is in each of them. Without a machine, -pc shows where each of them is.
+    """
+    return _Variables(selection, arguments, "variables", lambda _kind: True)
+
+
+def info_locals(selection: Selection, arguments: Arguments) -> Document:
+    """Those of inner blocks first. REGEXP chooses some of them by name, -t by type. With lanes each variable is shown
+    with what it is in each of them.
+    """
+    return _Variables(selection, arguments, "locals", lambda kind: kind != PARAMETER)
+
+
+def info_args(selection: Selection, arguments: Arguments) -> Document:
+    """In the order of the source. REGEXP chooses some of them by name, -t by type."""
+    return _Variables(selection, arguments, "arguments", lambda kind: kind == PARAMETER)
+
+
+class _Variables(Document):
+    """The variables of frames."""
+
+    def __init__(
+        self, selection: Selection, arguments: Arguments, noun: str, is_meant: Callable[[str], bool]
+    ) -> None:
+        self._place = asked(selection, arguments)
+        if self._place.attached is None and not arguments.has("pc"):
+            hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no state"
+            if not selection.has_focus:
+                hint = "give --state, or --pc for locations alone"
+            raise UsageError("No frame selected.", kind="no_frame", hint=hint)
+        self._arguments = arguments
+        self._selection = selection
+        self._noun = noun
+        self._is_meant = is_meant
+        self._pattern, self._types = arguments.pattern(), arguments.pattern("t")
+        self._letter = asking.print_format(arguments)
+        self._lanes = asking.lanes_of(selection, arguments)
+        Document.__init__(self, {"frames": self._documents()}, self._lines, rows="frames")
+
+    def _variables(self, frame: Frame) -> list[Variable]:
+        """Return the variables of a frame that are meant."""
+        self.problems += mask_problems(frame)
+        if frame.function is None and self._selection.has_focus:
+            raise UsageError("No symbol table info available.", kind="no_dwarf")
+        known = (*frame.variables(), *(frame.statics() if self._arguments.has("statics") else ()))
+        return [
+            variable
+            for variable in known
+            if self._is_meant(variable.kind)
+            and self._pattern.search(variable.name)
+            and _has_type(variable, self._types)
+        ]
+
+    def _writer(self, frame: Frame) -> VariablesRenderer:
+        locations = self._arguments.has("location")
+        return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
+
+    def _documents(self) -> Iterator[Json]:
+        for wave, frame in self._place.frames():
+            writer = self._writer(frame)
+            entries = []
+            for variable in self._variables(frame):
+                if self._place.attached is None:
+                    entries.append(writer.described_json(variable))
+                    continue
+                head = {"name": variable.name, "kind": variable.kind, "shadowed": variable.is_shadowed}
+                entries.append(head | writer.document(answer(variable, variable.name, self._lanes)))
+            yield {
+                **({} if wave is None else {"wave": wave}),
+                "frame": frame_json(frame),
+                "variables": entries,
+            }
+
+    def _lines(self, output: Output) -> Iterator[str]:
+        is_headed = self._place.is_elsewhere
+        for number, (wave, frame) in enumerate(self._place.frames()):
+            variables = self._variables(frame)
+            if is_headed:
+                if number:
+                    yield ""
+                if wave is not None:
+                    yield output.style("kind", f"wave {wave}")
+                yield frame_text(frame, output.style)
+            if not variables and not self._arguments.has("q"):
+                is_choice = self._pattern.pattern or self._arguments.has("t")
+                yield f"No {f'matching {self._noun}' if is_choice else self._noun}."
+            for variable in variables:
+                first, *rest = self._of_variable(frame, variable, 2 if is_headed else 0)
+                is_noted = variable.is_shadowed and is_headed
+                yield first + (output.style("dim", "  (shadowed)") if is_noted else "")
+                yield from rest
+
+    def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
+        writer = self._writer(frame)
+        if self._place.attached is None:
+            return writer.described(variable, indent)
+        if self._selection.has_focus and not asking.names_lanes(self._arguments):
+            return variable_lines(self._selection, writer, variable, self._lanes, indent)
+        return writer.text(answer(variable, variable.name, self._lanes), indent)
+
+
+def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
+    return not pattern.pattern or pattern.search(type_text(variable.type)) is not None
+
+
+# --- One variable in one lane -----------------------------------------------------------------------------------------
+
+
+def variable_lines(
+    selection: Selection, writer: VariablesRenderer, variable: Variable, lanes: Any, indent: int = 0
+) -> list[str]:
+    """Return ``name = value`` for one lane, or why there is no value."""
+    name, style = variable.name, selection.output.style
+    try:
+        (answered,) = answer(variable, name, lanes).by_lane
+    except DwarfGpuError as error:  # of its type
+        return without_value(selection, name, f"<error: {error.message}>", indent)
+    note = _note_text(answered)
+    if answered.value is None:
+        return without_value(selection, name, f"{why_none(answered)}{note}", indent)
+    text = f"{style('name', shown(name))} = {asking.part_text(writer, answered.value)}"
+    return [f"{' ' * indent}{line}" for line in (text + (style("dim", note) if note else "")).split("\n")]
+
+
+def why_none(answered: LaneAnswer) -> str:
+    """Return why a lane has no value: an error, or that it is optimized out."""
+    reason = asking.why(answered.reason)
+    return f"<error: {reason}>" if answered.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
+
+
+def without_value(selection: Selection, text: str, why: str, indent: int = 0) -> list[str]:
+    """Return the lines ``name = <optimized out> (why)``."""
+    style, head = selection.output.style, f"{' ' * indent}{shown(text)}"
+    first, *rest = fitted(f"{head} = {why}", selection.output.width, indent + 4)
+    if first.startswith(head):
+        start = " " * indent + style("name", shown(text))
+        first = f"{start}{first[len(head) :][:3]}{style('error', first[len(head) + 3 :])}"
+    return [first, *(style("error", line) for line in rest)]
