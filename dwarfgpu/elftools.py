@@ -287,9 +287,7 @@ class Bridge:
         code = frame.code_of(entry.unit)
         if code.file.dwarf is not entry.unit.dwarf:
             message = f"the frame is not one of {self.program.file.name}"
-            raise UsageError(
-                message, hint="attach the machine to `bridge.program`, and take a frame from there"
-            )
+            raise UsageError(message, hint="attach the machine to `bridge.program`, and take a frame from there")
         if function is None:
             return Variable(frame, entry, code, kind)
         for variable in frame.variables():

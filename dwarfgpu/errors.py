@@ -15,9 +15,7 @@ class Where:
 
     __slots__ = ("offset", "operation", "section", "trail")
 
-    def __init__(
-        self, section: str | None = None, offset: int | None = None, operation: str | None = None
-    ) -> None:
+    def __init__(self, section: str | None = None, offset: int | None = None, operation: str | None = None) -> None:
         self.section = section
         self.offset = offset
         self.operation = operation
@@ -48,9 +46,7 @@ class DwarfGpuError(Exception):
         self.hint = hint
         self.where = Where()
 
-    def at(
-        self, *, section: str | None = None, offset: int | None = None, operation: str | None = None
-    ) -> Any:
+    def at(self, *, section: str | None = None, offset: int | None = None, operation: str | None = None) -> Any:
         """Add the position, unless a caller nearer to the cause already has, and return the error itself."""
         if self.where.operation is None and self.where.offset is None:
             self.where.offset = offset

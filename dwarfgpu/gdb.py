@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DwarfGpuError", "attached", "eval", "host", "locate", "selected", "use", "wave", "waves"]
 
 
-def use(
-    where: Attached | Host | None, *, wave: int | str = 0, frame: int = 0, lane: int | None = None
-) -> None:
+def use(where: Attached | Host | None, *, wave: int | str = 0, frame: int = 0, lane: int | None = None) -> None:
     """Set the program that the functions use: one with its machine, or a host of your own. None is GDB again."""
     if where is None or hasattr(where, "frame"):
         hosts.use(where)  # type: ignore[arg-type]

@@ -206,9 +206,7 @@ class LaneResults(Generic[T]):
 # --- The one loop that splits a set -----------------------------------------------------------------------------------
 
 
-def run_in_parts(
-    count: int, whole: S, run: Callable[[S], T], part: Callable[[S, Array], S]
-) -> list[Group[T]]:
+def run_in_parts(count: int, whole: S, run: Callable[[S], T], part: Callable[[S, Array], S]) -> list[Group[T]]:
     """Run for ``count`` slots together, and where they differ for each part of them by itself.
 
     ``whole`` is what ``run`` is given for all slots, and ``part`` chooses from it what some of the slots need. ``run``
@@ -222,9 +220,7 @@ def run_in_parts(
         try:
             groups.append(Group(positions, run(state), None))
         except Diverge as split:
-            work.extend(
-                (_within(positions, inner), len(inner), part(state, inner)) for inner in reversed(split.parts)
-            )
+            work.extend((_within(positions, inner), len(inner), part(state, inner)) for inner in reversed(split.parts))
         except LaneFault as fault:
             groups.append(Group(_within(positions, fault.positions), None, fault.error_of))
             rest = b.complement(fault.positions, count)

@@ -314,8 +314,7 @@ def circles(modules: list[Module]) -> list[list[str]]:
     """The modules that need each other when they run, late imports included: each circle with its members."""
     known = {module.name for module in modules}
     needed = {
-        module.name: {item.target for item in imports_of(module, known) if not item.for_types}
-        & known - {module.name}
+        module.name: {item.target for item in imports_of(module, known) if not item.for_types} & known - {module.name}
         for module in modules
     }
     while True:  # what needs nothing of the rest, or what nothing of the rest needs, is in no circle
@@ -431,18 +430,14 @@ def module(name: str, source: str, *, is_package: bool = False) -> Module:
 def test_a_circle_of_late_imports_is_found():
     first = module("dwarfgpu.a", "def f():\n    from dwarfgpu.b import g")
     second = module("dwarfgpu.b", "from dwarfgpu import c")
-    third = module(
-        "dwarfgpu.c", "if TYPE_CHECKING:\n    from dwarfgpu import a\nelse:\n    import dwarfgpu.a"
-    )
+    third = module("dwarfgpu.c", "if TYPE_CHECKING:\n    from dwarfgpu import a\nelse:\n    import dwarfgpu.a")
     fourth = module("dwarfgpu.d", "from dwarfgpu.a import f")
     assert circles([first, second, third, fourth]) == [["dwarfgpu.a", "dwarfgpu.b", "dwarfgpu.c"]]
     assert circles([first, second, fourth]) == []
 
 
 def test_an_import_that_runs_upwards_inside_program_is_found():
-    lower = module(
-        "dwarfgpu.program.code.loaded", "def f():\n    from dwarfgpu.program.stack.frame import Frame"
-    )
+    lower = module("dwarfgpu.program.code.loaded", "def f():\n    from dwarfgpu.program.stack.frame import Frame")
     upper = module("dwarfgpu.program.stack.frame", "from dwarfgpu.program.code.loaded import Loaded")
     assert len(program_breaches([lower, upper])) == 1
 
@@ -467,7 +462,7 @@ PARTS = [
         ("dwarfgpu.expr.machine", "from dwarfgpu.backends.wave import Wave"),
         ("dwarfgpu.expr.machine", "from dwarfgpu.backends import Backend"),
         ("dwarfgpu.expr.machine", "if TYPE_CHECKING:\n    from dwarfgpu.program import Program"),
-        ("dwarfgpu.expr.machine", "def f():\n    import dwarfgpu.dialects.gnu"),
+        ("dwarfgpu.expr.machine", "def f():\n    import dwarfgpu.dialects.dwarf5"),
         ("dwarfgpu.expr.machine", "importlib.import_module('dwarfgpu.dialects')"),
         ("dwarfgpu.objfile.info.dies", "from dwarfgpu.expr.table import operation"),
         ("dwarfgpu.program.frame", "from dwarfgpu.render import text"),

@@ -64,9 +64,7 @@ def test_arrays_are_compared_as_a_whole(other, is_same):
 
 
 def test_patterns_of_more_than_64_bits_are_compared_too():
-    assert (
-        per_slot(*WIDE, dtype=object) == per_slot(*WIDE, dtype=object) != per_slot(1 << 91, 5, dtype=object)
-    )
+    assert per_slot(*WIDE, dtype=object) == per_slot(*WIDE, dtype=object) != per_slot(1 << 91, 5, dtype=object)
 
 
 def test_a_value_that_differs_from_slot_to_slot_has_no_hash():

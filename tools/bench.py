@@ -110,9 +110,7 @@ def expressions() -> None:
 
     ours, theirs = in_turns([lambda: evaluate(arithmetic, grid), by_hand])
     slots = grid.lanes.count
-    show(
-        f"{slots:,} slots / the same arithmetic in numpy", ours / theirs, "at most 3", f"{ours * 1e3:.1f} ms"
-    )
+    show(f"{slots:,} slots / the same arithmetic in numpy", ours / theirs, "at most 3", f"{ours * 1e3:.1f} ms")
 
 
 def startup() -> None:
@@ -150,9 +148,7 @@ GROUPS = {
 
 def main() -> int:
     """Print the figures of some groups, or of all."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("group", nargs="*", choices=[*GROUPS, []], help="which figures (all)")
     options = parser.parse_args()
     show_heading()

@@ -176,9 +176,7 @@ def completion() -> None:
     ]
     show(name, max(in_turns(lines)) * 1e3, "below 30", f"the slowest of {len(lines)}")
     first = min(first_completion(str(path)) for _ in range(5))
-    detail = (
-        f"from Tab to the screen, {WAITED} s after the prompt; to read all names takes {reading * 1e3:.0f}"
-    )
+    detail = f"from Tab to the screen, {WAITED} s after the prompt; to read all names takes {reading * 1e3:.0f}"
     show("the first completion with 100,000 symbols, milliseconds", first * 1e3, "below 30", detail)
 
 

@@ -182,9 +182,7 @@ def against_pyelftools(path: str) -> None:
         indexed += [reading("index", path, step) for _ in range(ROUNDS)]
     entries, values = ours[0]["entries"], ours[0]["values"]
     if (entries, values) != (theirs[0]["entries"], theirs[0]["values"]):
-        message = (
-            f"{entries} entries with {values} values, by pyelftools {theirs[0]}: not the same was measured"
-        )
+        message = f"{entries} entries with {values} values, by pyelftools {theirs[0]}: not the same was measured"
         raise RuntimeError(message)
     taken = f"{count} units" if step == 1 else f"{-(-count // step)} of {count} units"
     fast, slow = shortest(ours, "seconds"), shortest(theirs, "seconds")
@@ -202,9 +200,7 @@ def against_dumper(path: str, dumper: str | None) -> None:
     if dumper is None:
         not_measured(*INDEX_TIME, f"{DUMPERS[-1]} is not installed")
         return
-    ours, theirs = in_turns(
-        [lambda: reading("index", path), process(dumper, "--debug-info", path)], rounds=ROUNDS
-    )
+    ours, theirs = in_turns([lambda: reading("index", path), process(dumper, "--debug-info", path)], rounds=ROUNDS)
     show(INDEX_TIME[0], ours / theirs, INDEX_TIME[1], f"whole processes: {ours:.2f} s against {theirs:.2f} s")
 
 

@@ -52,9 +52,7 @@ def gdb() -> None:
     compile_all()
     start = (found, "-nx", "-batch", "-ex", "python pass")
     bare, loaded = in_turns([process(*start), process(*start, "-x", str(ENTRY))], rounds=7)
-    show(
-        "loading into GDB, seconds", loaded - bare, "at most 0.3", f"{loaded * 1e3:.0f} - {bare * 1e3:.0f} ms"
-    )
+    show("loading into GDB, seconds", loaded - bare, "at most 0.3", f"{loaded * 1e3:.0f} - {bare * 1e3:.0f} ms")
     with tempfile.TemporaryDirectory() as folder:
         program, script = Path(folder) / "host", Path(folder) / "script.py"
         shutil.copy(PROGRAM, program)

@@ -201,9 +201,7 @@ RECIPES = {
     # Strings and addresses by index, inlined calls, location lists; no DW_AT_sibling.
     "clang": Recipe(("clang++-22", "clang++"), 20, (*CXX, "-O2", "-fstandalone-debug")),
     # The same with a name index.
-    "clang-debug-names": Recipe(
-        ("clang++-22", "clang++"), 20, (*CXX, "-O2", "-fstandalone-debug", "-gpubnames")
-    ),
+    "clang-debug-names": Recipe(("clang++-22", "clang++"), 20, (*CXX, "-O2", "-fstandalone-debug", "-gpubnames")),
     # Eight hundred kernels, half of them in units that are not optimized.
     "code-object": Recipe(
         ("clang-22", "clang"), 8, OPENCL, ("-O0", "-O2"), linkers=("ld.lld-22", "ld.lld"), is_opencl=True

@@ -41,9 +41,7 @@ def big_snapshot() -> Path:
     groups = np.zeros((WAVES, 3), dtype=np.int64)
     groups[:, 0] = np.arange(WAVES)
     machine.add_waves(WAVES, dispatch=0, work_group=groups, wave_in_group=0)
-    machine.allocate_registers(
-        r for r in target.registers() if r.name.startswith("v") and 2560 <= r.number < 2688
-    )
+    machine.allocate_registers(r for r in target.registers() if r.name.startswith("v") and 2560 <= r.number < 2688)
     machine.vgpr[:] = random.integers(0, 1 << 32, machine.vgpr.shape, dtype=np.uint32)
     for index in range(128):
         machine.set_register(f"v{index}", machine.vgpr[:, index])

@@ -75,6 +75,4 @@ def waves() -> None:
     )
     detail = f"{one * 1e3:.0f} ms, of which `import numpy` {imported * 1e3:.0f} ms"
     show("one lane of one wave, cold / python3 -c pass", one / bare, "at most 15", detail)
-    show(
-        "the list of the waves, cold / python3 -c pass", rows_listed / bare, "", f"{rows_listed * 1e3:.0f} ms"
-    )
+    show("the list of the waves, cold / python3 -c pass", rows_listed / bare, "", f"{rows_listed * 1e3:.0f} ms")

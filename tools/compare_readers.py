@@ -131,16 +131,12 @@ def compare_whole() -> None:
         for name, reader in (("dwarfgpu", own), ("pyelftools", theirs)):
             endings = [outcome(reader, data)[0] for data in files]
             others = {ending: endings.count(ending) for ending in set(endings) - {"opened"}}
-            print(
-                f"fixtures *{kind}, {name}: {endings.count('opened')} of {len(files)} opened, others {others}"
-            )
+            print(f"fixtures *{kind}, {name}: {endings.count('opened')} of {len(files)} opened, others {others}")
 
 
 def compare_relocations() -> None:
     """Print how long it takes to read a section with many relocations."""
-    source = (
-        f".text\nfirst: .skip 8\n.section .debug_info\n.rept {RELOCATIONS}\n.skip 92\n.quad first+4\n.endr\n"
-    )
+    source = f".text\nfirst: .skip 8\n.section .debug_info\n.rept {RELOCATIONS}\n.skip 92\n.quad first+4\n.endr\n"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "large.o")
         subprocess.run(["as", "-o", path, "-"], input=source.encode(), check=True)

@@ -147,9 +147,7 @@ def backends_page() -> str:
         "(`dwarfgpu/backends/protocol.py`). What it does not have is an error of the kind `register_unavailable` or",
         "`memory_unavailable`:",
         "",
-        *example(
-            "dwarfgpu eval --state docs/examples/stopped.json --wave 1:1:1:2 --read 4 --ops 'DW_OP_regx s0'"
-        ),
+        *example("dwarfgpu eval --state docs/examples/stopped.json --wave 1:1:1:2 --read 4 --ops 'DW_OP_regx s0'"),
         "| | " + " | ".join(f"{one.name}" for one in facts) + " |",
         "|---" * (len(facts) + 1) + "|",
         *(f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows),
@@ -248,17 +246,13 @@ def commands_page() -> str:
             "|---|---|---|---|",
         ]
         for each in rows:
-            usage = _cell(
-                f"{each.name}{f'[/{each.formats}]' if each.formats else ''} {each.operands}".strip()
-            )
+            usage = _cell(f"{each.name}{f'[/{each.formats}]' if each.formats else ''} {each.operands}".strip())
             own = [one for one in each.options if one.setting is None]
             options = "".join(f"<br>`{_cell(one.usage)}` {one.help}" for one in own)
             lent = ", ".join(f"`{_cell(one.usage)}`" for one in each.options if one.setting is not None)
             options += f"<br>{lent}: settings of `print`, for this once" if lent else ""
             also = ", ".join(f"`{_cell(alias)}`" for alias in each.aliases)
-            lines.append(
-                f"| `{usage}` | {each.summary}{options} | {also} | {f'`{each.gdb}`' if each.gdb else ''} |"
-            )
+            lines.append(f"| `{usage}` | {each.summary}{options} | {also} | {f'`{each.gdb}`' if each.gdb else ''} |")
     lines += ["", "## Settings", "", "`set NAME VALUE` changes one, `show NAME` shows it.", ""]
     lines += ["| setting | by default | meaning |", "|---|---|---|"]
     for setting in SETTINGS:

@@ -179,9 +179,7 @@ def check(manifest: Manifest) -> int:
         return 1
     total = sum(path.stat().st_size for path in files())
     built = sum(bool(fixture.commands) for fixture in manifest.fixtures)
-    print(
-        f"fixtures: {built} built files and {len(manifest.fixtures) - built} sources, {total:,} bytes: as described"
-    )
+    print(f"fixtures: {built} built files and {len(manifest.fixtures) - built} sources, {total:,} bytes: as described")
     return 0
 
 
@@ -256,9 +254,7 @@ class Workshop:
             check=False,
         )
         if done.returncode:
-            raise FixtureError(
-                f"{fixture.name}: status {done.returncode} of\n  {command}\n{done.stdout}{done.stderr}"
-            )
+            raise FixtureError(f"{fixture.name}: status {done.returncode} of\n  {command}\n{done.stdout}{done.stderr}")
 
 
 def versions(manifest: Manifest, tools: Iterable[str], workshop: Workshop) -> Iterator[str]:
@@ -347,9 +343,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     what.add_argument("--list", action="store_true", help="show names, sizes and purposes")
     what.add_argument("--commands", action="store_true", help="show the commands")
     what.add_argument("--rebuild", action="store_true", help="build again and show what changed")
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="paths below fixtures/ or patterns; default: all"
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="paths below fixtures/ or patterns; default: all")
     options = parser.parse_args(argv)
     try:
         manifest = Manifest.read()

@@ -257,9 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60, help="how long (60)")
     parser.add_argument("--count", type=int, metavar="N", help="try so many, however long that takes")
     parser.add_argument("--seed", default="0", help="what the mutants depend on (0)")
-    parser.add_argument(
-        "--file", action="append", default=[], metavar="GLOB", help="only such fixtures; repeatable"
-    )
+    parser.add_argument("--file", action="append", default=[], metavar="GLOB", help="only such fixtures; repeatable")
     parser.add_argument(
         "--limit",
         type=float,
@@ -268,16 +266,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="how long one question may take (%(default)s)",
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes (1)")
-    parser.add_argument(
-        "--replay", nargs="+", metavar="NAME EDIT", help="a fixture, and edits as a finding shows them"
-    )
+    parser.add_argument("--replay", nargs="+", metavar="NAME EDIT", help="a fixture, and edits as a finding shows them")
     options = parser.parse_args(argv)
     fuzz_bench.SECONDS = options.limit
     names = chosen(options.file)
     if not names:
-        parser.error(
-            f"no fixture is called {' or '.join(options.file)}: names are such as asm/forms.gfx90a.w64.co"
-        )
+        parser.error(f"no fixture is called {' or '.join(options.file)}: names are such as asm/forms.gfx90a.w64.co")
     if options.replay:
         name, *texts = options.replay
         if name not in chosen([]):

@@ -162,9 +162,7 @@ def by_address(code: CodeObject) -> None:
     """``info --pc``, where something is and where nothing is."""
     image = code.image
     wanted = {0, image.entry, 1 << 64}
-    wanted.update(
-        symbol.value + size for symbol in islice(image.symbols(), 100) for size in (0, symbol.size // 2)
-    )
+    wanted.update(symbol.value + size for symbol in islice(image.symbols(), 100) for size in (0, symbol.size // 2))
     wanted.update(section.address + section.size // 2 for section in image.sections if section.is_allocated)
     for address in sorted(wanted)[:: max(1, len(wanted) // ADDRESSES)]:
         found = given(code_lookup.at_address, code, address)

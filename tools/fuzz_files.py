@@ -55,9 +55,7 @@ def parse_edit(text: str) -> Edit:
     """The edit that a text describes; ValueError if it is none."""
     found = _EDIT.fullmatch(text)
     if found is None:
-        message = (
-            f"{text!r} is no edit: one is written as 0x10-0x14=ffffffff or .debug_info:0x10-0x14=ffffffff"
-        )
+        message = f"{text!r} is no edit: one is written as 0x10-0x14=ffffffff or .debug_info:0x10-0x14=ffffffff"
         raise ValueError(message)
     layer, start, end, new, times = found.groups()
     return Edit(layer or "", int(start, 16), int(end, 16), bytes.fromhex(new), int(times or 1))
@@ -206,9 +204,7 @@ def _put_back(data: bytearray, old: Content, new: bytes, byte_order: Any) -> Non
         offset = int.from_bytes(data[place : place + size], byte_order)
         data[offset : offset + len(packed)] = packed
         return
-    data[place : place + 2 * size] = b"".join(
-        number.to_bytes(size, byte_order) for number in (len(data), len(packed))
-    )
+    data[place : place + 2 * size] = b"".join(number.to_bytes(size, byte_order) for number in (len(data), len(packed)))
     data += packed
 
 

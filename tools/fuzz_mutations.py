@@ -110,9 +110,7 @@ def _run(data: bytearray, region: Region, byte_order: Any, numbers: random.Rando
     """A run of one byte: zeros, numbers without an end, all ones, entries of one kind."""
     times = numbers.choice((2, 4, 9, 10, 11, 16, 40))
     at = _place(region, times, numbers)
-    return Edit(
-        region.layer, at, at + times, bytes([numbers.choice((0, 0x80, 0xFF, numbers.randrange(64)))]), times
-    )
+    return Edit(region.layer, at, at + times, bytes([numbers.choice((0, 0x80, 0xFF, numbers.randrange(64)))]), times)
 
 
 def _copy(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
@@ -135,9 +133,7 @@ def _repeat(data: bytearray, region: Region, byte_order: Any, numbers: random.Ra
     size = numbers.choice((1, 2, 3, 4, 8, 16, numbers.randint(1, BLOCK)))
     at = _place(region, size, numbers)
     new = bytes(data[at : at + size])
-    return Edit(
-        region.layer, at + len(new), at + len(new), new, GROWN // max(1, len(new)) if region.layer else 1
-    )
+    return Edit(region.layer, at + len(new), at + len(new), new, GROWN // max(1, len(new)) if region.layer else 1)
 
 
 def _delete(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:

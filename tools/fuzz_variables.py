@@ -165,9 +165,7 @@ def machine_of(code: CodeObject, chance: random.Random) -> Any:
     machine.set_register("pc", places)
     machine.set_register("exec", [chance.getrandbits(target.lane_count) for _ in places])
     for number in range(48):
-        machine.set_register(
-            f"s{number}", [chance.randrange(1 << chance.choice((4, 12, 32))) for _ in places]
-        )
+        machine.set_register(f"s{number}", [chance.randrange(1 << chance.choice((4, 12, 32))) for _ in places])
     for number in range(8):
         row = [chance.getrandbits(32) for _ in range(target.lane_count)]
         machine.set_register(f"v{number}", [row] * len(places))
@@ -279,9 +277,7 @@ def _texts(frame: Frame, chance: random.Random) -> Iterator[str]:
     names = [name for name in names if len(name) < 40] or ["x"]
     for _ in range(EXPRESSIONS):
         if chance.random() < 0.6:
-            yield chance.choice(SENTENCES).format(
-                *(chance.choice(names) for _ in range(3)), n=chance.choice(NUMBERS)
-            )
+            yield chance.choice(SENTENCES).format(*(chance.choice(names) for _ in range(3)), n=chance.choice(NUMBERS))
             continue
         count = chance.randrange(1, 8)
         yield " ".join(chance.choice(names if chance.random() < 0.5 else SIGNS) for _ in range(count))
@@ -321,9 +317,7 @@ def waves(code: CodeObject) -> None:
         with ALLOWED:
             rows = wave_rows(found.stopped)
             json.dumps([render_lanes.wave_json(row) for row in rows], default=list)
-        names = dict.fromkeys(
-            each.name for frame in frames_of(found) for each in frame.variables()[:VARIABLES]
-        )
+        names = dict.fromkeys(each.name for frame in frames_of(found) for each in frame.variables()[:VARIABLES])
         renderer = WaveValuesRenderer(locations=True)
         for name in islice(names, VARIABLES):
             with ALLOWED:

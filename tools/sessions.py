@@ -100,9 +100,7 @@ def refreshed(text: str) -> str:
         shown: list[list[str]] = [[] for _ in session.blocks]
         for step in run(session):
             first, *further = step.typed.split("\n")
-            shown[step.block] += (
-                [f"{PROMPT}{first}", *(f"{FURTHER}{line}" for line in further)] if step.typed else []
-            )
+            shown[step.block] += [f"{PROMPT}{first}", *(f"{FURTHER}{line}" for line in further)] if step.typed else []
             shown[step.block] += step.written.splitlines()
         for (first_line, last_line), block in zip(reversed(session.blocks), reversed(shown), strict=True):
             lines[first_line:last_line] = block

@@ -89,11 +89,7 @@ class Resolver:
         """Return the instances of an address space that some waves mean."""
         if waves and not 0 <= min(waves) <= max(waves) < self._owner.wave_count:
             return [self.owner_of(space, wave) for wave in waves]
-        return (
-            list(map(self._owner.group_numbers.__getitem__, waves))
-            if space.scope == Scope.WORKGROUP
-            else waves
-        )
+        return list(map(self._owner.group_numbers.__getitem__, waves)) if space.scope == Scope.WORKGROUP else waves
 
     def instance_of(self, space: AddressSpace, waves: Any) -> Any:
         """Return the instances of an address space that waves (an int or an array) mean."""
@@ -125,9 +121,7 @@ class Resolver:
         keys, inside = self._keys(space, addresses, size, waves, count)
         return [StoredPlace(space.number, keys, inside, size=size)]
 
-    def _keys(
-        self, space: AddressSpace, addresses: Any, size: int, waves: Any, count: int
-    ) -> tuple[Array, Array]:
+    def _keys(self, space: AddressSpace, addresses: Any, size: int, waves: Any, count: int) -> tuple[Array, Array]:
         """Return the keys of ranges of an address space that is no view, and flags of those that can be."""
         import numpy as np
 
@@ -152,9 +146,7 @@ class Resolver:
         instances += keys
         return instances, inside
 
-    def _lane_places(
-        self, addresses: Any, size: int, waves: Any, lanes: Any, count: int
-    ) -> list[StoredPlace]:
+    def _lane_places(self, addresses: Any, size: int, waves: Any, lanes: Any, count: int) -> list[StoredPlace]:
         """Return the dwords of the wave's memory that hold bytes of a lane, dword by dword."""
         import numpy as np
 
@@ -196,9 +188,7 @@ class Resolver:
         for skip in range(ap.DWORD):
             slots = (skips == skip).nonzero()[0]
             if len(slots):
-                parts = self._lane_places(
-                    addresses[slots], size, _some(waves, slots), _some(lanes, slots), len(slots)
-                )
+                parts = self._lane_places(addresses[slots], size, _some(waves, slots), _some(lanes, slots), len(slots))
                 places += [_at(place, slots) for place in parts]
         return places
 

@@ -90,9 +90,7 @@ class RegisterFile:
 
     def knows(self, wave: int, number: int) -> bool:
         """Return whether a register of a wave is known."""
-        return self._known is None or bool(
-            self._known.buffer[wave * len(self.registers) + self.positions[number]]
-        )
+        return self._known is None or bool(self._known.buffer[wave * len(self.registers) + self.positions[number]])
 
     def read(self, wave: int, number: int) -> bytes | None:
         """Return the bytes of a register, in memory order; None if it is not known."""

@@ -88,9 +88,7 @@ class CoreMachine(Backend):
             return bytes(changed)
         return data
 
-    def write_memory(
-        self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
-    ) -> None:
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
         self.read_memory(space, address, len(data), wave, lane)  # what is not there cannot be written
         self._written.update(enumerate(data, address))
         self.changes += 1
@@ -138,9 +136,7 @@ class _Layer:
     """Extents of memory. Where they overlap, the one that begins last is used."""
 
     def __init__(self, extents: Iterable[tuple[int, bytes | memoryview]]) -> None:
-        kept = sorted(
-            ((address, data) for address, data in extents if len(data)), key=lambda extent: extent[0]
-        )
+        kept = sorted(((address, data) for address, data in extents if len(data)), key=lambda extent: extent[0])
         self._starts = [address for address, _data in kept]
         self._data = [data for _address, data in kept]
 

@@ -122,9 +122,7 @@ class Extents:
             if missing is None:
                 break
             following = bisect_right(self.starts, missing)
-            position = (
-                min(len(data), self.starts[following] - key) if following < len(self.starts) else len(data)
-            )
+            position = min(len(data), self.starts[following] - key) if following < len(self.starts) else len(data)
             gaps.append((end, position))
         for start, end in gaps:
             self._insert(key + start, key + end - 1)
@@ -187,9 +185,7 @@ class Extents:
             return self.blocks[even.block].array[even.offset : even.offset + even.count * even.length]
         parts = [
             self.blocks[owner].array[start : start + last - first + 1]
-            for owner, start, first, last in zip(
-                self.owners, self.offsets, self.starts, self.lasts, strict=True
-            )
+            for owner, start, first, last in zip(self.owners, self.offsets, self.starts, self.lasts, strict=True)
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
 

@@ -168,15 +168,10 @@ class Machine(Backend):
         if self._groups is None:
             first: dict[tuple[int, ...], int] = {}
             numbers = self.places["work_group"].tolist()
-            keys = zip(
-                self.places["dispatch"].tolist(), numbers[::3], numbers[1::3], numbers[2::3], strict=True
-            )
+            keys = zip(self.places["dispatch"].tolist(), numbers[::3], numbers[1::3], numbers[2::3], strict=True)
             self._groups = array(
                 "q",
-                [
-                    NONE if min(key[1:]) < 0 else first.setdefault(key, index)
-                    for index, key in enumerate(keys)
-                ],
+                [NONE if min(key[1:]) < 0 else first.setdefault(key, index) for index, key in enumerate(keys)],
             )
         return self._groups
 
@@ -379,9 +374,7 @@ class Machine(Backend):
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         return self.memory.read(space, address, size, wave, lane)
 
-    def write_memory(
-        self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
-    ) -> None:
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
         self.memory.write(space, address, data, wave, lane)
 
     def gather_memory(
@@ -393,9 +386,7 @@ class Machine(Backend):
         lanes: Bits | None,
         count: int,
     ) -> tuple[Array, Array]:
-        if (
-            not size
-        ):  # nothing to gather, but an address may still mean the memory of a lane that there is not
+        if not size:  # nothing to gather, but an address may still mean the memory of a lane that there is not
             return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
         return self.memory.gather(space, addresses, size, waves, lanes, count)
 

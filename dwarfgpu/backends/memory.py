@@ -68,9 +68,7 @@ class MachineMemory:
         """
         self.map_all(space, [instance], [address], None, data)
 
-    def map_all(
-        self, space: AddressSpace, instances: Any, addresses: Any, sizes: Any | None, data: Any
-    ) -> None:
+    def map_all(self, space: AddressSpace, instances: Any, addresses: Any, sizes: Any | None, data: Any) -> None:
         """Put many extents, which follow each other in a buffer, at addresses of instances."""
         cells = data if isinstance(data, Cells) else Cells.of_bytes(data)
         keys = numbers(addresses)
@@ -80,9 +78,7 @@ class MachineMemory:
         limit = 1 << space.address_bits
         if max(map(add, keys, lengths), default=0) > limit or max(keys, default=0) >= limit:
             at, size = next(
-                extent
-                for extent in zip(keys, lengths, strict=True)
-                if max(sum(extent), extent[0] + 1) > limit
+                extent for extent in zip(keys, lengths, strict=True) if max(sum(extent), extent[0] + 1) > limit
             )
             message = f"{size} bytes at {space.name}#{at:#x} reach past the end of the address space"
             raise UsageError(message)
@@ -183,9 +179,7 @@ class MachineMemory:
             position += length
         return ranges
 
-    def pieces(
-        self, space: AddressSpace, address: int, size: int, lane: int | None
-    ) -> list[tuple[int, int, int]]:
+    def pieces(self, space: AddressSpace, address: int, size: int, lane: int | None) -> list[tuple[int, int, int]]:
         """Return the (space number, address, size) of the storage of a range; a view is translated."""
         if address + size > 1 << space.address_bits:
             raise self._unavailable(space, address, size, "they reach past the end of the address space")
@@ -207,9 +201,7 @@ class MachineMemory:
         ranges = self._ranges(space, address, size, wave, lane)
         return b"".join([store.read(key, length) or b"" for store, key, length in ranges])
 
-    def write(
-        self, space: AddressSpace, address: int, data: bytes, wave: int | None, lane: int | None
-    ) -> None:
+    def write(self, space: AddressSpace, address: int, data: bytes, wave: int | None, lane: int | None) -> None:
         position = 0
         self._owner.changes += 1
         for store, key, length in self._ranges(space, address, len(data), wave, lane):
@@ -235,9 +227,7 @@ class MachineMemory:
         missing = self._stored(space.number).missing(key, limit - address)
         return limit - address if missing is None else missing - key
 
-    def _available_to_lane(
-        self, space: AddressSpace, address: int, wave: int | None, lane: int | None
-    ) -> int:
+    def _available_to_lane(self, space: AddressSpace, address: int, wave: int | None, lane: int | None) -> int:
         """Return how many bytes from an address on a lane has, counted in blocks of dwords."""
         import numpy as np
 
@@ -254,9 +244,7 @@ class MachineMemory:
                 return count
             size, step = DWORD, min(step * 4, 1 << 14)
 
-    def known(
-        self, space: AddressSpace, addresses: Bits, size: int, waves: Any, lanes: Any, count: int
-    ) -> Array:
+    def known(self, space: AddressSpace, addresses: Bits, size: int, waves: Any, lanes: Any, count: int) -> Array:
         """Return flags of the slots whose bytes are all known."""
         import numpy as np
 

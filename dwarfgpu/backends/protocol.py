@@ -57,9 +57,7 @@ class Backend:
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         raise memory_unavailable(space, address, size)
 
-    def write_memory(
-        self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
-    ) -> None:
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
         raise not_writable(f"memory at {space.name}#{address:#x}")
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:

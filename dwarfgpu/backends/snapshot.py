@@ -65,9 +65,7 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> Snapshot:
     return loads(_text(place), folder, place, force=force)
 
 
-def loads(
-    text: str, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False
-) -> Snapshot:
+def loads(text: str, folder: str | os.PathLike[str] = ".", name: str = "snapshot", *, force: bool = False) -> Snapshot:
     """Return the snapshot in the text of the JSON form; the paths in it are relative to a folder."""
     return of_document(_parse(text, name), folder, name, force=force)
 

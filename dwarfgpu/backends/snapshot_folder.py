@@ -106,9 +106,7 @@ class FolderReader:
         fields = node.fields(("space", "extents", "data"))
         space = machine.target.space_named(fields["space"].string())
         if space is None or space.alias is not None:
-            names = ", ".join(
-                candidate.name for candidate in machine.target.spaces() if candidate.alias is None
-            )
+            names = ", ".join(candidate.name for candidate in machine.target.spaces() if candidate.alias is None)
             message = f"{machine.target.name} keeps no bytes in such an address space"
             raise fields["space"].fail(message, hint=f"it has {names}")
         if space.number in spaces:

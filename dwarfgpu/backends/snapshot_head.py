@@ -70,9 +70,7 @@ def _code_object(node: Node) -> LoadedCodeObject:
 
 def _dispatch(node: Node) -> Dispatch:
     fields = node.fields(("id",), ("kernel", "grid", "work_group", "kernarg", "queue", "packet"))
-    addresses = {
-        name: fields[name].unsigned(64) if name in fields else None for name in ("kernarg", "queue", "packet")
-    }
+    addresses = {name: fields[name].unsigned(64) if name in fields else None for name in ("kernarg", "queue", "packet")}
     return Dispatch(
         id=fields["id"].unsigned(MAX_ID_BITS),
         kernel=fields["kernel"].string() if "kernel" in fields else None,

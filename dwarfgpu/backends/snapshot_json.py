@@ -129,18 +129,14 @@ def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int
     space = _space(fields["space"], machine.target)
     address, data = fields["address"].unsigned(space.address_bits), fields["bytes"].bytes()
     if address + len(data) > 1 << space.address_bits:
-        raise node.fail(
-            f"{len(data)} bytes at {space.name}#{address:#x} reach past the end of the address space"
-        )
+        raise node.fail(f"{len(data)} bytes at {space.name}#{address:#x} reach past the end of the address space")
     takes = {Scope.WORKGROUP: ("dispatch", "work_group"), Scope.WAVE: ("wave",), Scope.LANE: ("wave", "lane")}
     for key in ("dispatch", "work_group", "wave", "lane"):
         if key in fields and key not in takes.get(space.scope, ()):
             raise fields[key].fail(f"{space.name} memory does not belong to a {key.replace('_', '-')}")
     for key in takes.get(space.scope, ()):
         if key not in fields and key != "dispatch":
-            raise node.fail(
-                f"{space.name} memory belongs to a {key.replace('_', '-')}: the key {key!r} is missing"
-            )
+            raise node.fail(f"{space.name} memory belongs to a {key.replace('_', '-')}: the key {key!r} is missing")
     wave, lane = 0, None
     if "work_group" in fields:
         wave = _wave_of_group(node, fields, machine, groups)
@@ -159,9 +155,7 @@ def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int
 def _space(node: Node, target: Target) -> AddressSpace:
     space = target.space_named(node.string())
     stored = [
-        candidate
-        for candidate in target.spaces()
-        if candidate.alias is None or isinstance(candidate.alias, LaneView)
+        candidate for candidate in target.spaces() if candidate.alias is None or isinstance(candidate.alias, LaneView)
     ]
     if space is None or space not in stored:
         why = "has no such address space" if space is None else "keeps no bytes in it: it is a view of others"
@@ -204,13 +198,9 @@ def _map(machine: Machine, regions: list[Region], nodes: list[Node]) -> None:
     for index, region in enumerate(regions):
         position = 0
         owner = groups[region.wave] if region.space.scope == Scope.WORKGROUP else region.wave
-        for number, start, length in machine.memory.pieces(
-            region.space, region.address, len(region.data), region.lane
-        ):
+        for number, start, length in machine.memory.pieces(region.space, region.address, len(region.data), region.lane):
             if number == PRIVATE_WAVE and start + length > SIZE:
-                raise nodes[index].fail(
-                    f"no wave has private memory for {region.space.name}#{region.address:#x}"
-                )
+                raise nodes[index].fail(f"no wave has private memory for {region.space.name}#{region.address:#x}")
             data = region.data[position : position + length]
             pieces.setdefault(number, []).append((owner, start, data, index))
             position += length

@@ -145,9 +145,7 @@ def _set_vector(machine: Machine, row: InitialRow, start: Start, place: WavePosi
         end = min(first + _CHUNK, len(indices))
         x, y, z = (numbers[first:end, None] for numbers in place.group)
         executing = WavePosition((x, y, z), place.wave[first:end, None], place.number[first:end, None])
-        values = np.where(
-            lanes < start.geometry.lanes_of(executing), item_words(row, start, executing, lanes), 0
-        )
+        values = np.where(lanes < start.geometry.lanes_of(executing), item_words(row, start, executing, lanes), 0)
         machine.set_register(row.registers, values, slice(indices.start + first, indices.start + end))
 
 
@@ -165,6 +163,4 @@ def _map_memory(machine: Machine, waves: Waves, place: WavePosition, indices: ra
         if space is not None and size and len(owners):
             addresses = np.zeros(len(owners), dtype=np.uint64)
             sizes = np.full(len(owners), size, dtype=np.int64)
-            machine.memory.map_all(
-                space, owners, addresses, sizes, np.zeros(len(owners) * size, dtype=np.uint8)
-            )
+            machine.memory.map_all(space, owners, addresses, sizes, np.zeros(len(owners) * size, dtype=np.uint8))

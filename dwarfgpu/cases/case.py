@@ -323,9 +323,7 @@ def _write(case: Case, ev: Evaluation, accessor: Accessor, location: Location, o
     return outcome
 
 
-def _read_location(
-    case: Case, ev: Evaluation, accessor: Accessor, location: Location, outcome: Outcome
-) -> Outcome:
+def _read_location(case: Case, ev: Evaluation, accessor: Accessor, location: Location, outcome: Outcome) -> Outcome:
     wanted: Read = case.read  # type: ignore[assignment]
     if wanted.byte_offset:
         location = convert.moved(ev, location, 8 * wanted.byte_offset)

@@ -10,9 +10,8 @@ from attrs import evolve, field, frozen
 from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
-from dwarfgpu.expr.context import Context, DieInfo
+from dwarfgpu.expr.context import Context, DieInfo, LoneFrame, known_register
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
-from dwarfgpu.expr.partial_frame import LoneFrame, known_register
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
@@ -217,9 +216,7 @@ def _die(node: Node, name: str, expressions: ExpressionReader) -> DescribedDie:
             location_expression = tuple(expressions.read(item, section) for item in location.items())
         else:
             location_expression = expressions.read(location, section)
-    return DescribedDie(
-        location_expression, fields["const_value"].bytes() if "const_value" in fields else None
-    )
+    return DescribedDie(location_expression, fields["const_value"].bytes() if "const_value" in fields else None)
 
 
 # --- The frame ----------------------------------------------------------------------------------------------------
@@ -392,9 +389,7 @@ class DescribedFrame:
         """Return the stack pointer at the call site: by definition that is the address of the CFA."""
         place = self.cfa(lanes).single
         if place is None or type(place.storage) is not Memory or not isinstance(place.bit_offset, int):
-            message = (
-                f"the previous value of {register.name} is the address of the CFA, which is not in memory"
-            )
+            message = f"the previous value of {register.name} is the address of the CFA, which is not in memory"
             raise IllFormed("wrong_kind", message, spec="A.6.4.1")
         value = place.bit_offset // 8 // self.machine.target.stack_scale
         return locations.at(Implicit(value & ((1 << register.bit_size) - 1), register.bit_size))
@@ -403,9 +398,7 @@ class DescribedFrame:
 
     def cfa(self, lanes: LaneSet) -> Location:
         if self._cfa is None:
-            raise MissingContext(
-                "frame", "the Canonical Frame Address is not known", hint="describe it as `cfa`"
-            )
+            raise MissingContext("frame", "the Canonical Frame Address is not known", hint="describe it as `cfa`")
         return bound(self._cfa, self.machine, lanes)
 
     def frame_base(self, lanes: LaneSet) -> Location:

@@ -60,9 +60,7 @@ def type_of(node: Node, target: Target) -> DescribedType:
     """Read a type: ``"generic"``, or an object with encoding and size."""
     if type(node.value) is str:
         if node.value != "generic":
-            raise node.fail(
-                f"{node.value!r} is not a type", hint='write "generic", or an object with `encoding`'
-            )
+            raise node.fail(f"{node.value!r} is not a type", hint='write "generic", or an object with `encoding`')
         return DescribedType("generic", address_size=target.address_size)
     fields = node.fields(("encoding", "byte_size"), ("bit_size", "vector_size"))
     return DescribedType(
@@ -186,9 +184,7 @@ class LocationReader:
         """Return the address space in ``space`` and ``space_name``; the default one without either."""
         spaces = [space_of(fields[key], self.target) for key in ("space", "space_name") if key in fields]
         if len(spaces) == 2 and spaces[0].number != spaces[1].number:
-            raise fields["space_name"].fail(
-                f"the address space {spaces[0].number} is called {spaces[0].name}"
-            )
+            raise fields["space_name"].fail(f"the address space {spaces[0].number} is called {spaces[0].name}")
         return spaces[0] if spaces else self.target.default_space
 
     def _memory(self, node: Node) -> Location:
@@ -225,9 +221,7 @@ class LocationReader:
         fields = node.fields(("kind", "die"), ("byte_offset", "space", "space_name"))
         space = self.space(fields)
         displacement = fields["byte_offset"].signed(64) if "byte_offset" in fields else 0
-        pointer = ImplicitPointer(
-            die_reference(fields["die"]), displacement, space, self.unit, space.address_bits
-        )
+        pointer = ImplicitPointer(die_reference(fields["die"]), displacement, space, self.unit, space.address_bits)
         return locations.at(pointer)
 
     def _composite(self, node: Node) -> Location:

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import MalformedFile, MissingContext, UsageError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.partial_frame import LoneFrame, known_register
+from dwarfgpu.expr.context import LoneFrame, known_register
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.stack.selectors import wave_of
@@ -84,9 +84,7 @@ def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) ->
     lanes = case.context.lanes
     highest = max(case.lanes or (lanes.lane or 0,)) if isinstance(lanes.lane, int) or case.lanes else 0
     if highest >= machine.target.lane_count:
-        raise UsageError(
-            f"a wave of {machine.target.name} has {machine.target.lane_count} lanes, no lane {highest}"
-        )
+        raise UsageError(f"a wave of {machine.target.name} has {machine.target.lane_count} lanes, no lane {highest}")
     context = evolve(
         case.context,
         target=machine.target,

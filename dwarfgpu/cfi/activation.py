@@ -19,11 +19,10 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.context import Context, LoneFrame, known_register
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.machine import evaluate, result_for
-from dwarfgpu.expr.partial_frame import LoneFrame, known_register
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.targets.target import Scope, UnspecifiedRegister
@@ -54,9 +53,7 @@ class Activation(LoneFrame):
 
     why = " to call frame information"
 
-    def __init__(
-        self, thread: Thread, pc: int, callee: Activation | None = None, *, is_call: bool = True
-    ) -> None:
+    def __init__(self, thread: Thread, pc: int, callee: Activation | None = None, *, is_call: bool = True) -> None:
         self.thread = thread
         self.pc = pc
         """The program location, or that at which execution continues after the call."""

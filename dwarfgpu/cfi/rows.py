@@ -118,9 +118,7 @@ class Tables:
                 registers = snapshot
                 count += len(registers)
                 if count > MAX_RULES:
-                    raise _ill_formed(
-                        "limit_exceeded", f"the rows of one entry have more than {MAX_RULES} rules", fde
-                    )
+                    raise _ill_formed("limit_exceeded", f"the rows of one entry have more than {MAX_RULES} rules", fde)
             yield FrameRow(start, end, state.cfa, snapshot)
 
     def row_at(self, fde: Description, address: int) -> FrameRow | None:
@@ -157,9 +155,7 @@ def instructions_of(entry: FrameProgram, augmentation: str) -> Iterator[FrameIns
     """Yield the instructions of an entry; raise an error where they cannot be found or decoded."""
     if entry.format is None:
         raise unknown_augmentation(entry, augmentation)
-    return instructions(
-        entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset
-    )
+    return instructions(entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset)
 
 
 def unknown_augmentation(entry: FrameProgram, augmentation: str) -> DwarfGpuError:

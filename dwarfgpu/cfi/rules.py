@@ -124,6 +124,5 @@ class Architectural:
 
 
 Rule: TypeAlias = (
-    "UndefinedRule | SameValue | Offset | ValOffset"
-    " | RegisterRule | ExpressionRule | ValExpression | Architectural"
+    "UndefinedRule | SameValue | Offset | ValOffset | RegisterRule | ExpressionRule | ValExpression | Architectural"
 )

@@ -127,9 +127,7 @@ def _question(options: Any) -> dict[str, Any]:
     from dwarfgpu.program.stack.selectors import lanes_of
     from dwarfgpu.questions.expressions import bytes_of
 
-    asked: dict[str, Any] = (
-        {"ops": options.ops} if options.ops is not None else {"expr": bytes_of(options.hex).hex()}
-    )
+    asked: dict[str, Any] = {"ops": options.ops} if options.ops is not None else {"expr": bytes_of(options.hex).hex()}
     for key in ("target", "dialect", "rules", "want"):
         if getattr(options, key) is not None:
             asked[key] = getattr(options, key)
@@ -162,9 +160,7 @@ def _read(text: str) -> dict[str, Any]:
     described = question.type_of(text)
     if described is None and text != "generic":
         message = f"{text!r} is neither a number of bytes nor a type"
-        raise UsageError(
-            message, hint="a type is generic, or an encoding and bits: signed32, float64, unsigned8x4"
-        )
+        raise UsageError(message, hint="a type is generic, or an encoding and bits: signed32, float64, unsigned8x4")
     return {"type": described or text}
 
 

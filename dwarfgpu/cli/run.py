@@ -237,9 +237,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     form = common.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON document")
     form.add_argument("--jsonl", action="store_true", help="print one JSON document a line")
-    common.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="use colour (auto)"
-    )
+    common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="use colour (auto)")
     common.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 

@@ -31,9 +31,7 @@ _STYLES = {"name": "1;36", "number": "33", "error": "1;31", "hint": "36", "dim":
 def given(options: Any, names: Iterable[str]) -> list[str]:
     """Those of some options that were given, as they are written."""
     values = ((name, getattr(options, name)) for name in names)
-    return [
-        f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False
-    ]
+    return [f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False]
 
 
 def exit_status(error: DwarfGpuError) -> int:
@@ -224,9 +222,7 @@ BAR = 30
 class Progress:
     """Shows how much of something is done, where standard error is a terminal."""
 
-    def __init__(
-        self, session: Session, noun: str, total: int, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, session: Session, noun: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.noun = noun
         self.total = total
         self.done = 0

@@ -28,7 +28,7 @@ def get(name: str) -> Dialect:
 
 def _make(name: str) -> Dialect:
     if name == "gnu":
-        from dwarfgpu.dialects.gnu import GNU
+        from dwarfgpu.dialects.dwarf5 import GNU
 
         return GNU
     if name == "dwarf6":
@@ -37,9 +37,7 @@ def _make(name: str) -> Dialect:
         return DWARF6
     from dwarfgpu.dialects import llvm
 
-    return {"llvm-user": llvm.LLVM_USER, "llvm-legacy": llvm.LLVM_LEGACY, "amdgpu-2020": llvm.AMDGPU_2020}[
-        name
-    ]
+    return {"llvm-user": llvm.LLVM_USER, "llvm-legacy": llvm.LLVM_LEGACY, "amdgpu-2020": llvm.AMDGPU_2020}[name]
 
 
 @lru_cache(1024)

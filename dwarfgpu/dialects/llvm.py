@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from dwarfgpu.dialects.gnu import GNU
+from dwarfgpu.dialects.dwarf5 import GNU
 from dwarfgpu.expr.dialect import Dialect, Encoding
 
 USER_PREFIX = 0xE9

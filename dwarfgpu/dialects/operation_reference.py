@@ -53,16 +53,12 @@ def find(name: str) -> list[OperationReference]:
     short = [
         reference
         for reference in everything
-        if any(
-            wanted == alias.lower().removeprefix("dw_op_") for alias in (reference.name, *reference.aliases)
-        )
+        if any(wanted == alias.lower().removeprefix("dw_op_") for alias in (reference.name, *reference.aliases))
     ]
     if short:
         return short
     parts = [
-        reference
-        for reference in everything
-        if wanted in reference.name.lower() and not is_repeated(reference.name)
+        reference for reference in everything if wanted in reference.name.lower() and not is_repeated(reference.name)
     ]
     if not parts:
         message = f"there is no operation {name!r}"
@@ -90,9 +86,7 @@ def _encodings() -> dict[str, list[tuple[str, str]]]:
     return encodings
 
 
-def _reference(
-    row: table.Operation, section: str, encodings: dict[str, list[tuple[str, str]]]
-) -> OperationReference:
+def _reference(row: table.Operation, section: str, encodings: dict[str, list[tuple[str, str]]]) -> OperationReference:
     return OperationReference(
         row.name,
         row.aliases,

@@ -96,9 +96,7 @@ class Cursor:
             if shift < _WIDE:
                 result |= (byte & 0x7F) << shift
                 shift += 7
-            elif byte & 0x7F != (
-                0x7F if result >> (_WIDE - 1) else 0
-            ):  # not padding: stop before it gets slow
+            elif byte & 0x7F != (0x7F if result >> (_WIDE - 1) else 0):  # not padding: stop before it gets slow
                 message = "a LEB128 number has more than 64 bits"
                 raise self.fail("leb128_overflow", message, "DWARF 5, 7.6", start)
             if byte < 0x80:

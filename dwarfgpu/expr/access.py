@@ -133,9 +133,7 @@ class Accessor:
         """Return ``size`` bits of a stream from a bit offset on."""
         if type(offset) is int and size == stream_size:
             return stream
-        if (
-            stream_size > 64 and type(offset) is not int
-        ):  # the shifted number must not become an array of 64 bits
+        if stream_size > 64 and type(offset) is not int:  # the shifted number must not become an array of 64 bits
             offset = b.widened(offset)
             stream = b.array([stream] * self.count, stream_size) if type(stream) is int else stream
         count = offset if self.byte_order == "little" else stream_size - size - offset
@@ -148,11 +146,7 @@ class Accessor:
             first, last = offset >> 3, (offset + size + 7) >> 3
             data = self.backend.read_memory(storage.space, first, last - first, wave or 0, lane)
             stream = int.from_bytes(data, self.byte_order)
-            return (
-                stream
-                if size == (last - first) * 8
-                else self._slice(stream, (last - first) * 8, offset & 7, size)
-            )
+            return stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, offset & 7, size)
         skip = uniform(offset & 7)
         addresses = offset >> 3
         length = (skip + size + 7) >> 3
@@ -160,9 +154,7 @@ class Accessor:
             storage.space, addresses, length, storage.wave, storage.lane, self.count
         )
         if not known.all():
-            raise LaneFault(
-                b.positions_of(~known), lambda slot: self._memory_fault(storage, addresses, length, slot)
-            )
+            raise LaneFault(b.positions_of(~known), lambda slot: self._memory_fault(storage, addresses, length, slot))
         return self._slice(self._stream(data_rows), length * 8, skip, size)
 
     def _read_register(self, storage: Register, offset: Bits, size: int) -> Bits:
@@ -176,9 +168,7 @@ class Accessor:
                 first, last = start >> 3, (start + size + 7) >> 3
                 stream = int.from_bytes(data[first:last], self.byte_order)
                 return (
-                    stream
-                    if size == (last - first) * 8
-                    else self._slice(stream, (last - first) * 8, start & 7, size)
+                    stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, start & 7, size)
                 )
             return self._through(window_of(storage, offset, size, self.byte_order), data)  # type: ignore[arg-type]
         skip = uniform(offset & 7)
@@ -228,9 +218,7 @@ class Accessor:
     def through(self, window: Window) -> Reading:
         """Read the current contents of a window."""
         storage: Any = window.storage
-        return Reading(
-            self._through(window, self.backend.read_register(storage.register, storage.wave, storage.lane))
-        )
+        return Reading(self._through(window, self.backend.read_register(storage.register, storage.wave, storage.lane)))
 
     def _through(self, window: Window, data: bytes) -> Bits:
         import numpy as np
@@ -273,9 +261,7 @@ class Accessor:
             readings.append((reading, length))
         if not readings:
             return Reading(0)
-        while (
-            len(readings) > 1
-        ):  # neighbours are joined pair by pair: joining one to all before it would be quadratic
+        while len(readings) > 1:  # neighbours are joined pair by pair: joining one to all before it would be quadratic
             joined = [self._join(*pair) for pair in zip(readings[::2], readings[1::2], strict=False)]
             readings = joined + readings[len(joined) * 2 :]
         return readings[0][0]
@@ -370,9 +356,7 @@ class Accessor:
         for storage, offset, length, position in targets:
             self._store(storage, offset, length, self._slice(bits, bit_size, position, length), dry=False)
 
-    def _targets(
-        self, place: SingleLocation, bit_size: int, position: int
-    ) -> list[tuple[Any, int, int, int]]:
+    def _targets(self, place: SingleLocation, bit_size: int, position: int) -> list[tuple[Any, int, int, int]]:
         """Return the targets of a write: storage, bit offset in it, size, and position in the value."""
         storage = place.storage
         self._check_extent(place, bit_size)

@@ -164,9 +164,7 @@ class ExactFloats(Floats):
         return self._compare(lambda number, _: number != 0, bits, bits)
 
     def _compute(self, function: Callable[[Any, Any], Any], left: Bits, right: Bits) -> Bits:
-        return self._pairwise(
-            lambda x, y: self.layout.encode_exact(_computed(function, x, y)), left, right, self.width
-        )
+        return self._pairwise(lambda x, y: self.layout.encode_exact(_computed(function, x, y)), left, right, self.width)
 
     def _divide(self, left: Any, right: Any) -> Any:
         return left / right if right != 0 else super()._divide(float(_sign(left)), float(right))
@@ -192,9 +190,7 @@ def _computed(function: Callable[[Any, Any], Number], left: Number, right: Numbe
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return function(left, right)
     numbers = (left, right)
-    if any(
-        isinstance(number, float) and number != 0 for number in numbers
-    ):  # sign and zero of the other count
+    if any(isinstance(number, float) and number != 0 for number in numbers):  # sign and zero of the other count
         return function(*(x if isinstance(x, float) else float(_sign(x)) for x in numbers))
     exact = function(Fraction(left), Fraction(right)) if left != 0 or right != 0 else 0
     if exact != 0 and abs(exact) != math.inf:

@@ -43,9 +43,7 @@ UNDECODED = "(undecoded:"
 """How the listing begins bytes that are no operation."""
 
 
-def assemble(
-    text: str, dialect: Dialect, form: Format, *, strict: bool = True, target: Target | None = None
-) -> bytes:
+def assemble(text: str, dialect: Dialect, form: Format, *, strict: bool = True, target: Target | None = None) -> bytes:
     """Assemble a program to bytes.
 
     Without ``strict``, names are understood in any case and without ``DW_OP_``, as a person at a prompt types them.
@@ -197,9 +195,7 @@ class _Assembler:
 
     __slots__ = ("dialect", "form", "known", "strict", "target", "text")
 
-    def __init__(
-        self, text: str, dialect: Dialect, form: Format, *, strict: bool, target: Target | None
-    ) -> None:
+    def __init__(self, text: str, dialect: Dialect, form: Format, *, strict: bool, target: Target | None) -> None:
         self.text = Text(text)
         self.dialect = dialect
         self.form = form
@@ -228,14 +224,10 @@ class _Assembler:
         for index, known, label in builder.pending:
             instruction = builder.instructions[index]
             if label.name not in builder.labels:
-                raise self.text.error(
-                    "bad_branch", f"there is no label {shown(label.name)!r}", label.position
-                )
+                raise self.text.error("bad_branch", f"there is no label {shown(label.name)!r}", label.position)
             displacement = builder.labels[label.name] - instruction.end
             if not -0x8000 <= displacement < 0x8000:
-                message = (
-                    f"the label {shown(label.name)!r} is {displacement} bytes away, a branch reaches 32767"
-                )
+                message = f"the label {shown(label.name)!r} is {displacement} bytes away, a branch reaches 32767"
                 error = self.text.error("bad_branch", message, label.position)
                 raise error.at(operation=instruction.name)
             builder.resolve(index, known, label, displacement)
@@ -378,9 +370,7 @@ class _Assembler:
             raise self.text.error("bad_operand", message, position, hint=hint)
         register = self.target.register_named(word)
         if register is None:
-            raise self.text.error(
-                "bad_operand", f"{self.target.name} has no register {shown(word)}", position
-            )
+            raise self.text.error("bad_operand", f"{self.target.name} has no register {shown(word)}", position)
         return register.number
 
     def hexadecimal(self, word: str, position: int) -> bytes:
@@ -431,9 +421,7 @@ class Text:
             if mark == "(":
                 opened.append(index)
                 if len(opened) > MAX_DEPTH:
-                    raise self.error(
-                        "bad_operand", f"expressions are nested more than {MAX_DEPTH} deep", index
-                    )
+                    raise self.error("bad_operand", f"expressions are nested more than {MAX_DEPTH} deep", index)
             elif mark == ")":
                 if not opened:
                     raise self.error("bad_operand", "a parenthesis is closed that is not open", index)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from attrs import field, frozen
 
 from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.bits import comparable
+from dwarfgpu.errors import IllFormed, MissingContext
 from dwarfgpu.expr.rules import AMD, Rules
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import LaneSet
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
     ResultKind: TypeAlias = Literal["value", "location"]
+    from dwarfgpu.targets.target import TargetRegister
 
 
 @frozen
@@ -137,3 +139,48 @@ class Context:
     """The number of evaluations that this one is nested in."""
     active: tuple[tuple[Any, ...], ...] = ()
     """The evaluations this one is nested in: expression, unit and frame of each that began with an empty stack."""
+
+
+# --- A frame by itself --------------------------------------------------------------------------------
+
+
+class LoneFrame:
+    """A `FrameInfo` whose subclasses locate registers; everything else is missing context."""
+
+    __slots__ = ()
+    why = ""
+    """Why no more is known, as the end of a message."""
+    hint: str | None = None
+    """The hint of the error: what to do."""
+
+    def entry_register(self, number: int, lanes: LaneSet) -> Location:
+        self._unknown("the value that a register had on entry")
+
+    def cfa(self, lanes: LaneSet) -> Location:
+        self._unknown("the Canonical Frame Address")
+
+    def frame_base(self, lanes: LaneSet) -> Location:
+        self._unknown("the frame base of the subprogram")
+
+    def caller(self) -> FrameInfo:
+        self._unknown("the frame that called this one")
+
+    def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
+        return None
+
+    def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
+        self._unknown("the value of a parameter at the call site")
+
+    def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
+        self._unknown("where the thread has its thread-local storage")
+
+    def _unknown(self, what: str) -> NoReturn:
+        raise MissingContext("frame", f"{what} is not known{self.why}", hint=self.hint)
+
+
+def known_register(target: Target, register: TargetRegister | None, number: int) -> TargetRegister:
+    """Return the register with a DWARF number; raise an error if the target does not have it."""
+    if register is None:
+        message = f"{target.name} has no register with the DWARF number {number}"
+        raise IllFormed("bad_operand", message, spec="A.2.5.4.4.4 (2)")
+    return register

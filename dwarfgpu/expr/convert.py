@@ -33,9 +33,7 @@ def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
     """Convert an entry to the kind that an operation needs, or raise the error that it cannot be converted."""
     if type(entry) is IncompleteComposite:
         message = f"{step.instruction.name} cannot use a composite before it is complete"
-        raise IllFormed(
-            "incomplete_composite", message, spec="A.2.5.4.4.6", hint="end it with DW_OP_LLVM_piece_end"
-        )
+        raise IllFormed("incomplete_composite", message, spec="A.2.5.4.4.6", hint="end it with DW_OP_LLVM_piece_end")
     if kind == "any":
         return entry
     if kind == "location":
@@ -78,9 +76,7 @@ def to_location(ev: Evaluation, entry: Entry) -> Location | None:
         return entry
     if type(entry) is ImplicitPointerValue:
         if entry.pointer.space.number != ev.target.default_space.number:
-            raise pointer_misuse(
-                f"it points into {entry.pointer.space.name}, not into the default address space"
-            )
+            raise pointer_misuse(f"it points into {entry.pointer.space.name}, not into the default address space")
         return pointed_to(ev, entry.pointer)
     if type(entry) is not Value:
         return None
@@ -159,9 +155,7 @@ def result_of(ev: Evaluation) -> Result:
     top = ev.stack[-1]
     if isinstance(top, IncompleteComposite):
         top = completed(top)
-    elif ev.rules.location_after_pieces == "ill_formed" and any(
-        type(e) is IncompleteComposite for e in ev.stack
-    ):
+    elif ev.rules.location_after_pieces == "ill_formed" and any(type(e) is IncompleteComposite for e in ev.stack):
         message = "a location after pieces has no piece of its own"
         raise IllFormed("bad_piece", message, spec="DWARF 5, 2.6.1.2")
     if wanted is None or (wanted == "value" and isinstance(top, ImplicitPointerValue)):

@@ -62,9 +62,7 @@ def decode(
             instructions.pop()
             break
     tail = start if fault is not None else None
-    return Expression(
-        data, tuple(instructions), form, dialect, fault=fault, tail=tail, section=section, offset=offset
-    )
+    return Expression(data, tuple(instructions), form, dialect, fault=fault, tail=tail, section=section, offset=offset)
 
 
 def _path(cursor: Cursor, dialect: Dialect) -> Path:

@@ -255,12 +255,8 @@ class Evaluation:
         else:
             element_value = getattr(self.context, element)
         if element_value is None:
-            name = {"frame": "call frame", "unit": "compilation unit", "pc": "program location"}.get(
-                element, element
-            )
-            raise MissingContext(
-                element, f"the evaluation needs a current {name}, which the context does not have"
-            )
+            name = {"frame": "call frame", "unit": "compilation unit", "pc": "program location"}.get(element, element)
+            raise MissingContext(element, f"the evaluation needs a current {name}, which the context does not have")
         return element_value
 
     @property
@@ -296,9 +292,7 @@ class Evaluation:
         inner = evolve(self.context, lanes=self.lanes, nesting=nesting, **changes)
         key = (expression.instructions, inner.unit, inner.frame)
         if key in self.context.active:  # the same evaluation in the same context never comes to an end
-            raise EvaluationError(
-                "cycle", "the evaluation of a location needs its own result", spec="A.2.5.4"
-            )
+            raise EvaluationError("cycle", "the evaluation of a location needs its own result", spec="A.2.5.4")
         limits = evolve(inner.limits, steps=max(0, self.budget - self.spent))
         inner = evolve(inner, active=(*self.context.active, key), limits=limits)
         from dwarfgpu.expr.machine import evaluate  # which makes evaluations

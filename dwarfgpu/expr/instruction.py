@@ -155,9 +155,7 @@ def steps_of(instruction: Instruction) -> list[Step]:
     operation = instruction.operation
     if operation.to is None:
         return [Step(operation, instruction.operands, instruction)]
-    values = {
-        operand.name: value for operand, value in zip(operation.operands, instruction.operands, strict=True)
-    }
+    values = {operand.name: value for operand, value in zip(operation.operands, instruction.operands, strict=True)}
     steps: list[Step] = []
     for item in operation.to.split(";"):
         name, *arguments = item.split()

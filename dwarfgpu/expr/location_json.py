@@ -142,8 +142,7 @@ class JsonWriter:
         if not displacement:
             return self.location(location)
         places = [
-            self._place(place, 0 if type(place.storage) is Undefined else displacement)
-            for place in location.places
+            self._place(place, 0 if type(place.storage) is Undefined else displacement) for place in location.places
         ]
         return places[0] if len(places) == 1 else {"kind": "multiple", "places": places}
 

@@ -88,14 +88,10 @@ def moved(location: Location, displacement: Any, *, undefined_size: int | None, 
 
     ``undefined_size`` is the size of the undefined storage; None where it has neither a size nor an offset.
     """
-    return Location(
-        tuple([_moved_place(place, displacement, undefined_size, spec) for place in location.places])
-    )
+    return Location(tuple([_moved_place(place, displacement, undefined_size, spec) for place in location.places]))
 
 
-def _moved_place(
-    place: SingleLocation, displacement: Any, undefined_size: int | None, spec: str
-) -> SingleLocation:
+def _moved_place(place: SingleLocation, displacement: Any, undefined_size: int | None, spec: str) -> SingleLocation:
     storage = place.storage
     size = storage.bit_size
     if type(storage) is Undefined:
@@ -107,9 +103,7 @@ def _moved_place(
         if not 0 <= offset < size:
             raise _outside(offset, size, spec)
         return SingleLocation(storage, offset)
-    refuse(
-        b.either(offset < 0, offset >= size), lambda slot: _outside(int(b.select(offset, slot)), size, spec)
-    )
+    refuse(b.either(offset < 0, offset >= size), lambda slot: _outside(int(b.select(offset, slot)), size, spec))
     return SingleLocation(storage, b.settled(offset))
 
 
@@ -138,9 +132,7 @@ def union(locations: Iterable[Location], count: int) -> Location:
     """Return all places of some locations (A.2.5.5), each once, for a number of slots."""
     places: list[SingleLocation] = []
     for location in locations:
-        places.extend(
-            [place for place in location.places if not any(_same(place, known, count) for known in places)]
-        )
+        places.extend([place for place in location.places if not any(_same(place, known, count) for known in places)])
         if len(places) > MAX_PLACES:
             message = f"a location has more than {MAX_PLACES} places"
             raise EvaluationError("limit_exceeded", message, spec="A.2.5.3")
@@ -199,9 +191,7 @@ def _bound_place(place: SingleLocation, backend: Backend, lanes: LaneSet) -> Sin
     if isinstance(storage, Memory):
         space = storage.space
         if storage.lane is None and space.scope in (Scope.LANE, Scope.DEPENDS):
-            lane = _lane(
-                f"the address space {space.name} belongs to a lane", lanes, space.scope == Scope.LANE
-            )
+            lane = _lane(f"the address space {space.name} belongs to a lane", lanes, space.scope == Scope.LANE)
             return SingleLocation(Memory(space, storage.wave, lane), place.bit_offset)
     elif isinstance(storage, Register):
         if storage.lane is None and backend.lane_owned(storage.register):
@@ -209,8 +199,7 @@ def _bound_place(place: SingleLocation, backend: Backend, lanes: LaneSet) -> Sin
             return SingleLocation(Register(storage.register, storage.wave, lane), place.bit_offset)
     elif isinstance(storage, Composite):
         parts = tuple(
-            Part(bound(part.location, backend, lanes), part.bit_size, part.count, part.stride)
-            for part in storage.parts
+            Part(bound(part.location, backend, lanes), part.bit_size, part.count, part.stride) for part in storage.parts
         )
         if any(new.location is not old.location for new, old in zip(parts, storage.parts, strict=True)):
             filled = evolve(storage, parts=parts)

@@ -72,9 +72,7 @@ def located(current: Evaluation, error: DwarfGpuError) -> DwarfGpuError:
     return _locate(error, current.expression, current.index, current.callers)
 
 
-def _locate(
-    error: DwarfGpuError, expression: Expression, index: int, callers: Return | None
-) -> DwarfGpuError:
+def _locate(error: DwarfGpuError, expression: Expression, index: int, callers: Return | None) -> DwarfGpuError:
     if error.where.operation is not None or error.where.offset is not None:
         return error
     instruction = expression.code[index].instruction

@@ -91,16 +91,13 @@ def flattened(location: Location) -> Location:
     if place is None or type(place.storage) is not Composite or type(place.bit_offset) is not int:
         return location
     storage = place.storage
-    stretches = list(
-        islice(_joined(_CompositeWalk().stretches(storage, 0, storage.bit_size)), MAX_STRETCHES + 1)
-    )
+    stretches = list(islice(_joined(_CompositeWalk().stretches(storage, 0, storage.bit_size)), MAX_STRETCHES + 1))
     if len(stretches) > MAX_STRETCHES:
         return location
     if len(stretches) == 1 and place.bit_offset == 0:
         whole = stretches[0][0].single
         if whole is not None and (
-            type(whole.storage) is Undefined
-            or (whole.bit_offset == 0 and whole.storage.bit_size == storage.bit_size)
+            type(whole.storage) is Undefined or (whole.bit_offset == 0 and whole.storage.bit_size == storage.bit_size)
         ):
             return stretches[0][0]  # a whole register, or nothing at all
     parts = tuple([Part(inner, size) for inner, size in stretches])

@@ -83,9 +83,7 @@ class ImplicitPointer:
 
 def pointer_misuse(why: str) -> EvaluationError:
     """Return the error of a use of an implicit pointer that the text does not allow."""
-    return EvaluationError(
-        "implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)"
-    )
+    return EvaluationError("implicit_pointer_misuse", f"an implicit pointer was used: {why}", spec="A.2.5.4.4.5 (3)")
 
 
 @immutable

@@ -192,9 +192,7 @@ def rows() -> list[Operation]:
 def sections() -> list[tuple[str, list[Operation]]]:
     """Return the title and the rows of each section of the text."""
     _load()
-    return [
-        (title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for title, names in _SECTIONS
-    ]
+    return [(title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for title, names in _SECTIONS]
 
 
 def names() -> list[str]:

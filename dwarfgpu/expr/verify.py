@@ -107,9 +107,7 @@ class _ExpressionWalk:
         self.check_whole(in_cfi=in_cfi)
         return sorted(self.found.values(), key=lambda finding: (finding.offset, finding.severity))
 
-    def report(
-        self, severity: str, kind: str, message: str, at: Instruction | None, spec: str | None = None
-    ) -> None:
+    def report(self, severity: str, kind: str, message: str, at: Instruction | None, spec: str | None = None) -> None:
         """Report a finding at an operation, or at the end; the rule is that of the operation, if no other is given."""
         if severity == "path":  # wrong with the stack on this path; how often a loop is executed is not known
             severity = "warning" if self.trail else "error"
@@ -373,9 +371,7 @@ class _ExpressionWalk:
     def check_branch(self, at: Instruction, severity: str) -> None:
         target, tail = at.target, self.expression.tail
         if target is not None and target not in self.index_at and (tail is None or target < tail):
-            message = (
-                f"the branch goes to {target:#x}, which is neither the start of an operation nor the end"
-            )
+            message = f"the branch goes to {target:#x}, which is neither the start of an operation nor the end"
             self.report(severity, "bad_branch", message, at, "A.2.5.4.2 (3)")
 
     def check_whole(self, *, in_cfi: bool) -> None:

@@ -11,9 +11,7 @@ from importlib.util import find_spec
 def install() -> None:
     """Watch the processes of GDB, register everything that GDB can call, and report what is missing."""
     if find_spec("attr") is None:
-        message = (
-            "dwarfgpu needs the package attrs: install it, or name the folder that has it in DWARFGPU_PATH"
-        )
+        message = "dwarfgpu needs the package attrs: install it, or name the folder that has it in DWARFGPU_PATH"
         raise ImportError(message)
     from dwarfgpu.backends.gdb.process import watch
     from dwarfgpu.gdbplugin import commands, parameters

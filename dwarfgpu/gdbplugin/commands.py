@@ -45,9 +45,7 @@ class Prefix(gdb.Command):  # type: ignore[misc]
 
     def invoke(self, text: str, _from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
         if text:
-            raise gdb.GdbError(
-                f'Undefined {PREFIX} command: "{text.split(maxsplit=1)[0]}".  Try "help {PREFIX}".'
-            )
+            raise gdb.GdbError(f'Undefined {PREFIX} command: "{text.split(maxsplit=1)[0]}".  Try "help {PREFIX}".')
         gdb.execute(f"help {PREFIX}")
 
 

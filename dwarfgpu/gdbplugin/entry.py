@@ -27,9 +27,7 @@ def load(here: str) -> None:
     """Import the package from the folder of this file, and everything else from GDB's Python first."""
     if sys.version_info < OLDEST:
         needed = ".".join(map(str, OLDEST))
-        raise ImportError(
-            f"dwarfgpu needs Python {needed} or later, and this GDB has {sys.version.split()[0]}"
-        )
+        raise ImportError(f"dwarfgpu needs Python {needed} or later, and this GDB has {sys.version.split()[0]}")
     sys.path.insert(0, here)
     try:
         import dwarfgpu.gdbplugin

@@ -191,9 +191,7 @@ class Processes:
         attached = stop.attached.get(kind)
         if attached is None:
             threads = [member for member, member_kind in stop.threads.items() if member_kind == kind]
-            attached = stop.attached[kind] = self._attach(
-                inferior, threads, threads.index(thread), is_wave=kind
-            )
+            attached = stop.attached[kind] = self._attach(inferior, threads, threads.index(thread), is_wave=kind)
         return attached
 
     def program_alone(self) -> Program | None:
@@ -210,9 +208,7 @@ class Processes:
         program, target = self.program_of(process, thread, is_wave=is_wave)
         return program.attach(GdbBackend(target, process))
 
-    def program_of(
-        self, process: GdbProcess, thread: int = 0, *, is_wave: bool = True
-    ) -> tuple[Program, Target]:
+    def program_of(self, process: GdbProcess, thread: int = 0, *, is_wave: bool = True) -> tuple[Program, Target]:
         """Return the program that a thread executes, and its target."""
         try:
             program = self._program(process, thread, is_wave=is_wave)

@@ -156,9 +156,7 @@ class Attached:
         return self.stopped.problems
 
 
-def open_program(
-    path: str | os.PathLike[str], *, dialect: str | None = None, repair: str = "auto"
-) -> Program:
+def open_program(path: str | os.PathLike[str], *, dialect: str | None = None, repair: str = "auto") -> Program:
     """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
 
     ``repair`` is ``auto``, ``off``, or the names of the repairs of compiler errors to apply.

@@ -38,17 +38,13 @@ class Host(Protocol):
 class Chosen:
     """A program with its machine and a selection: the host of scripts that run without a debugger."""
 
-    def __init__(
-        self, attached: Attached, *, wave: int | str = 0, frame: int = 0, lane: int | None = None
-    ) -> None:
+    def __init__(self, attached: Attached, *, wave: int | str = 0, frame: int = 0, lane: int | None = None) -> None:
         self._attached = attached
         self._wave: int | str = wave
         self._frame = frame
         self._lane = lane
 
-    def select(
-        self, *, wave: int | str | None = None, frame: int | None = None, lane: int | None = None
-    ) -> None:
+    def select(self, *, wave: int | str | None = None, frame: int | None = None, lane: int | None = None) -> None:
         """Select another wave, frame or lane. Selecting a wave selects its innermost frame and first active lane."""
         if wave is not None:
             self._wave, self._frame, self._lane = wave, 0, None

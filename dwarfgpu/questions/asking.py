@@ -36,9 +36,7 @@ def names_lanes(arguments: Arguments) -> bool:
     return any(arguments.has(name) for name in ("lane", "all", "active"))
 
 
-def lanes_of(
-    selection: Selection, arguments: Arguments, default: str | None = None
-) -> list[int] | str | None:
+def lanes_of(selection: Selection, arguments: Arguments, default: str | None = None) -> list[int] | str | None:
     """Return the lanes that are asked about: those that are named, else the selected one, or ``default`` in its place.
 
     Where nothing is kept selected from one question to the next, they are those that execute the code.
@@ -91,9 +89,7 @@ def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attache
 def frame_repaired(selection: Selection, repair: str | None) -> Frame:
     """Return the selected frame, with other idioms of compilers read as they are meant."""
     program, attached = repaired(selection, repair)
-    return (
-        program.outside if attached is None else attached[selection.wave.index].frame(selection.frame_number)
-    )
+    return program.outside if attached is None else attached[selection.wave.index].frame(selection.frame_number)
 
 
 # --- Formats --------------------------------------------------------------------------------------------------------

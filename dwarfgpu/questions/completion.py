@@ -196,9 +196,7 @@ def _section(_debugger: Debugger, line: str, at: int) -> Found:
 
 def _register(debugger: Debugger, line: str, at: int) -> Found:
     start = _last_word(line, at)
-    return start, registers(
-        debugger, line[start:].removeprefix("$"), "$" if line[start:].startswith("$") else ""
-    )
+    return start, registers(debugger, line[start:].removeprefix("$"), "$" if line[start:].startswith("$") else "")
 
 
 def registers(debugger: Debugger, letters: str, sign: str) -> Iterator[Candidate]:
@@ -407,12 +405,7 @@ def _members(kind: Type, depth: int = 0) -> Iterator[str]:
         body = kind.body
         for member in (
             *body.members,
-            *(
-                member
-                for part in body.variant_parts
-                for variant in part.variants
-                for member in variant.members
-            ),
+            *(member for part in body.variant_parts for variant in part.variants for member in variant.members),
         ):
             if member.name:
                 yield member.name

@@ -134,9 +134,7 @@ def _source(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     return head, [*lines, *(_elsewhere(debugger, lanes, file, numbers) if elsewhere else ())]
 
 
-def _numbered(
-    debugger: Debugger, file: SourceFile, numbers: range, line: int, masks: dict[int, int]
-) -> list[str]:
+def _numbered(debugger: Debugger, file: SourceFile, numbers: range, line: int, masks: dict[int, int]) -> list[str]:
     """Lines of the source behind their numbers, and before those the lanes that stand there."""
     output = debugger.output
     text = text_of(debugger, file)
@@ -155,9 +153,7 @@ def _numbered(
     return lines
 
 
-def _elsewhere(
-    debugger: Debugger, lanes: dict[tuple[str, int], int], file: SourceFile, numbers: range
-) -> list[str]:
+def _elsewhere(debugger: Debugger, lanes: dict[tuple[str, int], int], file: SourceFile, numbers: range) -> list[str]:
     """The lines that are not shown, and lanes stand there."""
     outside = [key for key in sorted(lanes) if key[0] != file.path or key[1] not in numbers]
     lines = [

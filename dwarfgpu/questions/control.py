@@ -36,9 +36,7 @@ def help_(debugger: Debugger, arguments: Arguments) -> None:
         return
     command, rest = debugger.registry.find(text)
     if rest.strip():
-        raise UsageError(
-            f"there is no command `{text[:60]}`", kind="no_command", hint=f"`help {command.name}`"
-        )
+        raise UsageError(f"there is no command `{text[:60]}`", kind="no_command", hint=f"`help {command.name}`")
     if command.run:
         _help_of(debugger, command)
     if debugger.registry.is_prefix(command.name):
@@ -61,9 +59,7 @@ def _overview(debugger: Debugger) -> None:
         output.lines(f"  {line}" for line in wrapped(names, output.width - 2))
     output.line()
     output.lines(
-        wrapped(
-            "`help COMMAND` says more, `apropos WORD` finds commands. Names may be shortened.", output.width
-        )
+        wrapped("`help COMMAND` says more, `apropos WORD` finds commands. Names may be shortened.", output.width)
     )
 
 

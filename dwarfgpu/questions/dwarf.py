@@ -174,9 +174,7 @@ class _Dump:
         self.pc = pc
 
     def data(self) -> dict[str, Any]:
-        sections = (
-            {"section": name, "parts": map(json, parts)} for name, parts, json, _text in self._sections()
-        )
+        sections = ({"section": name, "parts": map(json, parts)} for name, parts, json, _text in self._sections())
         return {"file": self.file.name, "units": self._units(), "sections": sections}
 
     def rows(self) -> Iterator[dict[str, Any]]:

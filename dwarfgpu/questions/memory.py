@@ -54,9 +54,7 @@ def read_format(text: str, last: MemoryFormat, *, is_onwards: bool = False) -> M
     """``4xw``: what is left out is as it was the last time."""
     match = _FORMAT.fullmatch(text)
     if match is None or match[1] == "-":
-        raise UsageError(
-            f"/{text[:40]} is no format", hint="it is a number, a letter and a size, such as /4xw"
-        )
+        raise UsageError(f"/{text[:40]} is no format", hint="it is a number, a letter and a size, such as /4xw")
     letter = size = ""
     for each in match[2]:
         if each in SIZES:

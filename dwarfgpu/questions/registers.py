@@ -101,9 +101,7 @@ class _Rows:
             return True
         name = self._name(register)
         if self.is_host:
-            kind = (
-                "vector" if name.startswith("xmm") else "float" if name.startswith(("st", "mm")) else "system"
-            )
+            kind = "vector" if name.startswith("xmm") else "float" if name.startswith(("st", "mm")) else "system"
             return group == ("general" if name in HOST_ORDER else kind)
         if register.lane_bits:
             return group == "vector"

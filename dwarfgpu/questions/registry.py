@@ -276,9 +276,7 @@ def question(name: str, summary: str, run: str, **fields: Any) -> Command:
     return command(name, summary, run, is_question=True, **fields)
 
 
-def shell(
-    names: str, *arguments: Argument, options: Iterable[Argument] = (), examples: Iterable[str] = ()
-) -> Shell:
+def shell(names: str, *arguments: Argument, options: Iterable[Argument] = (), examples: Iterable[str] = ()) -> Shell:
     """Declare how a question is asked at the shell: what it is about first, then its operands."""
     operands = tuple(each for each in arguments if each.flag != "file" and not each.is_option)
     selects = tuple(each for each in arguments if each not in operands)

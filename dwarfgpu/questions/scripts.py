@@ -118,9 +118,7 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
     """
     name = arguments.needed()
     if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name[:60]!r} cannot be the name of a command", hint="a name is letters, digits, - and _"
-        )
+        raise UsageError(f"{name[:60]!r} cannot be the name of a command", hint="a name is letters, digits, - and _")
     if name in PYTHON_DOES or name.startswith(HOOKS):
         raise python_does(name)
     known = debugger.registry.names().get(name)
@@ -204,9 +202,7 @@ def alias(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"{name} would stand for itself", hint="an alias is of another command")
     debugger.aliases[name] = whole
     summary = f"the same as `{whole}`"
-    row = evolve(
-        command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None
-    )
+    row = evolve(command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None)
     debugger.registry.add(row)
 
 

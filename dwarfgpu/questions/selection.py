@@ -198,9 +198,7 @@ class Selection:
 # --- A selection as a command line says it ----------------------------------------------------------------------------
 
 
-def select(
-    selection: Selection, options: Mapping[str, Any], read: Callable[[str], str] | None = None
-) -> None:
+def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str], str] | None = None) -> None:
     """Select what the options of a command line name; ``read`` gives the text of a state.
 
     Where a machine has several waves and none is named, none is selected.
@@ -225,13 +223,9 @@ def select(
         selection.use(program, None)
         for name in ("wave", "frame", "lane"):
             if options.get(name) is not None:
-                raise UsageError(
-                    f"--{name} is about a machine, and none is given", hint="--state S names one"
-                )
+                raise UsageError(f"--{name} is about a machine, and none is given", hint="--state S names one")
         return
-    stopped = open_stopped(
-        file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair
-    )
+    stopped = open_stopped(file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair)
     attached = Attached(program, stopped)
     selection.use(program, attached)
     if options.get("wave") is not None:

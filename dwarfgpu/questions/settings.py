@@ -193,9 +193,7 @@ class Settings:
             return
         for name in self.declared:
             parts = name.split()
-            if len(parts) == len(words) and all(
-                part.startswith(word) for part, word in zip(parts, words, strict=True)
-            ):
+            if len(parts) == len(words) and all(part.startswith(word) for part, word in zip(parts, words, strict=True)):
                 yield name
 
     def shown(self) -> Iterator[tuple[Setting, str]]:

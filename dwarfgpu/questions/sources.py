@@ -241,9 +241,7 @@ def _show(debugger: Debugger, file: SourceFile, first: int, last: int) -> None:
         return
     if first > len(text.lines):
         count = len(text.lines)
-        raise UsageError(
-            f"Line number {first} out of range; {shown(file.name)} has {count} lines.", kind="no_line"
-        )
+        raise UsageError(f"Line number {first} out of range; {shown(file.name)} has {count} lines.", kind="no_line")
     first = max(1, first)
     last = min(last, len(text.lines))
     lanes = standing_lanes(debugger)

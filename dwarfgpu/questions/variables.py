@@ -149,9 +149,7 @@ def evaluate(selection: Selection, arguments: Arguments) -> Document:
         from dwarfgpu.questions.expressions import evaluate_operations
 
         ((wave, frame),) = place.frames()
-        return evaluate_operations(
-            selection, arguments, frame, wave, asking.lanes_of(selection, arguments, "active")
-        )
+        return evaluate_operations(selection, arguments, frame, wave, asking.lanes_of(selection, arguments, "active"))
     return Answers(place)
 
 
@@ -449,9 +447,7 @@ def info_args(selection: Selection, arguments: Arguments) -> Document:
 class _Variables(Document):
     """The variables of frames."""
 
-    def __init__(
-        self, selection: Selection, arguments: Arguments, noun: str, is_meant: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, selection: Selection, arguments: Arguments, noun: str, is_meant: Callable[[str], bool]) -> None:
         self._place = asked(selection, arguments)
         if self._place.attached is None and not arguments.has("pc"):
             hint = "`target snapshot S` attaches a snapshot; `info scope FUNCTION` needs no state"

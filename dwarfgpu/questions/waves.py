@@ -277,11 +277,7 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str]) -> list[LaneStat
     chosen = [
         here.lanes[number]
         for number in numbers
-        if (
-            here.lanes[number].state in wanted
-            if wanted
-            else here.lanes[number].state != UNUSED or "all" in flags
-        )
+        if (here.lanes[number].state in wanted if wanted else here.lanes[number].state != UNUSED or "all" in flags)
     ]
     if not chosen:
         raise _no_lanes(wanted, text)

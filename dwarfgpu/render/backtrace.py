@@ -198,10 +198,7 @@ class BacktraceRenderer:
     def _saved_json(self, saved: Saved) -> list[Json]:
         """Return the stretches of a register: the first and last lane (or bit), and where the first is."""
         by = "lanes" if saved.register.lane_bits else "bits"
-        return [
-            {by: [span.first, span.last], "location": self._json.location(span.location)}
-            for span in saved.spans
-        ]
+        return [{by: [span.first, span.last], "location": self._json.location(span.location)} for span in saved.spans]
 
 
 def _number(location: Location) -> str | None:
@@ -267,24 +264,18 @@ class CallWriter:
             return ""
         if self.arguments == "none":
             return "..."
-        return ", ".join(
-            f"{shown(parameter.name)}={self._value(parameter, frame)}" for parameter in parameters
-        )
+        return ", ".join(f"{shown(parameter.name)}={self._value(parameter, frame)}" for parameter in parameters)
 
     def _value(self, variable: Variable, frame: Frame) -> str:
         """Return the value of an argument in the lane on one line, without the reason if it has no value."""
         try:
             if self.arguments == "scalars" and _has_parts(variable.type):
                 return "..."
-            (lane_answer,) = answer(
-                variable, variable.name, None if self.lane is None else [self.lane]
-            ).by_lane
+            (lane_answer,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).by_lane
             if lane_answer.value is None:
                 return ERROR if lane_answer.state == "error" else OPTIMIZED_OUT
             kind = variable.type
-            return cut(
-                ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=_is_reference(kind))
-            )
+            return cut(ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=_is_reference(kind)))
         except DwarfGpuError:
             return ERROR
 

@@ -114,9 +114,7 @@ def _pointer(pointer: Any) -> str:
     return f"the address at {pointer.address:#x}" if pointer.indirect else f"{pointer.address:#x}"
 
 
-def instructions_text(
-    listed: Instructions, entry: Cie | Fde, frames: Frames, style: Style = plain_style
-) -> list[str]:
+def instructions_text(listed: Instructions, entry: Cie | Fde, frames: Frames, style: Style = plain_style) -> list[str]:
     """Return a line for each instruction, with its expression below; repeated nops are counted."""
     lines = [f"  {style('name', 'instructions')}"] if listed.instructions else []
     location = entry.low if isinstance(entry, Fde) else None
@@ -249,9 +247,7 @@ def listed_json(found: DecodedFrameEntry, frames: Frames, *, name: str = "") -> 
         document["rows"] = [row_json(row, frames, entry) for row in found.rows]
     else:
         return {"kind": "terminator", **document}
-    document["instructions"] = [
-        _instruction_json(instruction, entry, frames) for instruction in found.instructions
-    ]
+    document["instructions"] = [_instruction_json(instruction, entry, frames) for instruction in found.instructions]
     if found.error is not None:
         document["error"] = problem_json(found.error)
     return document

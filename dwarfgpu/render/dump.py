@@ -139,9 +139,7 @@ def _entry(entry: DumpedListEntry, width: int) -> list[str]:
 
 def code_text(code: DumpedExpression, width: int) -> list[str]:
     """Return an expression in lines that the assembler reads; comments say what operands mean."""
-    words = [*(f"{operation};" for operation in code.operations[:-1]), *code.operations[-1:]] or [
-        "(no operations)"
-    ]
+    words = [*(f"{operation};" for operation in code.operations[:-1]), *code.operations[-1:]] or ["(no operations)"]
     lines = _filled(words, width)
     if code.notes:
         notes = ", ".join(code.notes)
@@ -244,9 +242,7 @@ def _table_text(table: Table, style: Style) -> Iterator[str]:
     """
     rows = iter(table.rows)
     sample = list(islice(rows, SAMPLE))
-    cells = [
-        [_cell(kind, value) for (_, kind), value in zip(table.columns, row, strict=True)] for row in sample
-    ]
+    cells = [[_cell(kind, value) for (_, kind), value in zip(table.columns, row, strict=True)] for row in sample]
     used = [i for i, (_, kind) in enumerate(table.columns) if any(_is_there(kind, row[i]) for row in cells)]
     if len(sample) == SAMPLE:
         used = list(range(len(table.columns)))

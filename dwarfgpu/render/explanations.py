@@ -60,14 +60,8 @@ class Explainer:
         if len(places) == 1 and places[0].range is None and not places[0].is_default:
             yield from self._indented(f"wherever it is in scope: {places[0].operations}", 2)
             return
-        here = [place for place in places if holds(place, address)] or [
-            place for place in places if place.is_default
-        ]
-        known = (
-            ""
-            if address is None
-            else f"; at {address:#x} {'the marked one is valid' if here else 'none is valid'}"
-        )
+        here = [place for place in places if holds(place, address)] or [place for place in places if place.is_default]
+        known = "" if address is None else f"; at {address:#x} {'the marked one is valid' if here else 'none is valid'}"
         yield from self._indented(
             f"its location list has {counted(len(places), 'entry').replace('entrys', 'entries')}{known}:", 2
         )
@@ -115,9 +109,7 @@ class Explainer:
                 reason = "no value" if lane_answer.reason is None else lane_answer.reason.message
                 missing[reason] = missing.get(reason, 0) | bit
                 continue
-            rows = tuple(
-                (_extent(source), _place(source, lane_answer.lane)) for source in lane_answer.sources()
-            )
+            rows = tuple((_extent(source), _place(source, lane_answer.lane)) for source in lane_answer.sources())
             groups[rows] = groups.get(rows, 0) | bit
         has_lanes = any(lane_answer.lane is not None for lane_answer in found.by_lane)
         kind = "" if found.type is None else f": {safe_text(found.type)}"

@@ -140,9 +140,7 @@ def _dwarf(dwarf: DwarfSummary) -> list[tuple[str, str]]:
         ("attributes", f"{name} ({reason}; {counted(count, 'unit')})")
         for (name, reason), count in dwarf.dialects.items()
     ]
-    pairs += [
-        ("augmentation", f"{text} ({counted(count, 'unit')})") for text, count in dwarf.augmentations.items()
-    ]
+    pairs += [("augmentation", f"{text} ({counted(count, 'unit')})") for text, count in dwarf.augmentations.items()]
     return pairs
 
 
@@ -219,8 +217,7 @@ def summary_json(found: FileSummary, *, units: bool = False) -> dict[str, Any]:
             "address_sizes": plain(dwarf.address_sizes),
             "producers": [{"producer": text, "units": count} for text, count in dwarf.producers.items()],
             "attribute_dialects": [
-                {"dialect": name, "reason": reason, "units": count}
-                for (name, reason), count in dwarf.dialects.items()
+                {"dialect": name, "reason": reason, "units": count} for (name, reason), count in dwarf.dialects.items()
             ],
             "augmentations": [{"text": text, "units": count} for text, count in dwarf.augmentations.items()],
         }

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 NO_SGPR = 0xFFFF
 
 
-def kernels_text(
-    kernels: Sequence[Kernel], style: Style = plain_style, *, fields: bool = False
-) -> Iterator[str]:
+def kernels_text(kernels: Sequence[Kernel], style: Style = plain_style, *, fields: bool = False) -> Iterator[str]:
     """Yield kernels with an empty line between them."""
     yield from paragraphs(kernel_text(kernel, style, fields=fields) for kernel in kernels)
     if not kernels:
@@ -154,12 +152,8 @@ def _arguments(kernel: Kernel, style: Style, *, hidden: bool) -> list[str]:
         return [f"  {style('name', 'arguments')}   none{',' if more else ''}{more[1:]}"]
     rows = [("offset", "size", "kind", "type", "name")]
     for argument in given:
-        kind = (argument.value_kind or "?") + (
-            f" ({argument.address_space})" if argument.address_space else ""
-        )
-        words = [
-            word for word in ("const", "restrict", "volatile", "pipe") if getattr(argument, f"is_{word}")
-        ]
+        kind = (argument.value_kind or "?") + (f" ({argument.address_space})" if argument.address_space else "")
+        words = [word for word in ("const", "restrict", "volatile", "pipe") if getattr(argument, f"is_{word}")]
         type_ = " ".join([*words, argument.type_name or argument.value_type or ""]).strip()
         rows.append((_number(argument.offset), _number(argument.size), kind, type_, argument.name or ""))
     lines = [f"  {style('name', 'arguments')}", *table(rows, "rrlll", indent=4, style=style)]

@@ -122,9 +122,7 @@ def wave_json(row: WaveRow) -> Json:
         "active": None if row.mask is None else f"{row.mask:#x}",
     }
     if len(row.places) > 1:
-        document["work_groups"] = [
-            None if place.work_group is None else list(place.work_group) for place in row.places
-        ]
+        document["work_groups"] = [None if place.work_group is None else list(place.work_group) for place in row.places]
     if row.error is not None:
         document["error"] = problem_json(row.error)
     return document
@@ -196,9 +194,7 @@ class LaneTable:
     def line(self, row: LaneRow, width: int) -> str:
         """Return a row as text."""
         state = "" if row.is_active or row.lane is None else "-"
-        return self._joined(
-            f"{'' if row.lane is None else row.lane}{state}", row.cells[: self.fitting(width)]
-        )[:width]
+        return self._joined(f"{'' if row.lane is None else row.lane}{state}", row.cells[: self.fitting(width)])[:width]
 
     def _joined(self, first: str, cells: Sequence[str]) -> str:
         widths = (LANE_WIDTH, *self.widths[: len(cells)])
@@ -221,9 +217,7 @@ def lane_table(frame: Frame) -> LaneTable:
         )
         for place, lane in enumerate(numbers)
     )
-    widths = tuple(
-        max(len(name), *map(len, columns[index])) for name, index in zip(names, order, strict=True)
-    )
+    widths = tuple(max(len(name), *map(len, columns[index])) for name, index in zip(names, order, strict=True))
     return LaneTable(tuple(names), widths, rows)
 
 

@@ -41,9 +41,7 @@ def shown(text: str) -> str:
     """Return a name from a file with everything that could control a terminal escaped."""
     if text.isprintable():
         return text
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text
-    )
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def cut(text: str) -> str:
@@ -273,6 +271,4 @@ def fitted(text: str, width: int, indent: int = 0) -> list[str]:
     first = " " * (len(text) - len(inner))
     if len(first) >= room:  # empty cells alone fill the line
         first = rest
-    return textwrap.wrap(
-        inner, room, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    ) or [""]
+    return textwrap.wrap(inner, room, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False) or [""]

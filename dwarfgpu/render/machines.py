@@ -137,9 +137,7 @@ def queues_table(
         numbers = ("" if value is None else str(value) for value in (queue.read, queue.write, queue.size))
         address = "" if queue.address is None else f"{queue.address:#x}"
         name = f"AMDGPU Queue {queue.agent}:{queue.number}"
-        rows.append(
-            TableRow((str(number), name, queue.kind or "", *numbers, address), current in queue.waves)
-        )
+        rows.append(TableRow((str(number), name, queue.kind or "", *numbers, address), current in queue.waves))
     head = ("Id", "Target Id", "Type", "Read", "Write", "Size", "Address")
     yield from columns(head, rows, width, style)
 

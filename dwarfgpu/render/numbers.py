@@ -178,9 +178,7 @@ class _Unit:
     is_incomplete: bool = field(default=False, kw_only=True)
 
 
-def string(
-    codes: Sequence[int], size: int, prefix: str, *, limit: int, threshold: int, is_cut: bool = False
-) -> str:
+def string(codes: Sequence[int], size: int, prefix: str, *, limit: int, threshold: int, is_cut: bool = False) -> str:
     """Return a string as GDB shows it: ``"abc", 'x' <repeats 12 times>...``.
 
     ``limit`` is how many characters are written, with all those of a run; ``is_cut`` says that more follow.

@@ -28,9 +28,7 @@ WIDEST = 40
 def overview(found: Iterable[OperationReference], style: Style = plain_style) -> Iterator[str]:
     """Yield a line for each operation, below the section of the text that defines it."""
     sections = groupby(found, lambda row: row.section)
-    yield from paragraphs(
-        [style("name", name), *(f"  {line(row)}" for row in rows)] for name, rows in sections
-    )
+    yield from paragraphs([style("name", name), *(f"  {line(row)}" for row in rows)] for name, rows in sections)
 
 
 def line(one: OperationReference, width: int = 0) -> str:

@@ -27,9 +27,7 @@ _SPACE = ("DW_OP_LLVM_form_aspace_address", "DW_OP_xderef", "DW_OP_swap")
 class LocationWords:
     """Says where a variable is, with the frame base of its function and its ``address`` in memory."""
 
-    def __init__(
-        self, target: Target, frame_base: Expression | None = None, address: str | None = None
-    ) -> None:
+    def __init__(self, target: Target, frame_base: Expression | None = None, address: str | None = None) -> None:
         self.target = target
         self.frame_base = frame_base
         self.address = address
@@ -90,9 +88,7 @@ class LocationWords:
 
     def _operations(self, expression: Expression) -> str:
         """Return the operations, each after the offset of its first byte."""
-        return "a complex DWARF expression:\n" + "".join(
-            f"{line}\n" for line in self._lines(expression, 0, 0)
-        )
+        return "a complex DWARF expression:\n" + "".join(f"{line}\n" for line in self._lines(expression, 0, 0))
 
     def _lines(self, expression: Expression, start: int, depth: int) -> Iterator[str]:
         """Yield the operations of an expression; ``start`` is its offset in the outermost one."""
@@ -175,9 +171,7 @@ class InstructionLines:
     In a listing of one function, addresses only say how far they are from its start.
     """
 
-    def __init__(
-        self, address_size: int, named: Callable[[int], str | None], function: CodeSpan | None = None
-    ) -> None:
+    def __init__(self, address_size: int, named: Callable[[int], str | None], function: CodeSpan | None = None) -> None:
         self.digits = 2 + 2 * address_size
         self.named = named
         self.function = function

@@ -41,9 +41,7 @@ def state_text(
     lines.append(f"  {style('name', 'registers')}")
     for register in registers:
         lines += _register(register, style)
-    lines += [
-        style("error", f"  {line}") for problem in dispatch.problems for line in wrapped(problem, WIDTH - 2)
-    ]
+    lines += [style("error", f"  {line}") for problem in dispatch.problems for line in wrapped(problem, WIDTH - 2)]
     return [*lines, *_arguments(dispatch, style)]
 
 
@@ -126,9 +124,7 @@ def _argument(value: bytes, *, is_given: bool) -> str:
     return f"{int.from_bytes(value, 'little'):#x}"
 
 
-def state_json(
-    dispatch: PlannedDispatch, place: WavePosition, registers: tuple[RegisterState, ...]
-) -> dict[str, Any]:
+def state_json(dispatch: PlannedDispatch, place: WavePosition, registers: tuple[RegisterState, ...]) -> dict[str, Any]:
     """Return the state as a JSON object; words are 32 bits, the lowest first, and null if not set."""
     shape = dispatch.geometry
     return {
@@ -160,8 +156,7 @@ def state_json(
         },
         "problems": list(dispatch.problems),
         "memory": [
-            {"what": block.name, "address": f"{block.address:#x}", "size": len(block.data)}
-            for block in dispatch.blocks
+            {"what": block.name, "address": f"{block.address:#x}", "size": len(block.data)} for block in dispatch.blocks
         ],
     }
 
@@ -193,15 +188,11 @@ def object_text(found: ObjectInMemory, style: Style = plain_style) -> list[str]:
     lines = [f"{style('kind', found.name)} at {found.address:#x}, {counted(found.size, 'byte')}"]
     lines += [f"  {style('dim', line)}" for line in wrapped(f"[{found.clause}]", 78)]
     parts = [part for part in found.parts if part.kind != "reserved" or part.value]
-    rows = [
-        (str(part.offset), str(part.size), part.name or "(reserved)", _part_value(part)) for part in parts
-    ]
+    rows = [(str(part.offset), str(part.size), part.name or "(reserved)", _part_value(part)) for part in parts]
     head, *fields = table([("offset", "size", "name", "value"), *rows], "rrll")
     lines.append(head)
     for line, part in zip(fields, parts, strict=True):
-        inner = [
-            (bits.name, _bits_value(bits)) for bits in part.bits if bits.value or bits.name != "reserved"
-        ]
+        inner = [(bits.name, _bits_value(bits)) for bits in part.bits if bits.value or bits.name != "reserved"]
         lines += [line, *table(inner or _words(part), "ll", indent=BITS_COLUMN)]
     for violation in found.violations:
         lines += [style("error", f"  {line}") for line in wrapped(violation, 78)]

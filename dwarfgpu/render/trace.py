@@ -69,18 +69,14 @@ class Tracer:
         self._listings: dict[int, tuple[Expression, dict[int, str]]] = {}
         self._steps: list[_Step] = []
 
-    def record(
-        self, ev: Evaluation, expression: Expression, step: Step, before: Entries, after: Entries
-    ) -> None:
+    def record(self, ev: Evaluation, expression: Expression, step: Step, before: Entries, after: Entries) -> None:
         lanes = ev.lanes.lane
         slots = () if lanes is None else (lanes,) if isinstance(lanes, int) else tuple(lanes.tolist())
         text = self._text(expression, step)
         where = None
         if self.sections and expression.section:
             where = _Place(expression.section, expression.offset, repairs_of(expression))
-        self._steps.append(
-            _Step(step.instruction.offset, step.instruction.name, text, slots, before, after, where)
-        )
+        self._steps.append(_Step(step.instruction.offset, step.instruction.name, text, slots, before, after, where))
 
     def _text(self, expression: Expression, step: Step) -> str:
         """Return the operation as in a listing, with what it is equivalent to in parentheses."""

@@ -59,9 +59,7 @@ class _Json:
             return {"state": "omitted"}
         if isinstance(inner, model.Struct):
             return self._struct(value, inner, depth)
-        if isinstance(inner, model.Array) or (
-            isinstance(inner, model.Base) and inner.vector_size is not None
-        ):
+        if isinstance(inner, model.Array) or (isinstance(inner, model.Base) and inner.vector_size is not None):
             return self._array(value, depth)
         if isinstance(inner, (model.Function, model.Void)):
             address = value.address

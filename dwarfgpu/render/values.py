@@ -129,9 +129,7 @@ class ValueWriter:
             if inner.is_incomplete:
                 return "<incomplete type>"
             return "{...}" if self._is_deep(depth) else self._struct(value, inner, depth)
-        if isinstance(inner, model.Array) or (
-            isinstance(inner, model.Base) and inner.vector_size is not None
-        ):
+        if isinstance(inner, model.Array) or (isinstance(inner, model.Base) and inner.vector_size is not None):
             return self._array(value, depth)
         if isinstance(inner, model.Pointer):
             return self._pointer(value, inner, depth, is_top=is_top)
@@ -206,9 +204,7 @@ class ValueWriter:
         if scalar.kind == "pointer":
             space = inner.address_space if isinstance(inner, model.Base) else None
             return (
-                "0"
-                if isinstance(inner, model.UnspecifiedType)
-                else self.address(Address(space, pattern), symbol=True)
+                "0" if isinstance(inner, model.UnspecifiedType) else self.address(Address(space, pattern), symbol=True)
             )
         return f"{pattern:#x}" if scalar.kind == "bytes" else str(number)
 
@@ -497,9 +493,7 @@ def characters_of(look: Look, found: Elements) -> str | None:
     codes = numbers.codes_of(int(reading.bits), count, size, found.place.storage.byte_order)
     if count == found.length and not codes[-1]:
         codes.pop()
-    return numbers.string(
-        codes, size, prefix, limit=look.elements, threshold=look.repeats, is_cut=count < found.length
-    )
+    return numbers.string(codes, size, prefix, limit=look.elements, threshold=look.repeats, is_cut=count < found.length)
 
 
 def _element(writer: ValueWriter, elements: Elements, index: int, depth: int) -> str:
@@ -571,9 +565,7 @@ _CONSTU = 0x10
 MAX_DEPTH = 16
 
 
-def member_pointer_text(
-    writer: ValueWriter, value: Object, type: model.MemberPointer, *, is_top: bool
-) -> str:
+def member_pointer_text(writer: ValueWriter, value: Object, type: model.MemberPointer, *, is_top: bool) -> str:
     """Return a pointer to a data member or to a member function."""
     size = type.byte_size
     reading = value.place.read(8 * size)

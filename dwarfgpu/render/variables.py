@@ -277,9 +277,7 @@ class VariablesRenderer:
 
         result: Json = {"state": answer.state}
         if answer.value is not None:
-            result |= {
-                key: value for key, value in value_json(answer.value, self.look).items() if key != "type"
-            }
+            result |= {key: value for key, value in value_json(answer.value, self.look).items() if key != "type"}
         elif answer.reason is not None:
             result["reason"] = reason_json(answer.reason)
         if self.locations and answer.location is not None:

@@ -113,9 +113,7 @@ def values_map(
 ) -> Iterator[str]:
     """Yield a value in each lane: a shade for each value, or for each range of many values."""
     unused = {lane.number for lane in found.lanes if lane.state == UNUSED}
-    lanes = {
-        lane_answer.lane or 0: lane_answer for lane_answer in values.by_lane if lane_answer.lane not in unused
-    }
+    lanes = {lane_answer.lane or 0: lane_answer for lane_answer in values.by_lane if lane_answer.lane not in unused}
     kinds = [*_shades(lanes, look), *_missing(lanes)]
     signs = dict.fromkeys(unused, (f" {NOTHING[UNUSED]} ", "dim"))
     for kind in kinds:
@@ -228,15 +226,11 @@ def _head(wave_lanes: Lanes, width: int, style: Style) -> Iterator[str]:
         for state in (ACTIVE, INACTIVE, UNUSED, UNKNOWN)
         if (count := sum(lane.state == state for lane in wave_lanes.lanes))
     ]
-    title = (
-        f"{wave_title(wave_lanes.wave, wave_lanes.where)}: {wave_lanes.lane_count} lanes, {', '.join(counts)}"
-    )
+    title = f"{wave_title(wave_lanes.wave, wave_lanes.where)}: {wave_lanes.lane_count} lanes, {', '.join(counts)}"
     yield from (style("kind", line) for line in fitted(title, width))
 
 
-def _grid(
-    signs: dict[int, tuple[str, str]], count: int, per_row: int, width: int, style: Style
-) -> Iterator[str]:
+def _grid(signs: dict[int, tuple[str, str]], count: int, per_row: int, width: int, style: Style) -> Iterator[str]:
     while per_row > 8 and LABEL + 2 + CELL * per_row > width:
         per_row //= 2
     numbers = "".join(f"{column:^{CELL}}" for column in range(min(per_row, count)))

@@ -134,9 +134,7 @@ def work_groups_table(
         if count > 1 and len(first.waves) > 1:
             waves += f" ({counted(len(first.waves), 'wave')} each)"
         where = "; ".join(
-            dict.fromkeys(
-                standing_text(stopped.loaded, standing.pc, short=True) for standing in first.standings
-            )
+            dict.fromkeys(standing_text(stopped.loaded, standing.pc, short=True) for standing in first.standings)
         )
         lanes = sum(standing.lane_count for standing in first.standings) if first.used is None else first.used
         active = "?" if first.active is None else f"{first.active}/{lanes}"

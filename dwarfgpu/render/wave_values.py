@@ -140,8 +140,7 @@ class WaveValuesRenderer:
             place = self._place(values, wave)
             place |= {"pc": values.pc, "function": None if call is None else call.function}
             lanes = {
-                str(values.lanes[position]): cells.document(wave, position)
-                for position in self._shown(cells, wave)
+                str(values.lanes[position]): cells.document(wave, position) for position in self._shown(cells, wave)
             }
             yield {**place, **head, "lanes": lanes}
 
@@ -253,9 +252,7 @@ class Cells:
 
 def _is_plain(scalar: Scalar, type: Type | None) -> bool:
     """Return whether a number is written in decimal digits and nothing else."""
-    return (
-        scalar.kind == "integer" and scalar.scale is None and (type is None or character_prefix(type) is None)
-    )
+    return scalar.kind == "integer" and scalar.scale is None and (type is None or character_prefix(type) is None)
 
 
 def bits_tell(type: Type, depth: int = 0) -> bool:

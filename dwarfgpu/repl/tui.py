@@ -298,9 +298,7 @@ class Panels:
             mark = ">" if number == current else " "
             count = f"{lanes.bit_count():>3}*" if lanes else "    "
             style = "class:current" if number == current else ""
-            lines.append(
-                [(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(line), style=style)]
-            )
+            lines.append([(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(line), style=style)])
         return lines
 
     # --- Lanes ----------------------------------------------------------------------------------------------------

@@ -42,9 +42,7 @@ def resolve(
     """
     text = name.strip().lower()
     if text == "generic":
-        return _generic(
-            "little" if byte_order is None else byte_order, 8 if address_size is None else address_size
-        )
+        return _generic("little" if byte_order is None else byte_order, 8 if address_size is None else address_size)
     target = _by_name.get(text)
     if target is None:
         target = _by_name[text] = _named(name, text)

@@ -203,9 +203,7 @@ class BackendConformance:
             assert found.read_memory(space, address + 3, 5, 0, 0) == data[3:8]
             assert found.read_memory(space, address, 0, 0, 0) == b""
 
-    @pytest.mark.parametrize(
-        "address,size,first", [(0xFFF, 2, 0xFFF), (0x13FE, 4, 0x1400), (0x1FFF, 2, 0x1FFF)]
-    )
+    @pytest.mark.parametrize("address,size,first", [(0xFFF, 2, 0xFFF), (0x13FE, 4, 0x1400), (0x1FFF, 2, 0x1FFF)])
     def test_memory_that_is_not_known_is_unavailable(self, address, size, first):
         found = self.make(WAVE64)
         with pytest.raises(EvaluationError, match=f"global#{first:#x}") as caught:

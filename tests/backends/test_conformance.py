@@ -92,9 +92,7 @@ class TestDescribed(BackendConformance):
     backend = DescribedMachine
 
     def make(self, state):
-        registers = {
-            state.target.register_named(name).number: value for name, value in state.registers.items()
-        }
+        registers = {state.target.register_named(name).number: value for name, value in state.registers.items()}
         regions = [Region(state.target.space_named(name), at, data) for name, at, data in state.memory]
         return DescribedMachine(state.target, registers, regions)
 

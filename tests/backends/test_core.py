@@ -23,9 +23,7 @@ SPACE = X86_64.default_space
 
 def machine(**memory: Any) -> CoreMachine:
     threads = {"1": {"rax": (5).to_bytes(8, "little"), "rip": (0x1000).to_bytes(8, "little")}, "2": {}}
-    return CoreMachine(
-        X86_64, threads, [(0x1000, bytes(range(16))), (0x1010, b"abcd")], [(0x1008, b"z" * 32)]
-    )
+    return CoreMachine(X86_64, threads, [(0x1000, bytes(range(16))), (0x1010, b"abcd")], [(0x1008, b"z" * 32)])
 
 
 def register(name: str) -> Any:
@@ -118,9 +116,7 @@ def test_a_core_file():
 
 def test_what_is_broken_hides_nothing_else():
     short = cores.note(cores.NT_PRSTATUS, bytes(50)) + cores.note(cores.NT_FILE, bytes(3))
-    short += cores.note(cores.NT_FILE, (1 << 40).to_bytes(8, "little") + bytes(8)) + cores.note(
-        cores.NT_FPREGSET, b""
-    )
+    short += cores.note(cores.NT_FILE, (1 << 40).to_bytes(8, "little") + bytes(8)) + cores.note(cores.NT_FPREGSET, b"")
     core = read_core(open_image(cores.core_file(THREADS, {}, extra=short)))
     assert len(core.threads) == 2
     assert [error.kind for error in core.problems] == ["truncated"] * 4
@@ -209,9 +205,7 @@ def test_a_program_that_was_stripped_or_relocated_is_the_same(tmp_path):
     first[58:64] = bytes(6)
     mappings = [(0x400000 + at, 0x401000 + at, 0, str(fixed.image.path)) for at in (0, 0x3000)]
     path = tmp_path / "core"
-    path.write_bytes(
-        cores.core_file(THREADS, {0x400000: bytes(first), 0x403000: b"\1" * 0x1000}, mappings, {})
-    )
+    path.write_bytes(cores.core_file(THREADS, {0x400000: bytes(first), 0x403000: b"\1" * 0x1000}, mappings, {}))
     assert open_core(fixed, str(path)).loaded.codes
     first[0x40 + 8] ^= 1
     path.write_bytes(cores.core_file(THREADS, {0x400000: bytes(first)}, mappings, {}))
@@ -234,9 +228,7 @@ def test_code_that_only_the_memory_holds(tmp_path):
 
 @given(st.data())
 def test_any_bytes_are_a_core_file_or_an_error(data):
-    whole = bytearray(
-        cores.core_file(THREADS, {0x7000: bytes(32)}, [(0x400000, 0x402000, 0, "/x")], {33: 0x7000})
-    )
+    whole = bytearray(cores.core_file(THREADS, {0x7000: bytes(32)}, [(0x400000, 0x402000, 0, "/x")], {33: 0x7000}))
     for _ in range(data.draw(st.integers(1, 6))):
         at = data.draw(st.integers(0, len(whole) - 1))
         whole[at] = data.draw(st.integers(0, 255))

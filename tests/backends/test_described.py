@@ -25,8 +25,7 @@ X86_64 = resolve("x86_64")
 
 def machine(target, *regions, registers=None):
     described = [
-        Region(target.space_named(name), address, bytes.fromhex(data), lane)
-        for name, address, data, lane in regions
+        Region(target.space_named(name), address, bytes.fromhex(data), lane) for name, address, data, lane in regions
     ]
     return DescribedMachine(target, registers, described)
 
@@ -77,9 +76,7 @@ def test_regions_may_overlap_where_they_agree():
         machine(GENERIC, ("none", 0, "010203", None), ("none", 1, "0204", None))
 
 
-@pytest.mark.parametrize(
-    "target, name, address", [(GENERIC, "none", (1 << 64) - 1), (GFX90A, "local", (1 << 32) - 1)]
-)
+@pytest.mark.parametrize("target, name, address", [(GENERIC, "none", (1 << 64) - 1), (GFX90A, "local", (1 << 32) - 1)])
 def test_a_region_ends_where_its_address_space_ends(target, name, address):
     assert read(machine(target, (name, address, "01", None)), name, address, 1) == "01"
     with pytest.raises(UsageError, match="not in the address space"):
@@ -149,9 +146,7 @@ def test_writes_through_one_view_are_seen_through_the_others():
 
 
 def test_generic_addresses_mean_global_local_and_private_memory():
-    found = machine(
-        GFX90A, ("global", 0x1000, "01", None), ("local", 0x10, "02", None), ("private_lane", 0x8, "03", 3)
-    )
+    found = machine(GFX90A, ("global", 0x1000, "01", None), ("local", 0x10, "02", None), ("private_lane", 0x8, "03", 3))
     assert read(found, "generic", 0x1000, 1) == "01"
     assert read(found, "generic", (1 << 48) + 0x10, 1) == "02"
     assert read(found, "generic", (2 << 48) + 0x8, 1, 3) == "03"
@@ -244,9 +239,7 @@ def test_a_register_that_is_not_described_is_not_available():
         found.read_register(register, 0, None)
     assert caught.value.kind == "register_unavailable"
 
-    found.write_register(
-        register, bytes(range(8)), 0, None
-    )  # what is written as a whole is known from then on
+    found.write_register(register, bytes(range(8)), 0, None)  # what is written as a whole is known from then on
     assert found.read_register(register, 0, None) == bytes(range(8))
 
 

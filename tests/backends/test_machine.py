@@ -171,9 +171,7 @@ def test_a_gather_of_many_waves_is_many_reads(data):
     base = data.draw(st.sampled_from([1, 2])) << 48 if name == "generic" else 0
     limit = 24 if "lane" in name or base == 2 << 48 else 700
     slots = data.draw(
-        st.lists(
-            st.tuples(st.integers(0, limit), st.integers(0, 6), st.integers(0, 33)), min_size=1, max_size=9
-        )
+        st.lists(st.tuples(st.integers(0, limit), st.integers(0, 6), st.integers(0, 33)), min_size=1, max_size=9)
     )
     size = data.draw(st.sampled_from([1, 2, 4, 5, 8, 16]))
     addresses, waves, lanes = (u64(*column) for column in zip(*slots, strict=True))
@@ -269,9 +267,7 @@ def test_every_lane_of_every_wave_is_evaluated_at_once():
         data = np.random.default_rng(instance).bytes(1024)
         machine.memory.map(WAVE32.space_named(space), 0, data, instance=instance)
     llvm, form = dialect("llvm-user"), Format(8)
-    lane_of_v1 = (
-        "DW_OP_regx v1; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4"
-    )
+    lane_of_v1 = "DW_OP_regx v1; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref_size 4"
     in_space = "DW_OP_lit{}; DW_OP_LLVM_form_aspace_address; DW_OP_deref_size 4"
     for ops in (
         lane_of_v1,
@@ -285,8 +281,7 @@ def test_every_lane_of_every_wave_is_evaluated_at_once():
         def evaluated(lanes, program=program):
             context = Context(WAVE32, backend=machine, frame=TopFrame(machine), lanes=lanes)
             return [
-                (one.kind, str(one)) if isinstance(one, DwarfGpuError) else one
-                for one in evaluate(program, context)
+                (one.kind, str(one)) if isinstance(one, DwarfGpuError) else one for one in evaluate(program, context)
             ]
 
         together = evaluated(LaneSet.grid(4, 32))
@@ -306,9 +301,7 @@ def test_extents_hold_what_a_dictionary_would(data):
             sizes.append(data.draw(st.integers(0, 9)))
             starts.append(position)
             position += sizes[-1] + data.draw(st.integers(0, 3))
-        content = np.frombuffer(
-            bytearray(data.draw(st.binary(min_size=sum(sizes), max_size=sum(sizes)))), np.uint8
-        )
+        content = np.frombuffer(bytearray(data.draw(st.binary(min_size=sum(sizes), max_size=sum(sizes)))), np.uint8)
         keys = [start + i for start, size in zip(starts, sizes, strict=True) for i in range(size)]
         try:
             extents.add(u64(*starts), np.array(sizes, dtype=np.int64), content)

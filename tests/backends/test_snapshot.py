@@ -23,9 +23,7 @@ from tests.builders.machines import contents, machines
 WHOLE = {
     "schema": 1,
     "target": "amdgcn-amd-amdhsa--gfx90a",
-    "dispatches": [
-        {"id": 1, "kernel": "saxpy", "grid": [256, 1, 1], "work_group": [64, 1, 1], "kernarg": "0x1000"}
-    ],
+    "dispatches": [{"id": 1, "kernel": "saxpy", "grid": [256, 1, 1], "work_group": [64, 1, 1], "kernarg": "0x1000"}],
     "waves": [
         {
             "id": "1:1:1:1",
@@ -381,9 +379,7 @@ def test_many_empty_waves_do_not_fill_the_memory():
         snapshot.of_document(changed(waves=waves, memory=None))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[1", '{"schema": NaN}', '{"schema": 1, "schema": 1}', "[" * 100_000]
-)
+@pytest.mark.parametrize("text", ["", "{", "[1", '{"schema": NaN}', '{"schema": 1, "schema": 1}', "[" * 100_000])
 def test_text_that_is_no_json_is_refused(text):
     with pytest.raises(MalformedFile):
         snapshot.loads(text)

@@ -51,9 +51,7 @@ class Functions:
         form = Format(self.target.address_size, byte_order=self.target.byte_order)
 
         def assembled(found: Any) -> str:
-            code = asm.assemble(
-                found[1].replace(",", ";"), dialects.get("llvm-user"), form, target=self.target
-            )
+            code = asm.assemble(found[1].replace(",", ";"), dialects.get("llvm-user"), form, target=self.target)
             return code.hex() or "-"
 
         text = re.sub(r"\{([^}]*)\}", assembled, text)
@@ -95,9 +93,7 @@ def stack(
     made = resolve(target, **options)
     known = {made.register_named(name).number: value for name, value in (registers or {}).items()}
     regions = [Region(made.space_named(name), at, data) for (name, at), data in (memory or {}).items()]
-    regions += [
-        Region(made.space_named(name), at, data, lane) for (name, at, lane), data in (lanes or {}).items()
-    ]
+    regions += [Region(made.space_named(name), at, data, lane) for (name, at, lane), data in (lanes or {}).items()]
     machine = DescribedMachine(made, known, regions)
     code = Functions(made, functions, signal=signal, size=made.address_size)
     thread = Thread(made, PRESETS[rules or made.default_rules], machine, code, register=machine.register)

@@ -64,9 +64,7 @@ def opencl(folder: Path, tools: Any, processor: str, *options: str, link: bool |
     """The kernels above for a processor; ``link`` may be an option of the linker."""
     source = folder / "kernels.cl"
     source.write_text(KERNELS, "utf-8")
-    name = "-".join([processor.replace(":", "_"), *(option.strip("-") for option in options)]).replace(
-        "/", ""
-    )
+    name = "-".join([processor.replace(":", "_"), *(option.strip("-") for option in options)]).replace("/", "")
     out = folder / f"{name}.o"
     run(
         tools("clang-22"), "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}",

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run(
-    *words: str, stdin: bytes = b"", env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def run(*words: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """What ``dwarfgpu WORDS...`` prints when it is started in the checkout, and with which status it ends."""
     out, err = io.BytesIO(), io.BytesIO()
     with _in_the_checkout(env or {}), _streams(stdin, out, err):

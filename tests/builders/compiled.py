@@ -84,9 +84,7 @@ def compiled(folder: Path, tools: Any, compiler: str, options: str, *, link: str
 
 def sections(path: Path) -> dict[str, bytes]:
     with path.open("rb") as stream:
-        return {
-            section.name: section.data() for section in ELFFile(stream).iter_sections() if section["sh_size"]
-        }
+        return {section.name: section.data() for section in ELFFile(stream).iter_sections() if section["sh_size"]}
 
 
 def byte_order(path: Path) -> str:

@@ -62,9 +62,7 @@ def core_file(
     machine: int = 62,
 ) -> bytes:
     """A core file. ``mappings`` are (start, end, offset in the file, path); ``extra`` stands behind the notes."""
-    notes = b"".join(
-        note(NT_PRSTATUS, prstatus(each)) + note(NT_FPREGSET, fpregset(each)) for each in threads
-    )
+    notes = b"".join(note(NT_PRSTATUS, prstatus(each)) + note(NT_FPREGSET, fpregset(each)) for each in threads)
     notes += note(NT_AUXV, b"".join(struct.pack("<QQ", *pair) for pair in (auxiliary or {}).items()))
     if mappings:
         notes += note(NT_FILE, file_note(mappings))
@@ -74,9 +72,7 @@ def core_file(
     headers = struct.pack("<IIQQQQQQ", PT_NOTE, 0, position, 0, 0, len(notes), 0, 4)
     body = notes
     for address, data in memory.items():
-        headers += struct.pack(
-            "<IIQQQQQQ", PT_LOAD, 6, position + len(body), address, 0, len(data), len(data), 1
-        )
+        headers += struct.pack("<IIQQQQQQ", PT_LOAD, 6, position + len(body), address, 0, len(data), len(data), 1)
         body += data
     ident = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
     head = struct.pack("<HHIQQQIHHHHHH", type_, machine, 1, 0, 64, 0, 0, 64, 56, count, 0, 0, 0)

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CODE, SIZE, DATA = 0x1000, 0x40, 0x2000
-INT = die(
-    "base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int"
-)
+INT = die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int")
 AT_DATA = ("location", "exprloc", b"\x03" + DATA.to_bytes(8, "little"))
 
 
@@ -26,9 +24,7 @@ def typed(label: str) -> tuple[str, str, str]:
     return ("type", "ref4", label)
 
 
-def program(
-    tmp_path: Path, *entries: Any, locals: tuple[Any, ...] = (), segments: tuple[int, ...] = ()
-) -> Any:
+def program(tmp_path: Path, *entries: Any, locals: tuple[Any, ...] = (), segments: tuple[int, ...] = ()) -> Any:
     """A file with a function that declares some entries, and others beside it.
 
     Its data are also segments of some other types.

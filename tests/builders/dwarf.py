@@ -59,9 +59,7 @@ def die(
         else:
             name, form, value = part if len(part) == 3 else (*part, True)
             number = (
-                name
-                if isinstance(name, int)
-                else dialect.codes.get(f"DW_AT_{name}") or LLVM_OLD.codes[f"DW_AT_{name}"]
+                name if isinstance(name, int) else dialect.codes.get(f"DW_AT_{name}") or LLVM_OLD.codes[f"DW_AT_{name}"]
             )
             attributes.append((number, form, value))
     number = tag if isinstance(tag, int) else TAGS[tag]
@@ -175,18 +173,14 @@ class _UnitWriter:
         shape = (
             tree.tag,
             tree.children is not None,
-            tuple(
-                (n, form, value if form == "implicit_const" else None) for n, form, value in tree.attributes
-            ),
+            tuple((n, form, value if form == "implicit_const" else None) for n, form, value in tree.attributes),
         )
         code = self.shapes.get(shape)
         if code is None:
             code = self.shapes[shape] = len(self.shapes) + 1
             self.table += encode_unsigned(code) + encode_unsigned(tree.tag) + bytes([shape[1]])
             for number, form, value in tree.attributes:
-                self.table += encode_unsigned(number) + encode_unsigned(
-                    FORM_CODES[form.split("/")[0].rstrip("#")]
-                )
+                self.table += encode_unsigned(number) + encode_unsigned(FORM_CODES[form.split("/")[0].rstrip("#")])
                 if form == "implicit_const":
                     self.table += encode_signed(value)
             self.table += b"\0\0"
@@ -299,9 +293,7 @@ def build(
     return Built({**{name: data for name, data in sections.items() if data}, **(extra or {})}, writer.labels)
 
 
-def dwarf(
-    *units: UnitTree, byte_order: str = "little", extra: dict[str, bytes] | None = None, **options: Any
-) -> Any:
+def dwarf(*units: UnitTree, byte_order: str = "little", extra: dict[str, bytes] | None = None, **options: Any) -> Any:
     """What the reader makes of some units."""
     from dwarfgpu.objfile.dwarf import Dwarf
 

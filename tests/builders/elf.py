@@ -175,9 +175,7 @@ def small_elf(**options) -> bytes:
     builder.compressed(".debug_str", b"string\0" * 30)
     builder.section(".zdebug_line", b"ZLIB" + (300).to_bytes(8, "big") + zlib.compress(b"line\0\0" * 50))
     builder.section(".bss", b"", type=SHT_NOBITS, flags=0x3, address=0x3000, size=0x100)
-    note = builder.note(b"GNU\0", 3, bytes.fromhex("00112233")) + builder.note(
-        b"AMD\0", 1, bytes([2, 0, 0, 0] * 2)
-    )
+    note = builder.note(b"GNU\0", 3, bytes.fromhex("00112233")) + builder.note(b"AMD\0", 1, bytes([2, 0, 0, 0] * 2))
     builder.section(".note", note, type=SHT_NOTE, align=4)
     builder.symbols([("first", 0x1000, 16, 2, 0, text), ("second", 0x1010, 8, 2, 1, text)])
     builder.segment(1, 0x1000, text, flags=5, memory_size=80)

@@ -65,9 +65,7 @@ def dumped_by_llvm(text: str, target: str) -> list[Dumped]:
             name, _, rest = line.strip().partition(": ")
             found[-1].instructions.append((name.rstrip(":"), *_llvm_operands(name, rest, target)))
         elif line.startswith(("  0x", "  CFA=")):
-            start, _, rest = (
-                line.strip().partition(": ") if line.startswith("  0x") else ("", "", line.strip())
-            )
+            start, _, rest = line.strip().partition(": ") if line.startswith("  0x") else ("", "", line.strip())
             found[-1].rows.append(_llvm_row(start, rest, target))
         elif line.startswith("  ") and ":" in line:
             key, _, value = line.strip().partition(":")
@@ -97,9 +95,7 @@ def _llvm_word(word: str, target: str) -> int:
 
 def _llvm_row(start: str, text: str, target: str) -> tuple[Any, ...]:
     cfa, _, rest = text.removeprefix("CFA=").partition(": ")
-    registers = {
-        register_number(name, target): _llvm_rule(rule, target) for name, rule in _PAIR.findall(rest)
-    }
+    registers = {register_number(name, target): _llvm_rule(rule, target) for name, rule in _PAIR.findall(rest)}
     return (int(start, 16) if start else None, _llvm_cfa(cfa, target), registers)
 
 
@@ -264,9 +260,7 @@ class Interpreted(NamedTuple):
 _READELF = re.compile(r"([0-9a-f]+) [0-9a-f]+ [0-9a-f]+ (CIE|FDE)(.*)")
 
 
-def interpreted_by_readelf(
-    text: str, target: str = "x86_64", column: int = 16
-) -> dict[tuple[str, int], Interpreted]:
+def interpreted_by_readelf(text: str, target: str = "x86_64", column: int = 16) -> dict[tuple[str, int], Interpreted]:
     """What ``readelf --debug-dump=frames-interp`` says about a file, whose return addresses are in a column."""
     found: dict[tuple[str, int], Interpreted] = {}
     section, columns = "", []

@@ -77,9 +77,7 @@ def cfa(text: str, *, size: int = 8, order: str = "little") -> bytes:
 class FrameBuilder:
     """A section. What a method returns is the offset of the entry it has added."""
 
-    def __init__(
-        self, kind: str = "debug_frame", *, size: int = 8, order: str = "little", wide: bool = False
-    ) -> None:
+    def __init__(self, kind: str = "debug_frame", *, size: int = 8, order: str = "little", wide: bool = False) -> None:
         self.kind = kind
         self.size = size
         self.order = order

@@ -39,9 +39,7 @@ class Lane:
         """Execute a kernel to its end; what it stored, by address."""
         for line in lines:
             pair = instruction(line)
-            results = [
-                self._execute(one) for one in pair
-            ]  # a pair that is issued together reads before it writes
+            results = [self._execute(one) for one in pair]  # a pair that is issued together reads before it writes
             for result in results:
                 self._values.update(result)
         assert lines[-1] == "s_endpgm"
@@ -96,15 +94,11 @@ class Lane:
             assert plain[1] == "off", plain
             address = self._address(plain[2]) + self._words(plain[3], 1)[0] + offset
         else:
-            address = (
-                self._address(plain[2]) + self._words(plain[1 if access == "load" else 0], 1)[0] + offset
-            )
+            address = self._address(plain[2]) + self._words(plain[1 if access == "load" else 0], 1)[0] + offset
         if access == "load":
             data = self._read(address, size)
             names = registers(plain[0])
-            return {
-                name: int.from_bytes(data[at * 4 : at * 4 + 4], "little") for at, name in enumerate(names)
-            }
+            return {name: int.from_bytes(data[at * 4 : at * 4 + 4], "little") for at, name in enumerate(names)}
         words = self._words(plain[0 if unit == "buffer" else 1], 1)
         number = sum(word << 32 * at for at, word in enumerate(words))
         if "d16_hi" in form:

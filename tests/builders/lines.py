@@ -62,11 +62,7 @@ def program(*instructions: Any, size: int = 8, order: str = "little") -> bytes:
         else:
             code, shape = STANDARD.get(name) or EXTENDED[name]
             block = b"".join(operand(how, v, size, order) for how, v in zip(shape, values, strict=True))
-            out += (
-                bytes([code]) + block
-                if name in STANDARD
-                else b"\0" + uleb(len(block) + 1) + bytes([code]) + block
-            )
+            out += bytes([code]) + block if name in STANDARD else b"\0" + uleb(len(block) + 1) + bytes([code]) + block
     return bytes(out)
 
 
@@ -79,9 +75,7 @@ def tables_before_5(
     return out + b"\0"
 
 
-def table_5(
-    form_of: tuple[tuple[int, int], ...], *rows: tuple[bytes, ...], count: int | None = None
-) -> bytes:
+def table_5(form_of: tuple[tuple[int, int], ...], *rows: tuple[bytes, ...], count: int | None = None) -> bytes:
     """A table of version 5: pairs of content type and form, and rows of encoded values."""
     out = bytes([len(form_of)]) + b"".join(uleb(type_) + uleb(form) for type_, form in form_of)
     return out + uleb(len(rows) if count is None else count) + b"".join(b"".join(row) for row in rows)

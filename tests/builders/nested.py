@@ -56,8 +56,7 @@ def code_object(saved: int) -> bytes:
         cie,
         KERNEL,
         SIZE,
-        f"def_cfa_expression {expression('DW_OP_lit0; DW_OP_lit6; DW_OP_LLVM_form_aspace_address')};"
-        f"undefined {PC}",
+        f"def_cfa_expression {expression('DW_OP_lit0; DW_OP_lit6; DW_OP_LLVM_form_aspace_address')};undefined {PC}",
     )
     pair = "DW_OP_regx v0; DW_OP_bit_piece 32 {}; DW_OP_regx v0; DW_OP_bit_piece 32 {}"
     rules = [
@@ -138,9 +137,7 @@ def _machine(pc: int, mask: int, scalar: Any, vector: Any, accumulation: Any, sc
         machine.allocate_registers([each for each in registers if each.name[0] == letter and each.lane_bits])
         for number, row in enumerate(rows):
             machine.set_register(f"{letter}{number}", row[None])
-    machine.allocate_registers(
-        [each for each in registers if each.name[0] == "s" and each.name[1:].isdecimal()]
-    )
+    machine.allocate_registers([each for each in registers if each.name[0] == "s" and each.name[1:].isdecimal()])
     for number, value in enumerate(scalar):
         machine.set_register(f"s{number}", np.uint64(value))
     for name in ("vcc", "status"):

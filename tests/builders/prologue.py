@@ -29,9 +29,7 @@ NO_RESULT = re.compile(
     r"|s_prefetch\w+|s_ttrace\w*|v_cmpx\w*|exp|(?:global|flat|ds|buffer)_(?:atomic_)?(?:add|or|and|inc|dec|min|max|sub)\w*"
 )
 READS_RESULT = re.compile(r"s_bitset\w*|s_cmov\w*|s_addk\w*|s_add[ck]\w*k_\w+|s_mulk\w*|s_cmpk\w*")
-SECOND_RESULT = re.compile(
-    r"v_\w*_co_\w+|v_div_scale\w*|v_mad_[iu]64_[iu]32\w*|v_(?:add|sub)_[iu]32_e64|v_addc\w+_e64"
-)
+SECOND_RESULT = re.compile(r"v_\w*_co_\w+|v_div_scale\w*|v_mad_[iu]64_[iu]32\w*|v_(?:add|sub)_[iu]32_e64|v_addc\w+_e64")
 
 
 class Instruction(NamedTuple):
@@ -194,9 +192,7 @@ OPENCL = ("-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-nogpuli
 HEADER = ("-Xclang", "-finclude-default-header")
 
 
-def compiled(
-    folder: Path, tools: Callable[..., str], options: list[str]
-) -> tuple[Path, dict[str, list[str]]]:
+def compiled(folder: Path, tools: Callable[..., str], options: list[str]) -> tuple[Path, dict[str, list[str]]]:
     """``launch.cl`` as a code object, and the instructions of its kernels as the compiler writes them.
 
     That works for the processors too that no disassembler knows (GFX6 and GFX7).
@@ -208,9 +204,7 @@ def compiled(
         [clang, "-target", "amdgcn-amd-amdhsa", "-w", *options, "-c", str(text), "-o", str(object_)],
         check=True,
     )
-    subprocess.run(
-        [linker, "-shared", "--unresolved-symbols=ignore-all", str(object_), "-o", str(linked)], check=True
-    )
+    subprocess.run([linker, "-shared", "--unresolved-symbols=ignore-all", str(object_), "-o", str(linked)], check=True)
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in text.read_text().splitlines():
@@ -248,9 +242,7 @@ def small_kernels(path: Path) -> dict[str, list[str]]:
     """The kernels of ``launch.cl`` that are one straight line."""
     code = disassembly(path)
     preloads = "preload" in path.name
-    return {
-        name: straight(code[name], skipped_lines(code[name]) if preloads else 0) for name in SMALL_KERNELS
-    }
+    return {name: straight(code[name], skipped_lines(code[name]) if preloads else 0) for name in SMALL_KERNELS}
 
 
 def small_fixtures() -> list[Path]:

@@ -124,9 +124,7 @@ class Wave:
         operands = [each.strip() for each in rest.split(",")]
         if "saveexec" in name:
             self.put(operands[0], self.mask)
-            if (
-                operands[1] == "-1"
-            ):  # all lanes, or those that are not active: for whole registers to be saved
+            if operands[1] == "-1":  # all lanes, or those that are not active: for whole registers to be saved
                 full = (1 << self.lanes) - 1
                 self.mask = self.mask ^ full if "xor" in name else full
                 self.all_lanes = True

@@ -58,9 +58,7 @@ def random_case(choose: random.Random) -> dict[str, Any]:
     case: dict[str, Any] = dict(choose.choice(SETTINGS))
     case["context"] = context(choose, case)
     stack = case["context"].get("initial_stack", ())
-    case["ops"] = program(
-        choose, case, ["l" if isinstance(one, dict) and "kind" in one else "g" for one in stack]
-    )
+    case["ops"] = program(choose, case, ["l" if isinstance(one, dict) and "kind" in one else "g" for one in stack])
     if choose.random() < 0.4:
         case["want"] = choose.choice(("value", "location"))
     if choose.random() < 0.5:
@@ -133,9 +131,7 @@ def statement(choose: random.Random, name: str, case: dict[str, Any]) -> str:
     kinds = [letter.kind for letter in row.operands] if encoding is None else encoding.operand_kinds
     if "DR" in (letter.name for letter in row.operands) and "uleb" in kinds and choose.random() < 0.9:
         return typed_statement(choose, name, case)
-    words = [
-        operand(choose, kind, letter.name, case) for kind, letter in zip(kinds, row.operands, strict=True)
-    ]
+    words = [operand(choose, kind, letter.name, case) for kind, letter in zip(kinds, row.operands, strict=True)]
     return " ".join((name, *words))
 
 
@@ -260,8 +256,7 @@ def location(choose: random.Random, case: dict[str, Any], depth: int) -> dict[st
         return {"kind": kind, "die": die, "byte_offset": choose.randrange(-2, 4), "space": 0}
     if kind == "composite":
         parts = [
-            {"bit_size": choose.choice((0, 3, 4)), "location": location(choose, case, depth + 1)}
-            for _ in range(3)
+            {"bit_size": choose.choice((0, 3, 4)), "location": location(choose, case, depth + 1)} for _ in range(3)
         ]
         return {"kind": kind, "parts": parts}
     if kind == "multiple":

@@ -105,9 +105,7 @@ READS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text, read, context, case, expected", READS, ids=[f"{i}-{r[0]}" for i, r in enumerate(READS)]
-)
+@pytest.mark.parametrize("text, read, context, case, expected", READS, ids=[f"{i}-{r[0]}" for i, r in enumerate(READS)])
 def test_reads(text, read, context, case, expected):
     assert seen(ask(text, read, context, **case)) == expected
 

@@ -247,9 +247,7 @@ def test_negative_zero_keeps_its_sign():
 
 def test_the_keys_of_an_answer():
     assert list(ops("DW_OP_lit1")) == ["id", "status", "dialect", "rules", "result"]
-    found = ops(
-        "DW_OP_addr 0", read={"bytes": 1}, stack=True, memory=[{"space": 0, "address": 0, "bytes": "07"}]
-    )
+    found = ops("DW_OP_addr 0", read={"bytes": 1}, stack=True, memory=[{"space": 0, "address": 0, "bytes": "07"}])
     assert list(found) == ["id", "status", "dialect", "rules", "result", "stack", "read"]
     assert list(ops("DW_OP_drop")) == ["id", "status", "error"]
     assert list(ops("DW_OP_drop")["error"]) == ["class", "kind", "message", "offset", "operation", "spec"]

@@ -184,9 +184,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text, context, case, expected", CASES, ids=[f"{i}-{row[0]}" for i, row in enumerate(CASES)]
-)
+@pytest.mark.parametrize("text, context, case, expected", CASES, ids=[f"{i}-{row[0]}" for i, row in enumerate(CASES)])
 def test_what_a_context_describes(text, context, case, expected):
     assert short(ask(text, context, **case)) == expected
 

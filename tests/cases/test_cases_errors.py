@@ -15,11 +15,7 @@ F32 = {"encoding": "float", "byte_size": 4}
 CHAR = {"encoding": "complex_float", "byte_size": 8}
 TYPES = {"base_types": {"1": S32, "2": F32, "3": {**S32, "byte_size": 0}, "4": CHAR}}
 LOOP = {
-    "dies": {
-        "info:16": {
-            "location": {"ops": "DW_OP_implicit_pointer 16 0; DW_OP_deref; DW_OP_LLVM_offset_uconst 1"}
-        }
-    }
+    "dies": {"info:16": {"location": {"ops": "DW_OP_implicit_pointer 16 0; DW_OP_deref; DW_OP_LLVM_offset_uconst 1"}}}
 }
 BAD_DIE = {"ops": "DW_OP_lit1", "context": {"dies": {"unit:0": {"location": "3"}}}}
 IPV = "DW_OP_implicit_pointer 16 0; DW_OP_deref"
@@ -113,9 +109,7 @@ ERRORS = [
 )
 def test_errors(error_class, kind, program, context, case, operation, offset, spec):
     asked = dict(case) if context is None else {"context": context, **case}
-    answer = run_case(
-        {**(program if isinstance(program, dict) else {"ops": program}), **asked, "id": "here"}, 1
-    )
+    answer = run_case({**(program if isinstance(program, dict) else {"ops": program}), **asked, "id": "here"}, 1)
     assert list(answer) == ["id", "status", "error"], answer
     assert (answer["id"], answer["status"]) == ("here", "error")
     error = answer["error"]
@@ -140,9 +134,7 @@ def test_every_key_of_an_error_has_its_type():
     for row in ERRORS:
         program, context, case = row[2:5]
         asked = dict(case) if context is None else {"context": context, **case}
-        error = run_case({**(program if isinstance(program, dict) else {"ops": program}), **asked}, 1)[
-            "error"
-        ]
+        error = run_case({**(program if isinstance(program, dict) else {"ops": program}), **asked}, 1)["error"]
         assert {type(value) for key, value in error.items() if key != "offset"} == {str}
         assert type(error.get("offset", 0)) is int
         assert set(error) <= {"class", "kind", "message", "offset", "operation", "spec"}

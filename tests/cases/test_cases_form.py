@@ -207,9 +207,7 @@ def test_what_is_not_a_case_is_named(keys, path):
     assert str(caught.value).startswith("not a case at line 3: ")
 
 
-@pytest.mark.parametrize(
-    "case", [None, 5, "31", [], [BASE], True, {}, {"id": 1}, {"expr": "31", "ops": "DW_OP_lit1"}]
-)
+@pytest.mark.parametrize("case", [None, 5, "31", [], [BASE], True, {}, {"id": 1}, {"expr": "31", "ops": "DW_OP_lit1"}])
 def test_a_case_is_an_object_with_one_expression(case):
     with pytest.raises(NotACase):
         run_case(case, 1)
@@ -244,9 +242,7 @@ def test_integers_are_numbers_or_strings(number, expected):
     assert answer["result"]["value"] == expected
 
 
-@pytest.mark.parametrize(
-    "text", ["", " 5", "5 ", "+5", "0x", "x10", "1_000", "--3", "5.0", "0b1", "\u0665", "five"]
-)
+@pytest.mark.parametrize("text", ["", " 5", "5 ", "+5", "0x", "x10", "1_000", "--3", "5.0", "0b1", "\u0665", "five"])
 def test_other_strings_are_no_integers(text):
     with pytest.raises(NotACase):
         run_case({"expr": "", "context": {"initial_stack": [text]}}, 1)

@@ -183,9 +183,7 @@ REGISTER = {"registers": {"5": {"bytes": "ff" * 2000}}, "base_types": {**TYPES, 
         "DW_OP_regval_type 5 99; DW_OP_stack_value; DW_OP_deref",
     ],
 )
-@pytest.mark.parametrize(
-    "keys", [{}, {"want": "location"}, {"want": "value"}, {"rules": "dwarf5"}, {"lanes": [0, 1]}]
-)
+@pytest.mark.parametrize("keys", [{}, {"want": "location"}, {"want": "value"}, {"rules": "dwarf5"}, {"lanes": [0, 1]}])
 def test_wide_numbers(text, keys):
     check({"ops": text, "rules": "amd", "dialect": "llvm-user", "context": {**REGISTER, "tls": {}}, **keys})
 
@@ -208,9 +206,7 @@ def test_composites_that_are_too_large(text):
 
 
 def test_a_part_may_be_as_large_as_an_address_space():
-    answer = check(
-        {"ops": "DW_OP_addr 0; DW_OP_piece 0xffffffffffffffff", "rules": "amd", "dialect": "llvm-user"}
-    )
+    answer = check({"ops": "DW_OP_addr 0; DW_OP_piece 0xffffffffffffffff", "rules": "amd", "dialect": "llvm-user"})
     assert answer is not None
     assert answer["result"]["parts"][0]["bit_size"] == 8 * (2**64 - 1)
 

@@ -131,9 +131,7 @@ def test_lanes_that_part_keep_their_copies():
         "cfa": {"kind": "register", "register": 3},
         "lane_count": 5,
     }
-    text = (
-        "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_mod; DW_OP_bra @odd; DW_OP_breg3 1; DW_OP_lit0; DW_OP_plus; "
-    )
+    text = "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_mod; DW_OP_bra @odd; DW_OP_breg3 1; DW_OP_lit0; DW_OP_plus; "
     text += "DW_OP_skip @end; odd: DW_OP_call_frame_cfa; DW_OP_deref; DW_OP_lit7; DW_OP_plus; end: DW_OP_nop"
     assert lanes(text, context, lanes="all", **AMD) == {"0": 11, "1": 7, "2": 31, "3": 7, "4": 51}
 
@@ -159,9 +157,7 @@ def test_an_element_of_the_context_may_belong_to_each_lane():
 
 
 def test_the_stack_is_that_of_each_lane():
-    found = ask("DW_OP_LLVM_push_lane; DW_OP_dup; DW_OP_lit2; DW_OP_plus", lanes=[0, 5], stack=True, **GPU)[
-        "lanes"
-    ]
+    found = ask("DW_OP_LLVM_push_lane; DW_OP_dup; DW_OP_lit2; DW_OP_plus", lanes=[0, 5], stack=True, **GPU)["lanes"]
     assert [entry["value"] for entry in found["0"]["stack"]] == [0, 2]
     assert [entry["value"] for entry in found["5"]["stack"]] == [5, 7]
 
@@ -203,6 +199,6 @@ def test_lanes_together_are_lanes_alone(seed):
     except NotACase:
         return
     found = together.get("lanes", dict.fromkeys(alone, together))
-    assert {lane: outcome(one) for lane, one in found.items()} == {
-        lane: outcome(one) for lane, one in alone.items()
-    }, json.dumps(case)
+    assert {lane: outcome(one) for lane, one in found.items()} == {lane: outcome(one) for lane, one in alone.items()}, (
+        json.dumps(case)
+    )

@@ -215,9 +215,7 @@ def test_a_cie_is_run_also_where_nobody_needs_it():
     assert error(builder)["kind"] == "restore_without_remember"
 
 
-@pytest.mark.parametrize(
-    "data, kind", [("ff", "truncated"), ("f0ffffff", "bad_length"), ("ffff0000", "truncated")]
-)
+@pytest.mark.parametrize("data, kind", [("ff", "truncated"), ("f0ffffff", "bad_length"), ("ffff0000", "truncated")])
 def test_what_is_malformed(data, kind):
     answer = run_frame_case({"section": data, "section_kind": "eh_frame"}, 1)
     assert (answer["error"]["class"], answer["error"]["kind"]) == ("malformed", kind)

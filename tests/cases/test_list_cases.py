@@ -10,9 +10,7 @@ from dwarfgpu.cases.section_cases import run_list_case
 from dwarfgpu.strict_json import NotACase
 from tests.builders.lists import gnu_loclist, loc, loclist
 
-LIST = loclist(
-    ("offset_pair", 0, 4, "50"), ("start_end", 2, 6, "51"), ("default_location", "52"), "end_of_list"
-)
+LIST = loclist(("offset_pair", 0, 4, "50"), ("start_end", 2, 6, "51"), ("default_location", "52"), "end_of_list")
 
 
 def case(data=LIST, **changes):
@@ -80,9 +78,7 @@ def test_the_identity_is_echoed(identity):
 
 def test_integers_may_be_strings():
     data = b"\xff" + LIST
-    assert expressions(data, offset="0x1", address_size="8", version="5", unit_base="0x10", pc="0x13") == [
-        "50"
-    ]
+    assert expressions(data, offset="0x1", address_size="8", version="5", unit_base="0x10", pc="0x13") == ["50"]
 
 
 def test_debug_loc_in_big_endian_with_32_bit_addresses():
@@ -107,9 +103,7 @@ def test_the_gnu_form_of_debug_loc():
 @pytest.mark.parametrize("table", [{"1": 16}, {"0x1": "0x10"}])
 def test_addresses_by_index(table):
     data = loclist(("base_addressx", 1), ("offset_pair", 0, 4, "50"), "end_of_list")
-    assert run(data, debug_addr=table)["entries"] == [
-        {"start": 16, "end": 20, "default": False, "expr": "50"}
-    ]
+    assert run(data, debug_addr=table)["entries"] == [{"start": 16, "end": 20, "default": False, "expr": "50"}]
 
 
 @pytest.mark.parametrize("table", [..., None, {}, {"1": 16}])

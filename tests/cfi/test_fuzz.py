@@ -29,9 +29,7 @@ def examine(section, target):
             continue
         assert entry.offset < entry.end <= len(section.data)
         if isinstance(entry, Cie) and entry.format is not None:
-            again = decode(
-                entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset
-            )
+            again = decode(entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset)
             assert all(a.end == b.offset for a, b in zip(again, list(again)[1:], strict=False))
         if isinstance(entry, Fde):
             ranges[entry.offset] = entry
@@ -110,9 +108,7 @@ def test_random_instructions(initial, instructions, factor, low, target):
 )
 def test_random_augmentations(text, data, rest, sized, version):
     builder = FrameBuilder("eh_frame")
-    cie = builder.cie(
-        "def_cfa 7 8", augmentation=text, augmentation_data=z(data) if sized else data, version=version
-    )
+    cie = builder.cie("def_cfa 7 8", augmentation=text, augmentation_data=z(data) if sized else data, version=version)
     builder.fde(cie, 0, 0, location=rest)
     examine(FrameSection(builder.data, ".eh_frame", bases=Bases(0x1000, 0x2000, 0x3000)), None)
 
@@ -120,9 +116,7 @@ def test_random_augmentations(text, data, rest, sized, version):
 @given(st.data())
 def test_changed_bytes(data):
     builder = FrameBuilder("eh_frame", wide=data.draw(st.booleans()))
-    cie = builder.cie(
-        "def_cfa 7 8; offset 16 1", augmentation="zPLRS", augmentation_data=z(b"\x9b\1\2\3\4\x1b\x1b")
-    )
+    cie = builder.cie("def_cfa 7 8; offset 16 1", augmentation="zPLRS", augmentation_data=z(b"\x9b\1\2\3\4\x1b\x1b"))
     for low in (0x1000, 0x2000):
         location = builder.number(low, 4) + builder.number(0x40, 4)
         text = "advance_loc 1; def_cfa_offset 16; offset 6 2; remember_state; advance_loc 8; restore_state"

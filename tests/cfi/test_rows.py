@@ -291,9 +291,7 @@ class TestRestore:
         assert error.where.operation.startswith("DW_CFA_restore")
 
     def test_can_be_taken_back(self, text):
-        assert (
-            rule(f"undefined 3; remember_state; {text}; restore_state", 3, "same_value 3") == UndefinedRule()
-        )
+        assert rule(f"undefined 3; remember_state; {text}; restore_state", 3, "same_value 3") == UndefinedRule()
 
 
 # --- State (DWARF 5, 6.4.2.4) ---------------------------------------------------------------------------------------
@@ -351,9 +349,7 @@ def test_very_many_states():
 def test_states_that_change():
     """Each state differs from the one before, and all are given back in turn."""
     count = 20_000
-    push = b"".join(
-        b"\x0a\x07" + bytes([n & 0x7F | 0x80, n >> 7 & 0x7F | 0x80, n >> 14]) for n in range(count)
-    )
+    push = b"".join(b"\x0a\x07" + bytes([n & 0x7F | 0x80, n >> 7 & 0x7F | 0x80, n >> 14]) for n in range(count))
 
     assert last(push + b"\x0b" * count).registers == {}
 

@@ -139,9 +139,7 @@ def test_all_lanes() -> None:
 
 
 def test_an_error_in_one_lane_hides_no_other() -> None:
-    done = run(
-        "eval", "--target", "gfx90a", "--lane", "0,2", "--ops", "DW_OP_lit8; DW_OP_LLVM_push_lane; DW_OP_div"
-    )
+    done = run("eval", "--target", "gfx90a", "--lane", "0,2", "--ops", "DW_OP_lit8; DW_OP_LLVM_push_lane; DW_OP_div")
 
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].startswith("lane 0: error: division by zero at")
@@ -176,9 +174,7 @@ def test_json_and_jsonl(words: tuple[str, ...]) -> None:
 
 
 def test_trace_in_json_has_the_stack_before_and_after() -> None:
-    trace = json.loads(
-        run("eval", "--json", "--trace", "--ops", "DW_OP_lit1; DW_OP_lit2; DW_OP_plus").stdout
-    )["trace"]
+    trace = json.loads(run("eval", "--json", "--trace", "--ops", "DW_OP_lit1; DW_OP_lit2; DW_OP_plus").stdout)["trace"]
 
     assert [step["operation"] for step in trace] == ["DW_OP_lit1", "DW_OP_lit2", "DW_OP_plus"]
     assert [entry["value"] for entry in trace[2]["before"]] == [1, 2]
@@ -321,9 +317,7 @@ def test_nothing_is_written(tmp_path: Path) -> None:
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": str(tmp_path),
     }
-    subprocess.run(
-        [sys.executable, "-m", "dwarfgpu", *LIT], cwd=tmp_path, env=environment, check=True, timeout=60
-    )
+    subprocess.run([sys.executable, "-m", "dwarfgpu", *LIT], cwd=tmp_path, env=environment, check=True, timeout=60)
 
     assert list(tmp_path.iterdir()) == []
 

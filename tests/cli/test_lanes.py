@@ -376,9 +376,7 @@ def test_an_answer_tells_its_repairs_and_what_the_text_says(hip):
     done = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0")
     text = " ".join(done.stdout.split())
     off = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "--repair", "off")
-    named = run(
-        "eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "--repair", "vector-register"
-    )
+    named = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "--repair", "vector-register")
     found = document("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0")["answers"][0]
 
     assert done.returncode == 0
@@ -394,9 +392,7 @@ def test_repairs_of_all_waves(hip):
     done = run("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
     found = lines("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
 
-    assert "lane: repaired (vector-register); as written, in lane 0 of wave 0: <error>" in " ".join(
-        done.stdout.split()
-    )
+    assert "lane: repaired (vector-register); as written, in lane 0 of wave 0: <error>" in " ".join(done.stdout.split())
     assert found[0]["repairs"][0]["variable"] == "lane"
     assert "repairs" not in found[1]
     as_written = found[0]["repairs"][0]["as_written"]

@@ -71,9 +71,7 @@ def test_state_as_json(capsys):
     first, second, *_hidden = found["kernarg"]["arguments"]
     assert (first["bytes"], first["given"]) == ("0010000000000000", True)
     assert second["bytes"] == "ffffffff"
-    assert {"code object", "queue", "packets", "completion signal"} <= {
-        each["what"] for each in found["memory"]
-    }
+    assert {"code object", "queue", "packets", "completion signal"} <= {each["what"] for each in found["memory"]}
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("fixtures/amdgpu/launch*.co")), ids=lambda path: path.name)
@@ -93,9 +91,7 @@ def test_lanes_are_told_in_runs(capsys):
     _status, out, _err = run(capsys, "state", fixture("gfx1030.w32.O2"), "item_xyz", *words)
     assert "lanes 0-7: 0x2 to 0x9\n" in out
     assert "lanes 28-31: 0x0 to 0x3\n" in out
-    _status, out, _err = run(
-        capsys, "state", fixture("gfx1030.w32.O2"), "item_xyz", "--grid", "1", "--work-group", "1"
-    )
+    _status, out, _err = run(capsys, "state", fixture("gfx1030.w32.O2"), "item_xyz", "--grid", "1", "--work-group", "1")
     assert "lane 0: 0x0\n" in out
     assert "EXEC  0x1\n" in out
 
@@ -180,9 +176,7 @@ def test_state_of_what_has_no_kernels(capsys):
     assert run(capsys, "state", "fixtures/asm/forms.powerpc64", "k", *words)[0] == 1
     status, _out, err = run(capsys, "state", "README.md", "k", *words)
     assert (status, "not" in err) == (3, True)
-    status, _out, err = run(
-        capsys, "state", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.o", "records", *words
-    )
+    status, _out, err = run(capsys, "state", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.o", "records", *words)
     assert (status, "a file that is not linked cannot be loaded" in err) == (2, True)
 
 
@@ -247,9 +241,7 @@ def test_hsa_tells_what_must_not_be(capsys):
     assert "this is not an amd_kernel_code_t" in out
     status, out, err = run(capsys, "hsa", "kernel-descriptor", QUEUE, "--state", EXAMPLE)
     assert status == 1
-    status, out, err = run(
-        capsys, "hsa", "kernel-descriptor", hex(int(DESCRIPTOR, 16) - 4), "--state", EXAMPLE
-    )
+    status, out, err = run(capsys, "hsa", "kernel-descriptor", hex(int(DESCRIPTOR, 16) - 4), "--state", EXAMPLE)
     assert "a kernel descriptor must be aligned to 64 bytes" in out
 
 
@@ -300,7 +292,5 @@ def test_state_starts_without_numpy():
         "sys.stderr.write(' '.join({'numpy'} & set(sys.modules)))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     assert done.stderr == ""

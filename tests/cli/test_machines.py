@@ -119,9 +119,7 @@ def test_a_wave_belongs_to_a_snapshot():
 
 def test_a_bad_snapshot_is_a_bad_file(tmp_path):
     path = tmp_path / "bad.json"
-    path.write_text(
-        '{"schema": 1, "target": "gfx90a", "waves": [{"registers": {"v0": [' + "0," * 64 + "0]}}]}"
-    )
+    path.write_text('{"schema": 1, "target": "gfx90a", "waves": [{"registers": {"v0": [' + "0," * 64 + "0]}}]}")
     done = run("eval", "--state", str(path), "--ops", "DW_OP_lit1")
     assert done.returncode == 3
     expected = f"dwarfgpu: error: {path}: waves[0].registers.v0: v0 has 64 lanes, not 65\n"
@@ -188,9 +186,7 @@ def test_an_address_that_belongs_to_no_wave_needs_none():
 
 def test_conversions_lose_nothing(tmp_path, folder):
     for name in ("a.json", "b.dgs", "c.json"):
-        source = {"a.json": folder, "b.dgs": str(tmp_path / "a.json"), "c.json": str(tmp_path / "b.dgs")}[
-            name
-        ]
+        source = {"a.json": folder, "b.dgs": str(tmp_path / "a.json"), "c.json": str(tmp_path / "b.dgs")}[name]
         assert run("snapshot", "convert", source, str(tmp_path / name)).returncode == 0
     assert (tmp_path / "a.json").read_text() == (tmp_path / "c.json").read_text()
     done = run("snapshot", "convert", folder, str(tmp_path / "a.json"))

@@ -61,10 +61,7 @@ def test_json_has_a_state_for_every_lane(run):
     }  # fmt: skip
     assert unused["lanes"]["2"]["state"] == "absent"
     assert unused["lanes"]["2"]["reason"]["kind"] == "optimized_out"
-    lines = [
-        json.loads(line)
-        for line in run("eval", FILE, "even", *STATE, "--lane", "2,4", "--jsonl")[1].splitlines()
-    ]
+    lines = [json.loads(line) for line in run("eval", FILE, "even", *STATE, "--lane", "2,4", "--jsonl")[1].splitlines()]
     assert [(line["lane"], line["value"]) for line in lines] == [(2, 14), (4, 18)]
     assert {(line["schema"], line["type"]) for line in lines} == {(1, "int")}
 
@@ -152,9 +149,7 @@ def test_frames_is_bt(run):
 
 
 def test_a_host_program(run):
-    status, out, _ = run(
-        "eval", ROOT / "fixtures/host/values.gcc.O0.v5.x86_64", "message", "matrix", "global_int + 1"
-    )
+    status, out, _ = run("eval", ROOT / "fixtures/host/values.gcc.O0.v5.x86_64", "message", "matrix", "global_int + 1")
     assert status == 0
     assert out == 'message = "hello"\nmatrix = {{1, 2, 3}, {4, 5, 6}}\nglobal_int + 1 = 305419897\n'
 
@@ -250,9 +245,7 @@ def test_the_letter_of_a_format_may_have_its_stroke(run):
 
 
 def test_a_register_of_a_caller_has_the_reason_of_its_variables(run):
-    status, out, _ = run(
-        "eval", CALLS, "$v0", "$v0[3]", "x", *IN_CALLS, "--frame", "1", "--lane", "0", "--json"
-    )
+    status, out, _ = run("eval", CALLS, "$v0", "$v0[3]", "x", *IN_CALLS, "--frame", "1", "--lane", "0", "--json")
     found = [each["lanes"]["0"]["reason"] for each in json.loads(out)["answers"]]
     assert status == 1
     assert {each["kind"] for each in found} == {"undefined_rule"}
@@ -337,9 +330,7 @@ def test_callers_of_all_waves_stand_where_they_call(run):
     state = IN_CALLS[:2]
     words = ("eval", CALLS, "$s32", *state, "--wave", "all", "--frame", "3")
     heads = [line for line in run(*words)[1].splitlines() if " wave in " in line]
-    frames = [
-        json.loads(run("locals", CALLS, *state, "--wave", n, "--frame", "3", "--json")[1]) for n in "123"
-    ]
+    frames = [json.loads(run("locals", CALLS, *state, "--wave", n, "--frame", "3", "--json")[1]) for n in "123"]
     places = [each["frames"][0]["frame"]["pc"] for each in frames]
     assert [head.rpartition(" ")[2] for head in heads] == [f"{pc:#x}" for pc in places]
     assert [each["pc"] for each in json.loads(run(*words, "--json")[1])["answers"]] == places
@@ -367,9 +358,7 @@ def test_locations_without_a_machine_fit_eighty_columns(run):
         status, out, err = run(*words)
         assert (status, err) == (0, "")
         assert max(map(len, out.splitlines())) <= 80
-    assert (
-        "there is no frame 1 at X, the last one is 0" in run("locals", FILE, "--pc", "X", "--frame", "1")[2]
-    )
+    assert "there is no frame 1 at X, the last one is 0" in run("locals", FILE, "--pc", "X", "--frame", "1")[2]
 
 
 def test_locations_without_a_machine_tell_their_repairs(run):
@@ -414,13 +403,12 @@ def test_active_lanes_are_those_of_the_attribute(run, tmp_path):
     assert lanes["active"] == "0xa"
     for words in (("--json",), ("--json", "--wave", "all")):
         (answer,) = json.loads(run("eval", OLD_NUMBERS, "$lane", "--state", path, *words)[1])["answers"]
-        states = (
-            answer["states"] if "states" in answer else [each["state"] for each in answer["lanes"].values()]
-        )
+        states = answer["states"] if "states" in answer else [each["state"] for each in answer["lanes"].values()]
         assert states.count("active") == 2
-    assert list(
-        json.loads(run("eval", OLD_NUMBERS, "$lane", "--state", path, "--json")[1])["answers"][0]["lanes"]
-    ) == ["1", "3"]
+    assert list(json.loads(run("eval", OLD_NUMBERS, "$lane", "--state", path, "--json")[1])["answers"][0]["lanes"]) == [
+        "1",
+        "3",
+    ]
     assert [each.number for each in dg.open(OLD_NUMBERS).attach(path)[0].lanes if each.is_active] == [1, 3]
 
 
@@ -432,9 +420,7 @@ def test_a_mask_that_is_not_known_is_said(run, tmp_path, words):
     state = json.loads(STATE[1].read_text())
     del state["waves"][0]["exec"]
     path = tmp_path / "state.json"
-    path.write_text(
-        json.dumps(state | {"code_objects": [{"path": str(FILE), "load_address": "0x7f0000000000"}]})
-    )
+    path.write_text(json.dumps(state | {"code_objects": [{"path": str(FILE), "load_address": "0x7f0000000000"}]}))
     status, out, err = run(*words, "--state", path)
     assert status == 1
     assert out

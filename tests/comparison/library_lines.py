@@ -36,9 +36,7 @@ def line_rows(file: Opened, section: str) -> Iterator[Row]:
             words = [f"{row.address:#x} {row.file}:{row.line}:{row.column}"]
             words += [flag for flag in FLAGS if getattr(row, flag)]
             words += [
-                f"{name}={getattr(row, name)}"
-                for name in ("isa", "discriminator", "op_index")
-                if getattr(row, name)
+                f"{name}={getattr(row, name)}" for name in ("isa", "discriminator", "op_index") if getattr(row, name)
             ]
             yield Row("lines", f"{where} row {number}", " ".join(words))
         if table.error is not None:

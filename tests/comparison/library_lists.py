@@ -53,9 +53,7 @@ def _table_lists(file: Opened, section: str, data: bytes, table: TableHeader, fo
     position = table.base + table.count * table.offset_size
     if section.startswith(".debug_rnglists"):
         while position < table.end:
-            entries, position, error = raw_range_list(
-                data, position, section=section, context=context, end=table.end
-            )
+            entries, position, error = raw_range_list(data, position, section=section, context=context, end=table.end)
             for entry in entries:
                 yield Row("list sections", f"{section}+{entry.offset:#x}", raw_entry(file, entry, form))
             if error is not None:
@@ -87,9 +85,7 @@ def old_list_rows(file: Opened, section: str) -> Iterator[Row]:
             yield Row("list sections", f"{section}+{start:#x} error", error.kind)
 
 
-def _location_lists(
-    file: Opened, section: str, data: bytes, start: int, end: int, form: Format
-) -> Iterator[Row]:
+def _location_lists(file: Opened, section: str, data: bytes, start: int, end: int, form: Format) -> Iterator[Row]:
     """Lists one behind the other; where views stand between them, only those that an attribute names."""
     context = ListContext(form.address_size, form.byte_order)
     named = sorted(offset for name, offset in file.locations if name == section and start <= offset < end)

@@ -63,9 +63,7 @@ def package_rows(file: Opened, section: str) -> Iterator[Row]:
         if unit.header.is_type_unit == is_types:
             number = unit.header.signature if is_types else unit.dwo_id
             parts = index.find(number or 0) or {}
-            shown = [
-                f"{_COLUMNS[name]}={start:#x}..{start + size:#x}" for name, (start, size) in parts.items()
-            ]
+            shown = [f"{_COLUMNS[name]}={start:#x}..{start + size:#x}" for name, (start, size) in parts.items()]
             yield Row("tables", f"{section} {number:#x}", " ".join(sorted(shown)))
 
 

@@ -117,9 +117,7 @@ def _constant(file: Opened, attribute: Attribute, unit: Unit, found: int) -> str
         return hex(found) if path is None else escaped(path.encode())
     if attribute.form_name == "DW_FORM_data16":
         return found.to_bytes(16, unit.format.byte_order).hex()
-    return (names(VALUE_KINDS[attribute.name]).get(found) if attribute.name in VALUE_KINDS else None) or hex(
-        found
-    )
+    return (names(VALUE_KINDS[attribute.name]).get(found) if attribute.name in VALUE_KINDS else None) or hex(found)
 
 
 def _list_of(file: Opened, attribute: Attribute, place: str) -> Iterator[Row]:

@@ -72,9 +72,7 @@ def differences(theirs: Iterable[Row], ours: Iterable[Row]) -> list[Difference]:
     if first == second:
         return []
     keys = dict.fromkeys([*first, *second])
-    return [
-        Difference(*key, first.get(key), second.get(key)) for key in keys if first.get(key) != second.get(key)
-    ]
+    return [Difference(*key, first.get(key), second.get(key)) for key in keys if first.get(key) != second.get(key)]
 
 
 def escaped(text: bytes) -> str:

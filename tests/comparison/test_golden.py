@@ -186,9 +186,7 @@ def test_old_compression_after_objcopy_has_removed_it(name, tmp_path, require_to
     data[18:20] = EM_X86_64.to_bytes(2, "little")  # objcopy knows no AMDGPU
     path = tmp_path / "plain"
     path.write_bytes(data)
-    subprocess.run(
-        [require_tool("objcopy"), "--decompress-debug-sections", path], check=True, capture_output=True
-    )
+    subprocess.run([require_tool("objcopy"), "--decompress-debug-sections", path], check=True, capture_output=True)
     data = bytearray(path.read_bytes())
     data[18:20] = machine
     path.write_bytes(data)
@@ -257,9 +255,7 @@ def test_relocations_of_x32_as_readelf_applies_them(require_tool):
         golden.FIXTURES / name,
     ]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    rows = [
-        row for row in library.rows_of(opened(str(golden.FIXTURES / name))) if row.aspect in ("dies", "lines")
-    ]
+    rows = [row for row in library.rows_of(opened(str(golden.FIXTURES / name))) if row.aspect in ("dies", "lines")]
     ours = [re.search('"(.*)"', row.what)[1] for row in rows if row.where.endswith(" DW_AT_name")]
     theirs = re.findall(r"DW_AT_name +: \(.*?\): (\S.*)", text)
     assert ours

@@ -43,9 +43,7 @@ def test_example(page: str, command: str, expected: str) -> None:
     assert done.stdout + done.stderr == expected, f"{page}: {command}"
 
 
-@pytest.mark.parametrize(
-    "page,session", sessions(), ids=lambda value: str(getattr(value, "command", value))[:60]
-)
+@pytest.mark.parametrize("page,session", sessions(), ids=lambda value: str(getattr(value, "command", value))[:60])
 def test_session(page: str, session: Session) -> None:
     for now, shown in zip(run(session), session.steps, strict=True):
         assert now.written == shown.written, f"{page}: {shown.typed or session.command}"

@@ -27,9 +27,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_modules_and_packages(page):
     names = {name for quoted in re.findall(r"`([^`\n]+)`", prose(page)) for name in MODULE.findall(quoted)}
-    missing = [
-        name for name in names if not any((base / name).exists() for base in (ROOT, ROOT / "dwarfgpu"))
-    ]
+    missing = [name for name in names if not any((base / name).exists() for base in (ROOT, ROOT / "dwarfgpu"))]
 
     assert not missing
 

@@ -269,9 +269,7 @@ def context_of(unit):
 
 def location_list(bridge, theirs, ours, die, found):
     parser = LocationParser(bridge.dwarfinfo.location_lists())
-    listed = asked(
-        found, "location list", lambda: parser.parse_from_attribute(theirs, die.cu["version"], die)
-    )
+    listed = asked(found, "location list", lambda: parser.parse_from_attribute(theirs, die.cu["version"], die))
     if listed is None:
         return
     base, spans = base_address(die), []

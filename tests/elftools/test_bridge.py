@@ -115,9 +115,7 @@ def rule_expression(rule):
 def test_locations_of_a_die_are_those_of_its_attribute(bridge, dies):
     die = dies["left"]
 
-    for location, other in zip(
-        bridge.locations(die), bridge.locations(die.attributes["DW_AT_location"]), strict=True
-    ):
+    for location, other in zip(bridge.locations(die), bridge.locations(die.attributes["DW_AT_location"]), strict=True):
         assert (location.operations, location.range) == (other.operations, other.range)
     assert [location.range for location in bridge.locations(die)] == [(0x152C, 0x1564)]
     assert [location.range for location in bridge.locations(dies["lane"])] == [None]

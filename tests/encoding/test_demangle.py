@@ -167,9 +167,7 @@ def test_damaged_names_give_a_text(name, at, character):
 @pytest.mark.slow
 def test_the_names_of_a_library_are_those_of_cxxfilt(require_tool):
     compiler = require_tool("g++")
-    library = subprocess.run(
-        [compiler, "-print-file-name=libstdc++.so"], check=True, capture_output=True, text=True
-    )
+    library = subprocess.run([compiler, "-print-file-name=libstdc++.so"], check=True, capture_output=True, text=True)
     path = Path(library.stdout.strip()).resolve()
     written = subprocess.run([require_tool("nm"), "-D", path], check=True, capture_output=True, text=True)
     symbols = (line.split()[-1].partition("@")[0] for line in written.stdout.splitlines())

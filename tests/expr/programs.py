@@ -165,9 +165,7 @@ def pushing(rows):
 def straight_programs(rows=STRAIGHT):
     """Programs without branches and calls; they begin with a few entries, so that what follows has something to do."""
     begin = st.lists(statement(pushing(rows)), max_size=4)
-    return st.builds(
-        lambda head, rest: "; ".join([*head, *rest]), begin, st.lists(statement(rows), max_size=6)
-    )
+    return st.builds(lambda head, rest: "; ".join([*head, *rest]), begin, st.lists(statement(rows), max_size=6))
 
 
 @st.composite

@@ -132,9 +132,7 @@ def test_llvm_dwarfdump_prints_the_same(triple, target, tmp_path, require_tool):
     assert len(printed) == len(programs)
     for program, text in zip(programs, printed, strict=True):
         expression = decode(program, LLVM_USER, FORM)
-        assert library_operations.operations_of(expression) == llvm_operations.operations_of(text, target), (
-            text
-        )
+        assert library_operations.operations_of(expression) == llvm_operations.operations_of(text, target), text
         assert (expression.fault is not None) == ("<decoding error>" in text), text
 
 

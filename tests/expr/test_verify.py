@@ -34,9 +34,7 @@ PRESETS = list(rules.PRESETS.values())
 def found(program, preset=rules.AMD, **options):
     """The findings as words: ``error stack_underflow 0x1``."""
     expression = parse(program, LLVM_USER, options.pop("form", FORM), target=options.get("target"))
-    return [
-        f"{one.severity} {one.kind} {one.offset:#x}" for one in verify(expression, rules=preset, **options)
-    ]
+    return [f"{one.severity} {one.kind} {one.offset:#x}" for one in verify(expression, rules=preset, **options)]
 
 
 # --- The stack -----------------------------------------------------------------------------------------------------
@@ -322,9 +320,7 @@ def test_operands(program, expected):
 
 
 @pytest.mark.spec("A.2.5.4.4.6 (1)")
-@pytest.mark.parametrize(
-    "form, largest", [(Format(address_size=4), 1 << 32), (Format(address_size=2), 1 << 16)]
-)
+@pytest.mark.parametrize("form, largest", [(Format(address_size=4), 1 << 32), (Format(address_size=2), 1 << 16)])
 def test_a_part_is_no_larger_than_the_largest_address_space(form, largest):
     assert found(f"DW_OP_piece {largest}", form=form) == []
     assert found(f"DW_OP_piece {largest + 1}", form=form) == ["error bad_piece 0x0"]

@@ -46,12 +46,8 @@ class Stub:
         self.machine = machine
         self.thread = 0
         taken = {name for name, _, _ in CORE}
-        self.registers = [
-            each for each in machine.target.registers() if each.name not in taken and each.name != "pc"
-        ]
-        self.counter = (
-            machine.register(machine.target.program_counter) if machine.target.program_counter else None
-        )
+        self.registers = [each for each in machine.target.registers() if each.name not in taken and each.name != "pc"]
+        self.counter = machine.register(machine.target.program_counter) if machine.target.program_counter else None
         self.spaces = {space.number: space for space in machine.target.spaces() if space.alias is None}
 
     # --- Packets --------------------------------------------------------------------------------------------------
@@ -81,14 +77,8 @@ class Stub:
         rows = [f'<reg name="{name}" bitsize="{size}" type="{kind}"/>' for name, size, kind in CORE]
         own = []
         for index, register in enumerate(self.registers, len(CORE)):
-            kind = (
-                f"v{register.bit_size // register.lane_bits}"
-                if register.lane_bits
-                else f"uint{register.bit_size}"
-            )
-            own.append(
-                f'<reg name="{register.name}" bitsize="{register.bit_size}" type="{kind}" regnum="{index}"/>'
-            )
+            kind = f"v{register.bit_size // register.lane_bits}" if register.lane_bits else f"uint{register.bit_size}"
+            own.append(f'<reg name="{register.name}" bitsize="{register.bit_size}" type="{kind}" regnum="{index}"/>')
         lanes = self.machine.target.lane_count
         vector = f'<vector id="v{lanes}" type="uint32" count="{lanes}"/>' if lanes > 1 else ""
         return (
@@ -153,12 +143,8 @@ class Stub:
 
     def _place(self, text: str) -> tuple[Any, int]:
         address = int(text, 16)
-        space = (
-            self.spaces[address >> SPACE_SHIFT] if address >> 60 == 0 else self.machine.target.default_space
-        )
-        return space, address if space == self.machine.target.default_space else address & (
-            1 << SPACE_SHIFT
-        ) - 1
+        space = self.spaces[address >> SPACE_SHIFT] if address >> 60 == 0 else self.machine.target.default_space
+        return space, address if space == self.machine.target.default_space else address & (1 << SPACE_SHIFT) - 1
 
     def read(self, packet: str) -> str:
         address, size = packet[1:].split(",")
@@ -208,9 +194,7 @@ def with_code(machine: Any) -> Any:
                 data = bytes(image.data[segment.offset : segment.offset + segment.file_size])
                 address = segment.address + (entry.load_address or 0)
                 with suppress(UsageError):  # a machine that was launched has it
-                    machine.memory.map(
-                        machine.target.default_space, address, data.ljust(segment.memory_size, b"\0")
-                    )
+                    machine.memory.map(machine.target.default_space, address, data.ljust(segment.memory_size, b"\0"))
     return machine
 
 

@@ -81,9 +81,7 @@ def test_waves_are_shown_as_the_debugger_shows_them(tmp_path, require_tool, name
         asked += ["-ex", f"echo {mark}\\n", "-ex", f"dwarfgpu {command}"]
         typed += [f"echo {mark}\\n", f"{ROWS[verb].name}{slash}{form} {rest}"]
     with stub(tmp_path, states([name])) as sockets:
-        text = run_gdb(
-            require_tool, *connected(sockets, name, with_dispatches=True), "-ex", "set width 80", *asked
-        )
+        text = run_gdb(require_tool, *connected(sockets, name, with_dispatches=True), "-ex", "set width 80", *asked)
     expected = in_debugger(name, typed)
     assert text[text.index("@@") : text.rindex("[Inferior")] == expected[expected.index("@@") :]
     assert expected.count("@@") >= 4
@@ -103,11 +101,7 @@ def test_a_snapshot_of_gdbs_waves_is_the_snapshot(tmp_path, require_tool):
         answers = []
         for state in (EXAMPLES / f"{name}.json", saved):
             words = [sys.executable, "-m", "dwarfgpu", "debug", SNAPSHOTS[name], "--state", state]
-            asked = [
-                word
-                for command in ("bt -full", "info waves")
-                for word in ("-ex", f"wave apply all {command}")
-            ]
+            asked = [word for command in ("bt -full", "info waves") for word in ("-ex", f"wave apply all {command}")]
             done = subprocess.run([*words, *asked], cwd=ROOT, capture_output=True, text=True, check=True)
             answers.append(done.stdout)
         assert answers[0] == answers[1]

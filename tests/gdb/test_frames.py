@@ -22,9 +22,7 @@ MI = """-interpreter-exec console "break stop_here"
 
 
 def full(require_tool, program, *commands: str) -> str:
-    words = [
-        word for command in (*commands, "break stop_here", "run", "bt -full") for word in ("-ex", command)
-    ]
+    words = [word for command in (*commands, "break stop_here", "run", "bt -full") for word in ("-ex", command)]
     return run_gdb(require_tool, *words, program=program)
 
 
@@ -64,15 +62,9 @@ def test_what_gdb_can_read_is_shown_as_without_a_filter(require_tool, tmp_path, 
     subprocess.run([compiler, "-g", level, "-w", source, "-o", program], check=True)
     modes = ("off", "unreadable", "all")[: 3 if level == "-O0" else 2]
     # one process for all modes: what is not initialized yet is something else in each
-    asked = [
-        word
-        for mode in modes
-        for word in (f"echo == {mode}\\n", f"set dwarfgpu frame-filter {mode}", "bt -full")
-    ]
+    asked = [word for mode in modes for word in (f"echo == {mode}\\n", f"set dwarfgpu frame-filter {mode}", "bt -full")]
     commands = ["set width 0", "break checkpoint", "run", *asked, *(["continue 3", *asked] * 5)]
-    text = run_gdb(
-        require_tool, *[word for command in commands for word in ("-ex", command)], program=program
-    )
+    text = run_gdb(require_tool, *[word for command in commands for word in ("-ex", command)], program=program)
     # GDB writes `No locals.` only where no filter has a say, and members that are optimized out only where one has
     text = re.sub(r"\{(\w+ = <optimized out>(, )?)+\}", "<optimized out>", text)
     shown: dict[str, list[str]] = {mode: [] for mode in modes}
@@ -100,9 +92,7 @@ def test_a_variable_that_nothing_can_read_in_another_thread(require_tool, tmp_pa
     """GDB 13 ends with an internal error if a thread is selected while it asks a filter; all frames are shown."""
     (tmp_path / "threads.c").write_text(THREADS)
     program = tmp_path / "threads"
-    subprocess.run(
-        [require_tool("gcc"), "-g", "-O0", tmp_path / "threads.c", "-o", program, "-pthread"], check=True
-    )
+    subprocess.run([require_tool("gcc"), "-g", "-O0", tmp_path / "threads.c", "-o", program, "-pthread"], check=True)
     commands = (f"set dwarfgpu frame-filter {mode}", "break later", "run", "bt -full")
     text = run_gdb(require_tool, *(word for each in commands for word in ("-ex", each)), program=program)
     assert "internal-error" not in text
@@ -201,9 +191,7 @@ def test_callers_of_waves(require_tool, tmp_path):
     assert [name for _, name in first] == ["leaf", "inner", "middle", "outer", "calls"]
     assert [pc for pc, _ in first] == ["", "7f0000001b20", "7f0000001c5c", "7f0000001da4", "7f000000275c"]
     assert [name for _, name in ours] == [name for _, name in first]
-    assert (
-        [name for _, name in last] == [name for _, name in ours_last] == ["inner", "middle", "outer", "calls"]
-    )
+    assert [name for _, name in last] == [name for _, name in ours_last] == ["inner", "middle", "outer", "calls"]
     assert again[0][1] == "inner"
 
 
@@ -314,9 +302,7 @@ def test_threads_are_left_to_gdb(require_tool, runnable_host):
     shown = []
     for state in ("off", "on"):
         words = ["-ex", f"set dwarfgpu unwinder {state}", "-ex", "break stop_here", "-ex", "run", "-ex", "bt"]
-        shown.append(
-            run_gdb(require_tool, *words, "-ex", "up", "-ex", "info registers rbx", program=runnable_host)
-        )
+        shown.append(run_gdb(require_tool, *words, "-ex", "up", "-ex", "info registers rbx", program=runnable_host))
     assert shown[0] == shown[1]
 
 

@@ -42,9 +42,7 @@ def test_a_variable_is_what_gdb_has(tmp_path, require_tool, language, compiler, 
             assert theirs == ours, (function, name)
         elif theirs[1] is None:  # GDB says that it cannot read it
             continue
-        elif (
-            theirs[0] != ours[0]
-        ):  # what each can tell of optimized code is compared by the tests of variables
+        elif theirs[0] != ours[0]:  # what each can tell of optimized code is compared by the tests of variables
             assert ours[1] is None or any(each in theirs[0] for each in GAPS), (function, name, theirs, ours)
             continue
         equal += 1

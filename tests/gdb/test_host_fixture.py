@@ -59,9 +59,7 @@ def described() -> dict[str, object]:
 
 
 def value_of(text: str) -> object:
-    numbers = [
-        int(each, 0) for each in re.findall(r"-?\b(?:0x[0-9a-f]+|0[0-7]+|[0-9]+)\b", text.partition(":")[0])
-    ]
+    numbers = [int(each, 0) for each in re.findall(r"-?\b(?:0x[0-9a-f]+|0[0-7]+|[0-9]+)\b", text.partition(":")[0])]
     if text.startswith("{low"):
         return dict(zip(("low", "high"), numbers, strict=False))
     return numbers if text.startswith("{") else numbers[0] if numbers else None

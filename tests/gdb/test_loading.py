@@ -108,12 +108,8 @@ def test_without_numpy(require_tool, tmp_path, runnable_host):
         "    values = frame.variable(name).values()\n"
         "    print('@@', name, values.array, values.states)\n"
     )
-    text = run_gdb(
-        require_tool, program=runnable_host, script=script, variables={"PYTHONPATH": str(tmp_path)}
-    )
-    version = run_gdb(
-        require_tool, *python("import sys; print('%d.%d' % sys.version_info[:2])"), load=False
-    ).strip()
+    text = run_gdb(require_tool, program=runnable_host, script=script, variables={"PYTHONPATH": str(tmp_path)})
+    version = run_gdb(require_tool, *python("import sys; print('%d.%d' % sys.version_info[:2])"), load=False).strip()
     assert (
         f"dwarfgpu: numpy was built for another version of Python (GDB has Python {version}): "
         "variables are read one lane at a time, and values are lists\n"

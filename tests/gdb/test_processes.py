@@ -176,9 +176,7 @@ def test_a_stripped_program_with_a_separate_debug_file(built, require_tool, tmp_
     copy = require_tool("objcopy")
     stripped, debug = tmp_path / "process", tmp_path / "process.debug"
     subprocess.run([copy, "--only-keep-debug", built, debug], check=True)
-    subprocess.run(
-        [copy, "--strip-all", f"--add-gnu-debuglink={debug}", built, stripped], check=True, cwd=tmp_path
-    )
+    subprocess.run([copy, "--strip-all", f"--add-gnu-debuglink={debug}", built, stripped], check=True, cwd=tmp_path)
     script = """
 until("pause_here")
 gdb.execute("up")

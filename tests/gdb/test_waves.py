@@ -71,9 +71,7 @@ def test_the_target_is_found_by_the_code_and_the_registers(tmp_path, require_too
     names = {"variables": "amdgcn-gfx90a", "calls": "amdgcn-gfx1100-wave32"}
     with stub(tmp_path, states(names)) as sockets:
         for name, target in names.items():
-            show = python(
-                "import dwarfgpu.gdb as dg; print('@@', dg.selected().target.name, len(dg.waves()))"
-            )
+            show = python("import dwarfgpu.gdb as dg; print('@@', dg.selected().target.name, len(dg.waves()))")
             found = said(run_gdb(require_tool, *connected(sockets, name), *show))
             count = len(dg.load_snapshot(EXAMPLES / f"{name}.json").ids)
             assert found == [f"@@ {target} {count}"]
@@ -107,9 +105,7 @@ except dg.DwarfGpuError as error:
         found = said(run_gdb(require_tool, *connected(sockets, "lanes"), script=script))
     first = [
         (mask & -mask).bit_length() - 1
-        for mask in (
-            wave.frame(0).active_mask for wave in dg.open(SNAPSHOTS["lanes"]).attach(EXAMPLES / "lanes.json")
-        )
+        for mask in (wave.frame(0).active_mask for wave in dg.open(SNAPSHOTS["lanes"]).attach(EXAMPLES / "lanes.json"))
     ]
     assert found == [
         f"@@ 1:1:1:1 {first[0]} {first[0]} 1",

@@ -81,9 +81,7 @@ def test_objects(compiler, language, options, tmp_path, require_tool):
 def test_type_units(compiler, version, tmp_path, require_tool):
     """They are linked, because objects have a section for each."""
     program = require_tool(*COMPILERS[compiler, "cpp"])
-    path = compile_source(
-        tmp_path, program, ["-g", f"-gdwarf-{version}", "-fdebug-types-section"], "cpp", link=True
-    )
+    path = compile_source(tmp_path, program, ["-g", f"-gdwarf-{version}", "-fdebug-types-section"], "cpp", link=True)
     found = opened(path)
 
     check(path, require_tool(*DUMP))
@@ -183,10 +181,7 @@ def test_blocks(compiler, language, options, tmp_path, require_tool):
             for attribute, (begin, _) in zip(entry.attributes, places, strict=True):
                 if attribute.value_class in ("block", "exprloc"):
                     block = attribute.block()
-                    assert (
-                        each.source.data(block.section)[block.offset : block.offset + len(block.data)]
-                        == block.data
-                    )
+                    assert each.source.data(block.section)[block.offset : block.offset + len(block.data)] == block.data
                     if block.data[:1] != b"\xa1":  # of DW_OP_addrx readelf shows no bytes
                         found.append((each.offset + begin, block.data))
     assert found == expected

@@ -101,11 +101,7 @@ class Writer:
         if kind in ("block", "block1"):
             return chance.randbytes(chance.choice([0, 1, 2, 4, 4, 8, 16])).hex() or "0x"
         if kind == "expression":
-            return (
-                "("
-                + chance.choice(["DW_OP_lit3", "DW_OP_regx 32", "DW_OP_LLVM_push_lane", "DW_OP_plus"])
-                + ")"
-            )
+            return "(" + chance.choice(["DW_OP_lit3", "DW_OP_regx 32", "DW_OP_LLVM_push_lane", "DW_OP_plus"]) + ")"
         if kind == "encoded":
             return f"{chance.choice([0, 3, 11, 0x80, 0x1B]):#x} {chance.randrange(0x1000, 0x1010):#x}"
         if name == "DR":
@@ -166,9 +162,7 @@ def context(chance: random.Random, target_name: str, rules: str) -> Context:
         frame_base=at(Memory(space[0]), 8 * 0x1008),
         tls={0: 0x1000, 4: 0x1010},
     )
-    unit = DescribedUnit(
-        base_types=base_types(), debug_addr={0: 0x1000, 1: 0x1001}, dies=_callees(target_name)
-    )
+    unit = DescribedUnit(base_types=base_types(), debug_addr={0: 0x1000, 1: 0x1001}, dies=_callees(target_name))
     return Context(
         target,
         PRESETS[rules],

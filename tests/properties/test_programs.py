@@ -55,9 +55,7 @@ def check_bytes(seed: int, dialect: str) -> None:
     for position in range(len(data)):  # bytes that are operations lead further than others
         if chance.random() < 0.5:
             data[position] = chance.choice(known)[0]
-    program = decode(
-        bytes(data), dialects.get(dialect), Format(chance.choice([4, 8])), known_in=dialects.known_in
-    )
+    program = decode(bytes(data), dialects.get(dialect), Format(chance.choice([4, 8])), known_in=dialects.known_in)
     listing.text(program)
     listing.lines(program)
     verify(program, rules=PRESETS[chance.choice([*PRESETS])], in_cfi=chance.random() < 0.5)
@@ -152,9 +150,7 @@ def test_a_row_is_its_expansion(row: table.Operation) -> None:
         chance = random.Random(seed)
         target = chance.choice(TARGETS)
         writer = Writer(chance, target)
-        writer.rows = [
-            one for one in writer.rows if not any(operand.kind == "branch" for operand in one.operands)
-        ]
+        writer.rows = [one for one in writer.rows if not any(operand.kind == "branch" for operand in one.operands)]
         operands = [writer.operand(operand.name, operand.kind) for operand in row.operands]
         pushes = chance.choice(PUSHES)
         text = "; ".join(part for part in (pushes, " ".join([row.name, *operands])) if part)

@@ -145,9 +145,7 @@ def asked(gdb: str, words: list[str], lines: list[str], folder: Path) -> list[st
     )
     script.write_text(f"python\n{python.format(MARK, lines, MARK)}\nend\n")
     command = [gdb, "-nx", "-batch", "-ex", "set width 0", "-ex", "set debuginfod enabled off"]
-    done = subprocess.run(
-        [*command, *words, "-x", str(script)], check=True, cwd=folder, capture_output=True, text=True
-    )
+    done = subprocess.run([*command, *words, "-x", str(script)], check=True, cwd=folder, capture_output=True, text=True)
     return done.stdout.split(MARK)[-len(lines) - 1 : -1]
 
 

@@ -221,15 +221,11 @@ def host(tmp_path_factory: pytest.TempPathFactory, require_tool: Callable[..., s
 
 
 class TestMembers:
-    @pytest.mark.parametrize(
-        "base", ["global_one.", "pointer->", "by_alias->", "(*pointer).", "global_one.next->"]
-    )
+    @pytest.mark.parametrize("base", ["global_one.", "pointer->", "by_alias->", "(*pointer).", "global_one.next->"])
     def test_members_of_classes_and_of_their_bases(self, host: Run, base: str) -> None:
         names = ["plain", "in_union", "other", "next", "shared", "inherited"]
         assert texts(host, f"print {base}") == [f"print {base}{name}" for name in names]
-        assert texts(host, f"print 1+{base}in") == [
-            f"print 1+{base}{name}" for name in ("in_union", "inherited")
-        ]
+        assert texts(host, f"print 1+{base}in") == [f"print 1+{base}{name}" for name in ("in_union", "inherited")]
 
     def test_names_in_scopes(self, host: Run) -> None:
         assert texts(host, "print space::insi") == ["print space::inside"]

@@ -117,9 +117,7 @@ def test_print_die(run):
     text = run("maint print die left")
     assert text.splitlines()[0] == ".debug_info+0x0  compile unit, version 5, DWARF32, 8-byte addresses"
     assert "0x00000278  DW_TAG_variable" in text.splitlines()
-    assert (
-        json.loads(run("maint print die --json left"))["units"][0]["entries"][0]["tag"] == "DW_TAG_variable"
-    )
+    assert json.loads(run("maint print die --json left"))["units"][0]["entries"][0]["tag"] == "DW_TAG_variable"
     assert run("maint print die 0x278") == text
     assert run("maint print die .debug_info+0x278") == text
     assert run("maint dump left") == text

@@ -108,9 +108,7 @@ def test_arguments_of_a_kernel():
     for words in ("0x1234", "out=0x1234", "bytes:3412000000000000"):
         run(f"target launch group_x 64 64 {words}".replace("out=", ""))
         dispatch: Any = run.debugger.machine.stopped.machine
-        memory = dispatch.memory.read(
-            dispatch.target.default_space, dispatch.dispatches[0].kernarg, 8, None, None
-        )
+        memory = dispatch.memory.read(dispatch.target.default_space, dispatch.dispatches[0].kernarg, 8, None, None)
         assert int.from_bytes(memory, "little") == 0x1234
 
 

@@ -44,9 +44,7 @@ def test_what_is_left_out_is_as_it_was(run):
 
 def test_the_last_address_and_its_contents(run):
     run("x/2dw &slots[1]")
-    assert run("print $_", "print $__", "print *$_") == (
-        "$1 = (int32_t *) private_lane#0x18\n$2 = 2\n$3 = 2\n"
-    )
+    assert run("print $_", "print $__", "print *$_") == ("$1 = (int32_t *) private_lane#0x18\n$2 = 2\n$3 = 2\n")
     assert run("whatis $__") == "type = int32_t\n"
 
 

@@ -86,9 +86,7 @@ def test_without_a_machine():
 
 def test_what_does_not_fit_goes_on_below_itself():
     run = Run(CALLS, IN_CALLS, width=50)
-    assert run("info registers pc") == (
-        "pc             0x7f0000001a04\n               0x7f0000001a04 <leaf(int)+4>\n"
-    )
+    assert run("info registers pc") == ("pc             0x7f0000001a04\n               0x7f0000001a04 <leaf(int)+4>\n")
 
 
 def test_without_a_machine_it_is_said_what_to_do():

@@ -182,9 +182,7 @@ class TestSource:
     def test_scripts_source_scripts(self, run: Script, tmp_path: Path) -> None:
         (tmp_path / "a").write_text(f"source {tmp_path}/b\n")
         (tmp_path / "b").write_text("lane 99")
-        assert run.fails(f"source {tmp_path}/a").message.startswith(
-            f"{tmp_path}/a:1: {tmp_path}/b:1: Lane 99"
-        )
+        assert run.fails(f"source {tmp_path}/a").message.startswith(f"{tmp_path}/a:1: {tmp_path}/b:1: Lane 99")
 
     @pytest.mark.parametrize(
         "line, message",
@@ -226,9 +224,7 @@ class TestPython:
             ("open('/nowhere/y')\n", ":1: FileNotFoundError: "),
         ],
     )
-    def test_what_a_script_raises_is_one_line(
-        self, run: Script, tmp_path: Path, text: str, message: str
-    ) -> None:
+    def test_what_a_script_raises_is_one_line(self, run: Script, tmp_path: Path, text: str, message: str) -> None:
         script = tmp_path / "bad.py"
         script.write_text(text)
         error = run.fails(f"source {script}")

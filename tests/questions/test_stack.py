@@ -303,9 +303,7 @@ def test_frames_are_those_of_gdb(crashed, number):
     run = crashed[0]
     _frame, said = gdb_says(crashed, f"frame {number}", "info frame")
     run("frame 0", f"frame {number}")
-    theirs, ours = (
-        re.sub(r"\s+", " ", re.sub(r"\S*/(?=c\.c:)", "", text)) for text in (said, run("info frame"))
-    )
+    theirs, ours = (re.sub(r"\s+", " ", re.sub(r"\S*/(?=c\.c:)", "", text)) for text in (said, run("info frame")))
     for fact in (
         r"Stack level \d+, frame at 0x[0-9a-f]+:",
         r"rip = 0x[0-9a-f]+ in \w+ \(c\.c:\d+\); saved rip = 0x[0-9a-f]+",

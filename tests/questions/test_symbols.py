@@ -86,10 +86,7 @@ def test_info_scope_has_lengths(run):
     text = run("info scope X")
     assert text.startswith("Scope for X:\nSymbol out is multi-location:\n")
     assert "Symbol unused is optimized out.\n" in text
-    assert (
-        "     0: DW_OP_lit16\n     1: DW_OP_lit5\n     2: DW_OP_LLVM_form_aspace_address\n, length 16.\n"
-        in text
-    )
+    assert "     0: DW_OP_lit16\n     1: DW_OP_lit5\n     2: DW_OP_LLVM_form_aspace_address\n, length 16.\n" in text
 
 
 def test_info_scope_has_the_variables_of_inner_blocks(run):
@@ -107,13 +104,10 @@ def test_info_scope_of_nothing(run):
 
 def test_frame_bases_and_wave32():
     clang = Run(FIXTURES / "host/values.clang.O0.v5.x86_64")
-    assert "Symbol left is a variable at frame base reg $rbp offset 0+-4, length 4.\n" in clang(
-        "info scope add"
-    )
+    assert "Symbol left is a variable at frame base reg $rbp offset 0+-4, length 4.\n" in clang("info scope add")
     wave32 = Run(FIXTURES / "asm/lane-pc.gfx1100.w32.co")
-    assert (
-        "Symbol __lex_1_save_exec is multi-location:\n  Range 0x151c-0x1580: a variable in $s34\n"
-        in wave32("info scope X")
+    assert "Symbol __lex_1_save_exec is multi-location:\n  Range 0x151c-0x1580: a variable in $s34\n" in wave32(
+        "info scope X"
     )
 
 

@@ -64,9 +64,7 @@ def test_errors(run, line, message):
 
 def test_variables_of_functions_without_a_machine():
     run = Run(KERNEL)
-    assert run("whatis left", "whatis X::slots", "ptype out") == (
-        "type = int\ntype = int [4]\ntype = int *\n"
-    )
+    assert run("whatis left", "whatis X::slots", "ptype out") == ("type = int\ntype = int [4]\ntype = int *\n")
     assert "no variable `zork`" in str(run.fails("whatis zork"))
 
 

@@ -413,18 +413,14 @@ def test_locals_of_the_focus_lane(run):
 
 def test_locals_in_several_lanes(run):
     assert run("info args -lane 0-1 limit") == "limit = 20  (2 lanes, 1 of them inactive)\n"
-    assert run("info locals -lane 0-2 left") == (
-        "left  int\n  lane 0  0\n  lane 1  2  (inactive)\n  lane 2  4\n"
-    )
+    assert run("info locals -lane 0-2 left") == ("left  int\n  lane 0  0\n  lane 1  2  (inactive)\n  lane 2  4\n")
 
 
 def test_locals_of_a_caller():
     run = Run(CALLS, IN_CALLS)
     assert run("info args") == "x = <error: the contents of register v0 are not available>\n"
     run("up", "up")
-    assert "y = <optimized out> (it has no location at 0x7f0000001c5b: the nearest below is" in run(
-        "info args"
-    )
+    assert "y = <optimized out> (it has no location at 0x7f0000001c5b: the nearest below is" in run("info args")
 
 
 @pytest.mark.parametrize(
@@ -543,7 +539,5 @@ def test_any_text_gives_a_value_or_an_error(shared, command, words):
 
 
 def test_operations_may_stand_in_quotes_as_on_a_command_line(run):
-    assert run('eval -ops "DW_OP_lit3; DW_OP_lit4; DW_OP_plus"') == run(
-        "eval -ops DW_OP_lit3; DW_OP_lit4; DW_OP_plus"
-    )
+    assert run('eval -ops "DW_OP_lit3; DW_OP_lit4; DW_OP_plus"') == run("eval -ops DW_OP_lit3; DW_OP_lit4; DW_OP_plus")
     assert run("eval -hex '33'") == run("eval -hex 33")

@@ -44,8 +44,6 @@ def test_a_row_that_is_too_long_goes_on_below():
 
 def test_styles_do_not_count():
     lines = list(
-        columns(
-            ("Id", "What"), [TableRow(("1", "x"), style="dim")], 40, lambda style, text: f"<{style}>{text}"
-        )
+        columns(("Id", "What"), [TableRow(("1", "x"), style="dim")], 40, lambda style, text: f"<{style}>{text}")
     )
     assert lines == ["<dim>  Id What", "<dim>  1  x"]

@@ -76,9 +76,7 @@ def test_the_legend_says_where_the_lanes_are_and_how_many(lanes):
 @pytest.mark.parametrize("per_row, columns, rows", [(8, 8, 8), (16, 16, 4), (32, 32, 2)])
 def test_rows_of_lanes(lanes, per_row, columns, rows):
     root = picture(lanes_svg(lanes, lanes.lanes, per_row))
-    places = [
-        group.find(f"{SVG}rect") for group in root.iter(f"{SVG}g") if group.find(f"{SVG}title") is not None
-    ]
+    places = [group.find(f"{SVG}rect") for group in root.iter(f"{SVG}g") if group.find(f"{SVG}title") is not None]
     across, down = ({place.get(axis) for place in places if place is not None} for axis in "xy")
 
     assert (len(across), len(down)) == (columns, rows)

@@ -148,9 +148,7 @@ class TestHistory:
         assert "echo x" in (tmp_path / "mine").read_text()
 
     def test_what_cannot_be_written_does_not_matter(self, sitting: Sitting) -> None:
-        assert (
-            sitting("set history filename /proc/nothing/x", ENTER, "echo x\\n", ENTER, UP, ENTER) == "x\nx\n"
-        )
+        assert sitting("set history filename /proc/nothing/x", ENTER, "echo x\\n", ENTER, UP, ENTER) == "x\nx\n"
 
     def test_the_command_shows_those_of_earlier_times(self, sitting: Sitting) -> None:
         sitting("echo one\\n", ENTER)
@@ -159,9 +157,7 @@ class TestHistory:
 
 class TestQuestions:
     @pytest.mark.parametrize("answer, expected", [("y", "2"), ("n", "1"), ("what? yes", "2")])
-    def test_they_are_asked_until_they_are_answered(
-        self, sitting: Sitting, answer: str, expected: str
-    ) -> None:
+    def test_they_are_asked_until_they_are_answered(self, sitting: Sitting, answer: str, expected: str) -> None:
         sitting("define say", ENTER, "echo 1", ENTER, "end", ENTER)
         answers = answer.split()
         asked: list[str] = []
@@ -188,9 +184,7 @@ class TestToolbar:
     def test_it_says_what_is_looked_at(self) -> None:
         sitting = Sitting(FILE, STATE)
         sitting("lane 5", ENTER)
-        assert toolbar(sitting.debugger, 80) == (
-            " wave 1 of 1 (1:1:1:1) | lane 5 | frame 0 | X at lane-pc.c:15 "
-        )
+        assert toolbar(sitting.debugger, 80) == (" wave 1 of 1 (1:1:1:1) | lane 5 | frame 0 | X at lane-pc.c:15 ")
 
     def test_it_fits(self) -> None:
         sitting = Sitting(FILE, STATE)

@@ -59,9 +59,7 @@ def test_a_sitting(start: Callable[..., Screen], columns: int, lines: int) -> No
 
 
 @pytest.mark.parametrize("columns, lines", SIZES)
-def test_a_change_of_focus_shows_all_around_it(
-    start: Callable[..., Screen], columns: int, lines: int
-) -> None:
+def test_a_change_of_focus_shows_all_around_it(start: Callable[..., Screen], columns: int, lines: int) -> None:
     screen = start(columns, lines, "-ex", f"set directories {ROOT}/fixtures")
     shown = screen.shows(TOOLBAR)
     assert "=> 15      } else {" in shown
@@ -219,9 +217,7 @@ def test_a_terminal_without_a_cursor(start: Callable[..., Screen]) -> None:
     screen.leaves()
 
 
-def test_no_colours_where_nobody_wants_them(
-    start: Callable[..., Screen], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_colours_where_nobody_wants_them(start: Callable[..., Screen], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     screen = start(80, 24)
     screen.shows(TOOLBAR)

@@ -77,8 +77,7 @@ class TestBatch:
         done = Done(FILE, option, "0", "-batch", "-ex", "echo no\\n")
         assert (done.out, done.status) == ("", 2)
         assert (
-            done.err
-            == f"dwarfgpu: error: {option} needs a state\nhint: name a snapshot or a core file with --state\n"
+            done.err == f"dwarfgpu: error: {option} needs a state\nhint: name a snapshot or a core file with --state\n"
         )
 
     def test_options_may_have_two_dashes(self, tmp_path: Path) -> None:
@@ -97,9 +96,7 @@ class TestBatch:
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
     def test_streams_may_be_closed(self, closed: str, tmp_path: Path) -> None:
         command = f"{sys.executable} -m dwarfgpu debug -ex 'pipe echo x | cat > {tmp_path}/x' {closed}"
-        done = subprocess.run(
-            command, shell=True, cwd=ROOT, input="", capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, shell=True, cwd=ROOT, input="", capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
         assert (tmp_path / "x").read_text() == "x"
 
@@ -122,9 +119,7 @@ class TestBatch:
             "-x",
             str(tmp_path / "a.py"),
         ]
-        with subprocess.Popen(
-            words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as child:
+        with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
             try:
                 assert child.stdout is not None
                 assert int(child.stdout.readline()) == child.pid

@@ -163,9 +163,7 @@ class TestColors:
         assert highlighted(SOURCE, ["int x;"], "") == ["int x;"]
 
     def test_words_of_gpus(self) -> None:
-        (line,) = highlighted(
-            SOURCE, ["__global__ void add(__local float4 *x) { x[threadIdx.x] = 0; }"], "a.cu"
-        )
+        (line,) = highlighted(SOURCE, ["__global__ void add(__local float4 *x) { x[threadIdx.x] = 0; }"], "a.cu")
         assert f"{KEYWORD}__global__{END}" in line
         assert f"{KEYWORD}__local{END}" in line
         assert f"\x1b[32mfloat4{END}" in line

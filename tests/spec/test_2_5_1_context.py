@@ -29,9 +29,7 @@ MISSING = [
     # "If the evaluation requires a context element that is not specified, then the result ... is an error."
     amd("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", "lane"),
     amd("A.2.5.1 current lane", "DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "lane", **GPU),
-    amd(
-        "A.2.5.1 current lane", "DW_OP_lit5; DW_OP_LLVM_aspace_bregx s0 0", "lane", **GPU, registers={"s0": 1}
-    ),
+    amd("A.2.5.1 current lane", "DW_OP_lit5; DW_OP_LLVM_aspace_bregx s0 0", "lane", **GPU, registers={"s0": 1}),
     amd("A.2.5.1 current iteration", "DW_OP_LLVM_push_iteration", "iteration"),
     amd("A.2.5.1 current call frame", "DW_OP_call_frame_cfa", "frame"),
     amd("A.2.5.1 current call frame", "DW_OP_fbreg 0", "frame"),

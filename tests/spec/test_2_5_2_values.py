@@ -136,9 +136,7 @@ LITERALS = [
     row("A.2.5.2", "DW_OP_const_type 0x36 ac20", "8364:UCS16"),
     row("A.2.5.2", "DW_OP_const_type 0x37 41", "65:ASCII8"),
     row("A.2.5.2", "DW_OP_const_type 0x40 003c", "1.0:float16"),
-    row(
-        "A.2.5.2", "DW_OP_const_type 0x40 0100", "5.960464477539063e-08:float16"
-    ),  # the least subnormal: 2**-24
+    row("A.2.5.2", "DW_OP_const_type 0x40 0100", "5.960464477539063e-08:float16"),  # the least subnormal: 2**-24
     row("A.2.5.2", "DW_OP_const_type 0x41 0000c0bf", "-1.5:float32"),
     row("A.2.5.2", "DW_OP_const_type 0x42 182d4454fb210940", "3.141592653589793:float64"),
     row("A.2.5.2", "DW_OP_const_type 0x43 803f", "1.0:bfloat1616"),
@@ -345,9 +343,7 @@ def test_byte_orders_of_values_that_differ_from_lane_to_lane(order, endianity, b
     found = evaluate(code, Context(target, AMD, Lanes(), LaneSet.of([9, 7]), unit=unit, frame=frame))
 
     rest = bytes(range(2, bits // 8 + 1))
-    assert [one.number() for one in found] == [
-        int.from_bytes(bytes([lane]) + rest, endianity) for lane in (9, 7)
-    ]
+    assert [one.number() for one in found] == [int.from_bytes(bytes([lane]) + rest, endianity) for lane in (9, 7)]
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

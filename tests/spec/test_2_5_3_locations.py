@@ -77,9 +77,7 @@ READ_ANY = [
     row("DW_OP_deref", "5", initial_stack=[BOTH], memory=[memory(16, FIVE)]),
     row("DW_OP_deref", "5", initial_stack=[BOTH], memory=[memory(16, "00" * 7 + "05")], byte_order="big"),
     row("DW_OP_deref", "register_unavailable", initial_stack=[BOTH]),
-    row(
-        "DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_deref_size 1", "2", initial_stack=[BOTH], registers={"5": 0x201}
-    ),
+    row("DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_deref_size 1", "2", initial_stack=[BOTH], registers={"5": 0x201}),
     row(
         "DW_OP_deref_size 4",
         ["register_unavailable"] * 32,
@@ -545,9 +543,7 @@ READING = [
     ),
     # The access ends within the storage, or is an error.
     row("DW_OP_reg5", "read_past_storage", read={"bytes": 9}, registers=R5),
-    row(
-        "DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_bit_offset", "read_past_storage", read={"bytes": 8}, registers=R5
-    ),
+    row("DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_bit_offset", "read_past_storage", read={"bytes": 8}, registers=R5),
     row("DW_OP_implicit_value 0102", "read_past_storage", read={"bytes": 3}),
     row("", "read_past_storage", initial_stack=[composite((8, reg(5)))], read={"bytes": 2}, registers=R5),
     row("DW_OP_reg5", "offset_out_of_storage", read={"bytes": 0, "offset": 8}, registers=R5),
@@ -572,9 +568,7 @@ NOT_WRITABLE = [
         write="0000",
         registers=R5,
     ),
-    row(
-        "DW_OP_implicit_pointer 0x10 0", "not_writable", write="00" * 8, dies={"info:0x10": {"location": ""}}
-    ),
+    row("DW_OP_implicit_pointer 0x10 0", "not_writable", write="00" * 8, dies={"info:0x10": {"location": ""}}),
     # ... but a composite can be written where its parts can.
     row(
         "",
@@ -765,9 +759,7 @@ class TwoWaves(DescribedMachine):
     def read_register(self, register: Any, wave: int, lane: int | None) -> bytes:
         return (1000 * (wave + 1)).to_bytes(-(-register.bit_size // 8), "little")
 
-    def gather_register(
-        self, register: Any, offsets: Any, size: int, waves: Any, lanes: Any, count: int
-    ) -> Any:
+    def gather_register(self, register: Any, offsets: Any, size: int, waves: Any, lanes: Any, count: int) -> Any:
         return Backend.gather_register(self, register, offsets, size, waves, lanes, count)
 
     def read_memory(self, space: Any, address: int, size: int, wave: int, lane: int | None) -> bytes:

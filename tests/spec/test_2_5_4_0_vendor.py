@@ -139,9 +139,7 @@ LEGACY = [
     ),
     legacy("DW_OP_LLVM_undefined", "undefined", "e7"),
     legacy("DW_OP_lit0; DW_OP_LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e8 05 7b"),
-    legacy(
-        "DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0x102 -3", "ptr info:0x102-3", "30 e9 02010000 7d"
-    ),
+    legacy("DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0x102 -3", "ptr info:0x102-3", "30 e9 02010000 7d"),
     legacy(
         "DW_OP_lit0; DW_OP_LLVM_aspace_implicit_pointer 0x102 1",
         "ptr info:0x102+1",
@@ -423,17 +421,10 @@ def encodings(text):
 ENCODINGS = [
     *(("dwarf5", FORM, *pair) for pair in encodings(TABLE_7_9)),
     *(("dwarf5", BIG_FORM, *pair) for pair in encodings(BIG)),
-    *(
-        ("dwarf5", Format(address_size=size), data.replace(" ", ""), ops)
-        for size, (data, ops) in ADDRESSES.items()
-    ),
+    *(("dwarf5", Format(address_size=size), data.replace(" ", ""), ops) for size, (data, ops) in ADDRESSES.items()),
     *((name, FORM, f"{0x30 + n:02x}", f"DW_OP_lit{n}") for name in ("dwarf5", "dwarf6") for n in range(32)),
     *((name, FORM, f"{0x50 + n:02x}", f"DW_OP_reg{n}") for name in ("dwarf5", "dwarf6") for n in range(32)),
-    *(
-        (name, FORM, f"{0x70 + n:02x}7f", f"DW_OP_breg{n} -1")
-        for name in ("dwarf5", "dwarf6")
-        for n in range(32)
-    ),
+    *((name, FORM, f"{0x70 + n:02x}7f", f"DW_OP_breg{n} -1") for name in ("dwarf5", "dwarf6") for n in range(32)),
     *(("llvm-user", FORM, *pair) for pair in encodings(LLVM_USER)),
     *(("llvm-legacy", FORM, *pair) for pair in encodings(LLVM_LEGACY)),
     *(("amdgpu-2020", FORM, *pair) for pair in encodings(AMDGPU_2020)),

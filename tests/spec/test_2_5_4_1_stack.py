@@ -105,10 +105,7 @@ UNDERFLOW = [
     row("(2)", "DW_OP_drop", "stack_underflow"),
     row("(2)", "DW_OP_drop; DW_OP_drop", "stack_underflow", initial_stack=[1]),
     row("(3)", "DW_OP_pick 0", "stack_underflow"),
-    *(
-        row("(3)", f"DW_OP_pick {i}", "stack_underflow", initial_stack=list(range(i)))
-        for i in (1, 2, 127, 128, 255)
-    ),
+    *(row("(3)", f"DW_OP_pick {i}", "stack_underflow", initial_stack=list(range(i))) for i in (1, 2, 127, 128, 255)),
     row("(4)", "DW_OP_over", "stack_underflow"),
     row("(4)", "DW_OP_over", "stack_underflow", initial_stack=[1]),
     row("(5)", "DW_OP_swap", "stack_underflow"),
@@ -150,9 +147,7 @@ LANES = [
     row("(3)", "DW_OP_LLVM_push_lane; DW_OP_lit9; DW_OP_pick 1", ["0", "1", "2"], lane_count=3),
     row("(4)", "DW_OP_LLVM_push_lane; DW_OP_lit9; DW_OP_over; DW_OP_minus", ["9", "8", "7"], lane_count=3),
     row("(5)", "DW_OP_LLVM_push_lane; DW_OP_lit9; DW_OP_swap; DW_OP_minus", ["9", "8", "7"], lane_count=3),
-    row(
-        "(6)", "DW_OP_LLVM_push_lane; DW_OP_lit8; DW_OP_lit9; DW_OP_rot; DW_OP_drop", ["0", "1"], lane_count=2
-    ),
+    row("(6)", "DW_OP_LLVM_push_lane; DW_OP_lit8; DW_OP_lit9; DW_OP_rot; DW_OP_drop", ["0", "1"], lane_count=2),
 ]
 
 test_the_example_of_the_standard = table(EXAMPLES)

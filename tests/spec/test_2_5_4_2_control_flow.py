@@ -133,9 +133,7 @@ BRANCHES = [
     row("(3)", "DW_OP_skip 0; DW_OP_lit5", "5"),
     row("(3)", "DW_OP_lit1; DW_OP_skip 1; DW_OP_drop; DW_OP_lit2", ("1", "2")),
     row("(3)", "DW_OP_lit1; DW_OP_skip 2; DW_OP_drop; DW_OP_drop; DW_OP_lit2", ("1", "2")),
-    row(
-        "(3)", "DW_OP_skip @forward; back: DW_OP_lit7; DW_OP_skip @end; forward: DW_OP_skip @back; end:", "7"
-    ),
+    row("(3)", "DW_OP_skip @forward; back: DW_OP_lit7; DW_OP_skip @end; forward: DW_OP_skip @back; end:", "7"),
     row("(3)", "DW_OP_lit1; DW_OP_skip 3; DW_OP_const2u 0x3030; DW_OP_lit2", ("1", "2")),
     row("(3)", "DW_OP_skip 1; DW_OP_nop; DW_OP_lit5", "5", expr="2f00019635", byte_order="big"),
     # Past the longest operation, with the largest operand there is.
@@ -185,10 +183,7 @@ BRANCHES = [
         ("1024",),
     ),
     # A branch that is not taken may go anywhere.
-    *(
-        row("(4)", f"DW_OP_lit0; DW_OP_bra {to}; DW_OP_lit5", "5")
-        for to in (-1, -2, -4, -5, 2, 100, -32768, 32767)
-    ),
+    *(row("(4)", f"DW_OP_lit0; DW_OP_bra {to}; DW_OP_lit5", "5") for to in (-1, -2, -4, -5, 2, 100, -32768, 32767)),
 ]
 
 # "Otherwise, the DWARF expression is ill-formed if the updated operation position is not in the range of the first to
@@ -390,9 +385,7 @@ CALLS = [
         "(5)",
         "DW_OP_lit3; DW_OP_lit9; DW_OP_call4 4; DW_OP_lit9; DW_OP_lit3; DW_OP_call4 4",
         ("6", "6"),
-        dies={
-            "unit:4": die("DW_OP_over; DW_OP_over; DW_OP_gt; DW_OP_bra @end; DW_OP_swap; end: DW_OP_minus")
-        },
+        dies={"unit:4": die("DW_OP_over; DW_OP_over; DW_OP_gt; DW_OP_bra @end; DW_OP_swap; end: DW_OP_minus")},
     ),
     # "Operations of E are evaluated with the same current context": registers, lane, object.
     row("(5)", "DW_OP_call4 4", "r5", dies={"unit:4": die("DW_OP_reg5")}),
@@ -405,9 +398,7 @@ CALLS = [
         dies={"unit:4": die("DW_OP_LLVM_push_lane")},
     ),
     # The result kind is that of the whole evaluation, which has not ended.
-    row(
-        "(5)", "DW_OP_call4 4; DW_OP_drop; DW_OP_lit1", "1", want="value", dies={"unit:4": die("DW_OP_reg5")}
-    ),
+    row("(5)", "DW_OP_call4 4; DW_OP_drop; DW_OP_lit1", "1", want="value", dies={"unit:4": die("DW_OP_reg5")}),
     row("(5)", "DW_OP_call4 4", "mem 0x5", want="location", dies={"unit:4": die("DW_OP_lit5")}),
     # "Such executions are not a separate evaluation": a composite stays incomplete (A.2.5.4.4.6).
     row(
@@ -578,9 +569,7 @@ CONSTANTS = [
     # ... if it has no DW_AT_location
     row("(5)", "DW_OP_call4 4", ("r5",), dies={"unit:4": {"const_value": "0102", **die("DW_OP_reg5")}}),
     row("(5)", "DW_OP_call4 4", ("r5",), dies={"unit:4": {"const_value": "0102", **listed("DW_OP_reg5")}}),
-    row(
-        "(5)", "DW_OP_call4 4", ("implicit 0102",), dies={"unit:4": {"const_value": "0102", "location": None}}
-    ),
+    row("(5)", "DW_OP_call4 4", ("implicit 0102",), dies={"unit:4": {"const_value": "0102", "location": None}}),
     # "Otherwise, there is no effect and no changes are made to the stack."
     row("(5)", "DW_OP_call4 4", (), dies={"unit:4": {}}),
     row("(5)", "DW_OP_lit1; DW_OP_call4 4; DW_OP_lit2", ("1", "2"), dies={"unit:4": {}}),
@@ -661,9 +650,7 @@ class Units:
     def __init__(self, **found):
         self.current = Unit(8, self)
         self.other = Unit(16, self)
-        self.locations = {
-            (key.partition("_")[0], int(key.partition("_")[2])): code(ops) for key, ops in found.items()
-        }
+        self.locations = {(key.partition("_")[0], int(key.partition("_")[2])): code(ops) for key, ops in found.items()}
 
 
 def code(ops):
@@ -681,9 +668,7 @@ def test_a_called_expression_is_evaluated_in_the_unit_that_contains_it():
     assert result("DW_OP_call_ref 4", info_4="DW_OP_const_type 1 0100").type.bit_size == 16
     assert result("DW_OP_call4 4", unit_4="DW_OP_const_type 1 01").type.bit_size == 8
     # ... and after the call it is the one of the call again
-    assert (
-        result("DW_OP_call_ref 4; DW_OP_const_type 1 01", info_4="DW_OP_const_type 1 0100").type.bit_size == 8
-    )
+    assert result("DW_OP_call_ref 4; DW_OP_const_type 1 01", info_4="DW_OP_const_type 1 0100").type.bit_size == 8
     assert isinstance(result("DW_OP_call_ref 4; DW_OP_const_type 1 0100", info_4="DW_OP_nop"), IllFormed)
 
 

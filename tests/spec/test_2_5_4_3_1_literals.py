@@ -220,9 +220,7 @@ CONST_TYPE = [
     row("(7)", "DW_OP_const_type 3 0000803f00000000", "bad_size"),
     row("(7)", "DW_OP_const_type 4 0x", "bad_size"),
     row("(7)", "DW_OP_const_type 6 ffffffff", "bad_size"),
-    row(
-        "(7)", "DW_OP_const_type 6 ffffffffff000000", "bad_size"
-    ),  # 8 bytes are its DW_AT_byte_size, 5 hold 33 bits
+    row("(7)", "DW_OP_const_type 6 ffffffffff000000", "bad_size"),  # 8 bytes are its DW_AT_byte_size, 5 hold 33 bits
     row("(7)", "DW_OP_const_type 7 0000000000000000", "bad_size"),
     row("(7)", "DW_OP_const_type 12 0100", "bad_size"),  # one element is not the vector
     row("(7)", f"DW_OP_const_type 10 {'ff' * 255}", "bad_size"),  # no operand can be that long

@@ -444,14 +444,10 @@ NO_ARITHMETIC = [
 
 
 def generic(number, ops, expected, **case):
-    return Case(
-        f"DWARF 5, 2.5.1.4 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case}
-    )
+    return Case(f"DWARF 5, 2.5.1.4 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case})
 
 
-SIGNED8, UNSIGNED8, FLOAT32, FLOAT64 = (
-    OFFSETS[kind] for kind in ("signed8", "unsigned8", "float32", "float64")
-)
+SIGNED8, UNSIGNED8, FLOAT32, FLOAT64 = (OFFSETS[kind] for kind in ("signed8", "unsigned8", "float32", "float64"))
 
 # "Operands of an operation with two operands must have the same type, either the same base type or the generic type."
 TYPE_MISMATCH = [
@@ -537,15 +533,9 @@ LANES = [
         ["1", "2147483648", "4611686018427387904", "0"],
         lane_count=4,
     ),
-    generic(
-        3, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_div", ["division_by_zero", "12", "6", "4"], lane_count=4
-    ),
-    generic(
-        5, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_mod", ["division_by_zero", "0", "0", "0"], lane_count=4
-    ),
-    generic(
-        1, "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_minus; DW_OP_abs", ["2", "1", "0", "1"], lane_count=4
-    ),
+    generic(3, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_div", ["division_by_zero", "12", "6", "4"], lane_count=4),
+    generic(5, "DW_OP_lit12; DW_OP_LLVM_push_lane; DW_OP_mod", ["division_by_zero", "0", "0", "0"], lane_count=4),
+    generic(1, "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_minus; DW_OP_abs", ["2", "1", "0", "1"], lane_count=4),
     generic(8, "DW_OP_LLVM_push_lane; DW_OP_not", ["255", "254"], lane_count=2, address_size=1),
     generic(
         10,

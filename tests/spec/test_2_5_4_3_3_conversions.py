@@ -75,9 +75,7 @@ def rows(text):
         operation, source, word = before.split()
         target, *expected = after.split(None, 1)
         clause = f"DWARF 5, 2.5.1.6 ({NUMBERS[operation]})"
-        address_size = next(
-            (int(kind[7:]) // 8 for kind in (source, target) if kind.startswith("generic")), 8
-        )
+        address_size = next((int(kind[7:]) // 8 for kind in (source, target) if kind.startswith("generic")), 8)
         offset = 0 if target.startswith("generic") else OFFSETS[target]
         for order in ("little", "big"):
             result = expected[0].strip()
@@ -322,14 +320,10 @@ SIZES = [
 
 
 def row(number, ops, expected, **case):
-    return Case(
-        f"DWARF 5, 2.5.1.6 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case}
-    )
+    return Case(f"DWARF 5, 2.5.1.6 ({number})", ops, expected, **{"rules": "amd", "base_types": TYPES, **case})
 
 
-U8X2, U8X4, F32X2, F16X4 = (
-    OFFSETS[kind] for kind in ("unsigned8x2", "unsigned8x4", "float32x2", "float16x4")
-)
+U8X2, U8X4, F32X2, F16X4 = (OFFSETS[kind] for kind in ("unsigned8x2", "unsigned8x4", "float32x2", "float16x4"))
 
 VECTORS = [
     # Vectors have bits, but no conversion: the standard defines none.
@@ -354,9 +348,7 @@ VECTORS = [
         f"{int('01' * 10, 16)}:unsigned80",
     ),
     row(2, f"DW_OP_const_type {OFFSETS['complex_float64']} 0100000000000000; DW_OP_reinterpret 0", "1"),
-    row(
-        1, f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {U8X2}", "[1, 2]:unsigned8x2"
-    ),  # no conversion at all
+    row(1, f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {U8X2}", "[1, 2]:unsigned8x2"),  # no conversion at all
     row(
         1,
         f"DW_OP_const_type {U8X2} 0102; DW_OP_convert {OFFSETS['unsigned16']}",
@@ -382,9 +374,7 @@ OPERANDS = [
     row(2, "DW_OP_lit1; DW_OP_reinterpret 0x99", "bad_type"),
     row(1, "DW_OP_lit1; DW_OP_convert 0xffffffffffffffff", "bad_type"),
     row(2, "DW_OP_lit1; DW_OP_reinterpret 0xffffffffffffffff", "bad_type"),
-    row(
-        1, "DW_OP_lit1; DW_OP_convert 1", "bad_type", base_types={"1": {"encoding": "signed", "byte_size": 0}}
-    ),
+    row(1, "DW_OP_lit1; DW_OP_convert 1", "bad_type", base_types={"1": {"encoding": "signed", "byte_size": 0}}),
     # "pops the top stack entry": a value
     row(1, f"DW_OP_lit9; DW_OP_lit1; DW_OP_convert {OFFSETS['signed8']}", ("9", "1:signed8")),
     row(1, f"DW_OP_addr 0x10; DW_OP_convert {OFFSETS['signed8']}", "16:signed8"),

@@ -369,9 +369,7 @@ NOTHING_THERE = [
     row("(2)", "DW_OP_LLVM_undefined; DW_OP_deref", "undefined_read"),
     row("(3)", "DW_OP_LLVM_undefined; DW_OP_deref_size 1", "undefined_read"),
     row("(4)", "DW_OP_LLVM_undefined; DW_OP_deref_type 1 0x50", "undefined_read"),
-    row(
-        "(2)", "DW_OP_reg0; DW_OP_piece 7; DW_OP_piece 1; DW_OP_LLVM_piece_end; DW_OP_deref", "undefined_read"
-    ),
+    row("(2)", "DW_OP_reg0; DW_OP_piece 7; DW_OP_piece 1; DW_OP_LLVM_piece_end; DW_OP_deref", "undefined_read"),
     row(
         "(2)",
         "DW_OP_reg0; DW_OP_bit_piece 63 0; DW_OP_bit_piece 1 0; DW_OP_LLVM_piece_end; DW_OP_deref",
@@ -414,9 +412,7 @@ NOTHING_THERE = [
         "7",
         memory=[{"space": 0, "address": 2**64 - 1, "bytes": "07"}],
     ),
-    row(
-        "(3)", "DW_OP_const1u 0xff; DW_OP_deref_size 2", "memory_unavailable", address_size=1
-    ),  # S is cut to 1
+    row("(3)", "DW_OP_const1u 0xff; DW_OP_deref_size 2", "memory_unavailable", address_size=1),  # S is cut to 1
     row("(2)", "DW_OP_const2u 0xffff; DW_OP_deref", "read_past_storage", address_size=2),
     # Memory and registers that nobody knows.
     row("(2)", "DW_OP_addr 0x200; DW_OP_deref", "memory_unavailable"),
@@ -447,9 +443,7 @@ POINTERS = [
     ),
     row("(3)", "DW_OP_implicit_pointer 0x4c 4; DW_OP_deref_size 4", "implicit_pointer_misuse"),
     row("(4)", "DW_OP_implicit_pointer 0x4c 4; DW_OP_deref_type 4 0x22", "implicit_pointer_misuse"),
-    row(
-        "(2)", "DW_OP_implicit_pointer 0x4c 4; DW_OP_deref; DW_OP_lit1; DW_OP_plus", "implicit_pointer_misuse"
-    ),
+    row("(2)", "DW_OP_implicit_pointer 0x4c 4; DW_OP_deref; DW_OP_lit1; DW_OP_plus", "implicit_pointer_misuse"),
 ]
 
 # --- DW_OP_xderef* -------------------------------------------------------------------------------------------------
@@ -576,9 +570,7 @@ GNU = [
         "578437695752307201",
         dies={"info:0x4c": {"location": {"ops": "DW_OP_addr 0x100"}}},
     ),
-    row(
-        "GCC", "DW_OP_GNU_variable_value 0x4c", "5", dies={"info:0x4c": {"location": [{"ops": "DW_OP_reg5"}]}}
-    ),
+    row("GCC", "DW_OP_GNU_variable_value 0x4c", "5", dies={"info:0x4c": {"location": [{"ops": "DW_OP_reg5"}]}}),
     row("GCC", "DW_OP_GNU_variable_value 0x4c", "7", dies={"info:0x4c": {"const_value": "0700000000000000"}}),
     row("GCC", "DW_OP_GNU_variable_value 0x4c", "undefined_read", dies={"info:0x4c": {"location": []}}),
     row("GCC", "DW_OP_GNU_variable_value 0x4c", "bad_operand", dies={"info:0x4c": {}}),
@@ -655,9 +647,7 @@ def in_frames(ops, want=None, target=GENERIC, **changes):
     frame = Frame(target, 0, Frame(target, 0x1000, Frame(target, 0x2000)))
     code = asm.parse(ops, dialects.get("llvm-user"), Format(), target=target)
     place = locations.at(Memory(target.default_space), 0x40)
-    context = Context(
-        target, AMD, Bytes(), frame=frame, unit=Unit(), object=place, result_kind=want, **changes
-    )
+    context = Context(target, AMD, Bytes(), frame=frame, unit=Unit(), object=place, result_kind=want, **changes)
     found = evaluate(code, context).of(0)
     return getattr(found, "kind", None) or notation(JsonWriter("little").entry(found))
 

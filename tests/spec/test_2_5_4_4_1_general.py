@@ -80,12 +80,8 @@ OFFSET = [
     row(1, "DW_OP_reg5; DW_OP_addr 4; DW_OP_LLVM_offset", "r5+32"),
     # The second entry must be a location description, the first an integral value.
     row(1, "DW_OP_addr 0x10; DW_OP_const_type 4 0000803f; DW_OP_LLVM_offset", "integral_type_required"),
-    row(
-        1, "DW_OP_addr 0x10; DW_OP_const_type 6 0100000000000000; DW_OP_LLVM_offset", "integral_type_required"
-    ),
-    row(
-        1, "DW_OP_addr 0x10; DW_OP_const_type 7 0100000000000000; DW_OP_LLVM_offset", "integral_type_required"
-    ),
+    row(1, "DW_OP_addr 0x10; DW_OP_const_type 6 0100000000000000; DW_OP_LLVM_offset", "integral_type_required"),
+    row(1, "DW_OP_addr 0x10; DW_OP_const_type 7 0100000000000000; DW_OP_LLVM_offset", "integral_type_required"),
     row(1, "DW_OP_addr 0x10; DW_OP_reg5; DW_OP_LLVM_offset", "wrong_kind"),
     row(1, "DW_OP_addr 0x10; DW_OP_LLVM_undefined; DW_OP_LLVM_offset", "wrong_kind"),
     row(1, "DW_OP_const_type 3 1000000000000000; DW_OP_lit4; DW_OP_LLVM_offset", "wrong_kind"),

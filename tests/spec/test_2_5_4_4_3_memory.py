@@ -163,9 +163,7 @@ POSITIONS = [
     ),
     # The size of a storage is that of the range of its addresses: what lies past its end cannot be accessed.
     row(None, "DW_OP_const1s -4; DW_OP_deref", "read_past_storage"),
-    row(
-        None, "DW_OP_const1s -4; DW_OP_deref", "1", address_size=4, memory=[memory((1 << 32) - 4, "01000000")]
-    ),
+    row(None, "DW_OP_const1s -4; DW_OP_deref", "1", address_size=4, memory=[memory((1 << 32) - 4, "01000000")]),
     row(None, "DW_OP_const1s -3; DW_OP_deref", "read_past_storage", address_size=4),
     row(None, f"DW_OP_const1s -4; DW_OP_lit3; {FORM}; DW_OP_deref", "read_past_storage", target=WAVE64),
     row(None, f"DW_OP_const1s -4; DW_OP_lit3; {FORM}", "read_past_storage", target=WAVE64, write="00" * 5),
@@ -267,9 +265,7 @@ FORM_ADDRESS = [
     row(3, f"DW_OP_lit16; DW_OP_lit1; {FORM}", "bad_address_space", target="amdgcn-gfx600"),  # no flat memory
     # Both must be values of integral types.
     row(3, f"DW_OP_const_type 3 0000803f; DW_OP_lit3; {FORM}", "integral_type_required", target=WAVE64),
-    row(
-        3, f"DW_OP_const_type 7 1000000000000000; DW_OP_lit3; {FORM}", "integral_type_required", target=WAVE64
-    ),
+    row(3, f"DW_OP_const_type 7 1000000000000000; DW_OP_lit3; {FORM}", "integral_type_required", target=WAVE64),
     row(3, f"DW_OP_lit16; DW_OP_const_type 3 0000803f; {FORM}", "integral_type_required", target=WAVE64),
     row(3, f"DW_OP_regx s4; DW_OP_lit3; {FORM}", "wrong_kind", target=WAVE64),
     row(3, f"DW_OP_lit16; DW_OP_lit3; {FORM}; DW_OP_lit3; {FORM}", "wrong_kind", target=WAVE64),
@@ -505,9 +501,7 @@ TLS = [
     row(4, "DW_OP_constx 0; DW_OP_form_tls_address", "mem 0x7000", tls={"16": 0x7000}, debug_addr={"0": 16}),
     row(4, "DW_OP_lit16; DW_OP_form_tls_location", "mem 0x7000", tls={"16": 0x7000}, address_size=4),
     # TA must be a value of an integral type.
-    row(
-        4, "DW_OP_const_type 3 0000803f; DW_OP_form_tls_address", "integral_type_required", tls={"16": 0x7000}
-    ),
+    row(4, "DW_OP_const_type 3 0000803f; DW_OP_form_tls_address", "integral_type_required", tls={"16": 0x7000}),
     row(4, "DW_OP_reg5; DW_OP_form_tls_address", "wrong_kind", tls={"16": 0x7000}),
     row(4, "DW_OP_form_tls_address", "stack_underflow", tls={"16": 0x7000}),
     # The run-time environment of a thread is needed, and has no block for every address.
@@ -586,9 +580,7 @@ FRAME_BASE = [
     base("DW_OP_fbreg 8", "mem 0x1008", BASE_IN_R5, registers={"5": 0x1000}),
     base("DW_OP_fbreg -1", "mem 0xfff", BASE_IN_R5, registers={"5": 0x1000}, byte_order="big"),
     base("DW_OP_fbreg 8", "mem 0x1008", BASE_IN_R5, registers={"5": 0x1000}, address_size=4),
-    base(
-        "DW_OP_fbreg 0", "mem 0x1000", BASE_IN_R5, registers={"5": {"bytes": "0010000000000000" + "ff" * 8}}
-    ),
+    base("DW_OP_fbreg 0", "mem 0x1000", BASE_IN_R5, registers={"5": {"bytes": "0010000000000000" + "ff" * 8}}),
     base(
         "DW_OP_fbreg 0",
         "mem 0x10",
@@ -725,9 +717,7 @@ ASPACE_BREGX = [
         registers={"s4": 0xFFFFFFFF},
         target=WAVE64,
     ),
-    row(
-        9, "DW_OP_lit3; DW_OP_LLVM_aspace_bregx s4 -1", "local#0xffffffff", registers={"s4": 0}, target=WAVE64
-    ),
+    row(9, "DW_OP_lit3; DW_OP_LLVM_aspace_bregx s4 -1", "local#0xffffffff", registers={"s4": 0}, target=WAVE64),
     row(
         9,
         "DW_OP_lit3; DW_OP_LLVM_aspace_bregx pc 0",
@@ -735,9 +725,7 @@ ASPACE_BREGX = [
         registers={"pc": 0x100000010},
         target=WAVE64,
     ),
-    row(
-        9, "DW_OP_lit3; DW_OP_LLVM_aspace_bregx v0 0", "local#0x1", registers={"v0": [1, 2, 3]}, target=WAVE64
-    ),
+    row(9, "DW_OP_lit3; DW_OP_LLVM_aspace_bregx v0 0", "local#0x1", registers={"v0": [1, 2, 3]}, target=WAVE64),
     row(
         9,
         "DW_OP_lit1; DW_OP_LLVM_aspace_bregx s4 0",

@@ -148,9 +148,7 @@ CONTENTS = [
         registers={"v4": list(range(64))},
         target=WAVE64,
     ),
-    row(
-        None, "DW_OP_regval_type v4 4", "read_past_storage", registers={"v4": list(range(32))}, target=WAVE32
-    ),
+    row(None, "DW_OP_regval_type v4 4", "read_past_storage", registers={"v4": list(range(32))}, target=WAVE32),
     # Each lane takes its own part of a vector register.
     row(
         None,

@@ -85,9 +85,7 @@ IMPLICIT_VALUE = [
         1,
         "DW_OP_implicit_value 000102030405060708090a0b0c0d0e0f; DW_OP_LLVM_push_lane; DW_OP_LLVM_offset;"
         "DW_OP_deref_size 2",
-        [str(lane + (lane + 1 << 8)) for lane in range(15)]
-        + ["read_past_storage"]
-        + ["offset_out_of_storage"] * 16,
+        [str(lane + (lane + 1 << 8)) for lane in range(15)] + ["read_past_storage"] + ["offset_out_of_storage"] * 16,
         target=WAVE32,
     ),
     # What is past its end is an evaluation error, as is writing.
@@ -215,9 +213,7 @@ DIES: dict[str, Any] = {
 }
 GPU_DIES: dict[str, Any] = {
     **DIES,
-    "info:0x20": {
-        "location": {"ops": "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset"}
-    },
+    "info:0x20": {"location": {"ops": "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset"}},
 }
 PTR = "DW_OP_implicit_pointer 0x10 0"
 
@@ -252,16 +248,12 @@ POINTER = [
 DEREFERENCE = [
     # Retrieving the complete contents gives an implicit pointer value ...
     ptr(f"{PTR}; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10"),
-    ptr(
-        "DW_OP_implicit_pointer 0x10 -4; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10-4", byte_order="big"
-    ),
+    ptr("DW_OP_implicit_pointer 0x10 -4; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10-4", byte_order="big"),
     ptr(f"{PTR}; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10", address_size=4),
     ptr(f"{PTR}; DW_OP_deref_size 8; DW_OP_stack_value", "ptr info:0x10"),
     ptr(f"{PTR}; DW_OP_deref_size 4; DW_OP_stack_value", "ptr info:0x10", address_size=4),
     ptr(f"{PTR}; DW_OP_deref_type 8 4; DW_OP_stack_value", "ptr info:0x10"),
-    ptr(
-        f"{PTR}; DW_OP_deref_type 4 15; DW_OP_stack_value", "ptr info:0x10", address_size=4, byte_order="big"
-    ),
+    ptr(f"{PTR}; DW_OP_deref_type 4 15; DW_OP_stack_value", "ptr info:0x10", address_size=4, byte_order="big"),
     ptr(f"{PTR}; DW_OP_deref; DW_OP_stack_value; DW_OP_deref; DW_OP_stack_value", "ptr info:0x10"),
     ptr(f"{PTR}; DW_OP_deref; DW_OP_stack_value", ["ptr info:0x10"] * 64, target=WAVE64),
     # ... also where the bits come from several implicit locations of one storage, in ascending order.
@@ -301,9 +293,7 @@ DEREFERENCE = [
     ptr(f"{PTR}; DW_OP_deref_size 1", MISUSE, address_size=4),
     ptr(f"{PTR}; DW_OP_deref_type 4 3", MISUSE),
     ptr(f"{PTR}; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_deref_size 4", MISUSE),
-    ptr(
-        f"{PTR}; DW_OP_bit_piece 63 0; DW_OP_bit_piece 1 0; DW_OP_LLVM_piece_end; DW_OP_deref_size 4", MISUSE
-    ),
+    ptr(f"{PTR}; DW_OP_bit_piece 63 0; DW_OP_bit_piece 1 0; DW_OP_LLVM_piece_end; DW_OP_deref_size 4", MISUSE),
     # ... or bits that come from another storage too ...
     ptr(
         f"{PTR}; DW_OP_piece 4; DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_deref",
@@ -321,13 +311,11 @@ DEREFERENCE = [
         registers={"5": 0},
     ),
     ptr(
-        f"{PTR}; DW_OP_piece 4; DW_OP_implicit_pointer 0x11 0; DW_OP_bit_piece 32 32; DW_OP_LLVM_piece_end;"
-        "DW_OP_deref",
+        f"{PTR}; DW_OP_piece 4; DW_OP_implicit_pointer 0x11 0; DW_OP_bit_piece 32 32; DW_OP_LLVM_piece_end;DW_OP_deref",
         MISUSE,
     ),
     ptr(
-        f"{PTR}; DW_OP_piece 4; DW_OP_implicit_pointer 0x10 4; DW_OP_bit_piece 32 32; DW_OP_LLVM_piece_end;"
-        "DW_OP_deref",
+        f"{PTR}; DW_OP_piece 4; DW_OP_implicit_pointer 0x10 4; DW_OP_bit_piece 32 32; DW_OP_LLVM_piece_end;DW_OP_deref",
         MISUSE,
     ),
     ptr(
@@ -538,9 +526,7 @@ OTHER_SPACES = [
     row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_lit6; {FORM}", MISUSE, dies=DIES, target=WAVE64),
     row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_lit0; {FORM}", MISUSE, dies=DIES, target=WAVE64),
     # ... and only pointers into the default address space are converted implicitly.
-    row(
-        4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_lit1; DW_OP_LLVM_offset", MISUSE, dies=DIES, target=WAVE64
-    ),
+    row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_lit1; DW_OP_LLVM_offset", MISUSE, dies=DIES, target=WAVE64),
     row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4", MISUSE, dies=DIES, target=WAVE64, want="location"),
     row(4, f"{LOCAL_PTR}; DW_OP_deref_size 4; DW_OP_deref_size 4", MISUSE, dies=DIES, target=WAVE64),
     # AS must be an integral value, and an address space of the target.
@@ -621,9 +607,7 @@ def mixtures(draw):
         goes_on = bool(parts) and parts[-1][0] == source and draw(st.booleans())
         start = sum(parts[-1][1:]) if goes_on else draw(st.sampled_from([0, 0, 0, 8, 32]))
         if start < 64:
-            parts.append(
-                (source, start, 64 - start if draw(st.booleans()) else draw(st.integers(1, 64 - start)))
-            )
+            parts.append((source, start, 64 - start if draw(st.booleans()) else draw(st.integers(1, 64 - start))))
     total = sum(size for _, _, size in parts)
     size = min(draw(st.sampled_from([64, 64, 64, 32, 8])), total)
     edges = [sum(size for _, _, size in parts[:count]) for count in range(len(parts))]
@@ -636,14 +620,11 @@ def test_only_the_complete_contents_of_a_pointer_can_be_retrieved(order):
     @given(mixtures())
     def check(drawn):
         parts, offset, size = drawn
-        bits = [(source, start + i) for source, start, length in parts for i in range(length)][
-            offset : offset + size
-        ]
+        bits = [(source, start + i) for source, start, length in parts for i in range(length)][offset : offset + size]
         pointers = [bit for bit in bits if bit[0] != "r"]
         if not pointers:
             number = sum(
-                (R5 >> (bit if order == "little" else 63 - bit) & 1)
-                << (i if order == "little" else size - 1 - i)
+                (R5 >> (bit if order == "little" else 63 - bit) & 1) << (i if order == "little" else size - 1 - i)
                 for i, (_, bit) in enumerate(bits)
             )
             expected = f"{number}:unsigned{size}"
@@ -651,9 +632,7 @@ def test_only_the_complete_contents_of_a_pointer_can_be_retrieved(order):
             expected = f"ptr info:{'0x10' if pointers[0][0] == 'A' else '0x11'}"
         else:
             expected = MISUSE
-        ops = "; ".join(
-            f"{SOURCES[source]}; DW_OP_bit_piece {length} {start}" for source, start, length in parts
-        )
+        ops = "; ".join(f"{SOURCES[source]}; DW_OP_bit_piece {length} {start}" for source, start, length in parts)
         found = run(
             f"{ops}; DW_OP_LLVM_piece_end; DW_OP_constu {offset}; DW_OP_LLVM_bit_offset;"
             f"DW_OP_deref_type {-(-size // 8)} 1",

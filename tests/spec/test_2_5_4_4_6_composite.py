@@ -269,9 +269,7 @@ INCOMPLETE = [
         )
     ],
     # What lies beside it can be used.
-    row(
-        None, "DW_OP_reg6; DW_OP_reg5; DW_OP_piece 4; DW_OP_lit1; DW_OP_pick 2", ("r6", "{32:r5}", "1", "r6")
-    ),
+    row(None, "DW_OP_reg6; DW_OP_reg5; DW_OP_piece 4; DW_OP_lit1; DW_OP_pick 2", ("r6", "{32:r5}", "1", "r6")),
     row(None, "DW_OP_reg5; DW_OP_piece 4; DW_OP_lit1; DW_OP_lit2; DW_OP_plus; DW_OP_drop", "{32:r5}"),
     row(
         None,
@@ -594,9 +592,7 @@ SELECT = [
         "DW_OP_reg5; DW_OP_LLVM_extend 16 2; DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 16 2",
         "{16:r6 16:{16:r5 16:r5}+16}",
     ),
-    row(
-        5, "DW_OP_lit7; DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 1", ("7", "{8:r6}")
-    ),
+    row(5, "DW_OP_lit7; DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 8 1", ("7", "{8:r6}")),
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_select_bit_piece 8 2", "{8:r6 8:r5+8}"),
     # An input that is too short for a part that is not taken from it does no harm.
     row(
@@ -614,9 +610,7 @@ SELECT = [
         "DW_OP_reg5; DW_OP_implicit_value 0102; DW_OP_lit7; DW_OP_LLVM_select_bit_piece 8 3",
         "offset_out_of_storage",
     ),
-    row(
-        5, "DW_OP_reg5; DW_OP_implicit_value 0102; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 12 2", "bad_piece"
-    ),
+    row(5, "DW_OP_reg5; DW_OP_implicit_value 0102; DW_OP_lit2; DW_OP_LLVM_select_bit_piece 12 2", "bad_piece"),
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit0; DW_OP_LLVM_select_bit_piece 65 1", "bad_piece"),
     # S and C must not be 0.
     row(5, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 0 2", "bad_operand"),
@@ -840,9 +834,7 @@ BIT_OVERLAY = [
         "DW_OP_LLVM_bit_overlay",
         "r5+4",
     ),
-    row(
-        7, "DW_OP_reg6; DW_OP_lit3; DW_OP_lit0; DW_OP_LLVM_bit_overlay", "r5 | mem 0x10", initial_stack=[BOTH]
-    ),
+    row(7, "DW_OP_reg6; DW_OP_lit3; DW_OP_lit0; DW_OP_LLVM_bit_overlay", "r5 | mem 0x10", initial_stack=[BOTH]),
     # if it covers all that is left of BL, the result is OL,
     row(7, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit0; DW_OP_const1u 64; DW_OP_LLVM_bit_overlay", "r6"),
     row(
@@ -903,12 +895,8 @@ BIT_OVERLAY = [
         "{8:r5 8:undefined 48:r5+16}",
     ),
     # BO and BS must not be negative.
-    row(
-        7, "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 1 ff; DW_OP_lit8; DW_OP_LLVM_bit_overlay", "bad_operand"
-    ),
-    row(
-        7, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit8; DW_OP_const_type 1 ff; DW_OP_LLVM_bit_overlay", "bad_operand"
-    ),
+    row(7, "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 1 ff; DW_OP_lit8; DW_OP_LLVM_bit_overlay", "bad_operand"),
+    row(7, "DW_OP_reg5; DW_OP_reg6; DW_OP_lit8; DW_OP_const_type 1 ff; DW_OP_LLVM_bit_overlay", "bad_operand"),
     row(
         7,
         "DW_OP_reg5; DW_OP_reg6; DW_OP_const_type 7 ffffffff; DW_OP_lit0; DW_OP_LLVM_bit_overlay",
@@ -936,9 +924,7 @@ BIT_OVERLAY = [
         byte_order="big",
     ),
     # The part of the overlay must be within its storage.
-    row(
-        7, "DW_OP_reg5; DW_OP_implicit_value 01; DW_OP_lit8; DW_OP_lit9; DW_OP_LLVM_bit_overlay", "bad_piece"
-    ),
+    row(7, "DW_OP_reg5; DW_OP_implicit_value 01; DW_OP_lit8; DW_OP_lit9; DW_OP_LLVM_bit_overlay", "bad_piece"),
     # Two integral values and two location descriptions.
     row(
         7,

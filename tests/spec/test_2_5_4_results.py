@@ -263,9 +263,7 @@ def test_every_kind_of_error_has_its_class(name, kind, ops):
     assert "we " not in error["message"]
 
 
-@pytest.mark.parametrize(
-    "want, ops", [("value", "DW_OP_reg5"), ("value", ""), ("location", "DW_OP_const_type 5 01")]
-)
+@pytest.mark.parametrize("want, ops", [("value", "DW_OP_reg5"), ("value", ""), ("location", "DW_OP_const_type 5 01")])
 def test_a_result_of_the_wrong_kind_is_ill_formed(want, ops):
     error = answer(ops, rules="amd", base_types=TYPES, want=want)["error"]
 

@@ -65,9 +65,7 @@ ONE_MATCH = [
         expected="implicit 0700000000000000",
         memory=[{"space": 0, "address": 16, "bytes": "07" + "00" * 7}],
     ),
-    calling(
-        "DW_OP_lit1; DW_OP_lit2; DW_OP_reg5", expected=("7", "r5"), initial_stack=[7]
-    ),  # the rest is discarded
+    calling("DW_OP_lit1; DW_OP_lit2; DW_OP_reg5", expected=("7", "r5"), initial_stack=[7]),  # the rest is discarded
     pointing("DW_OP_addr 0x1000", expected="mem 0x1004", displacement=4),
     # The result kind is a location description,
     calling("DW_OP_lit16", expected="mem 0x10"),
@@ -106,31 +104,21 @@ ONE_MATCH = [
 SEVERAL_MATCHES = [
     # The union of the single location descriptions of all matching entries: an object in more than one place.
     calling("DW_OP_addr 0x1000", "DW_OP_reg5", expected="mem 0x1000 | r5"),
-    calling(
-        "DW_OP_reg5", "DW_OP_addr 0x1000", "DW_OP_implicit_value 01", expected="r5 | mem 0x1000 | implicit 01"
-    ),
-    calling(
-        "DW_OP_addr 0x1000", "DW_OP_reg5", expected="mem 0x1002 | r5+16", after="DW_OP_LLVM_offset_uconst 2"
-    ),
+    calling("DW_OP_reg5", "DW_OP_addr 0x1000", "DW_OP_implicit_value 01", expected="r5 | mem 0x1000 | implicit 01"),
+    calling("DW_OP_addr 0x1000", "DW_OP_reg5", expected="mem 0x1002 | r5+16", after="DW_OP_LLVM_offset_uconst 2"),
     calling("DW_OP_addr 0x1000", "DW_OP_reg5", expected="{16:mem 0x1000 | r5}", after="DW_OP_piece 2"),
     calling("DW_OP_reg5", "DW_OP_lit16", expected="r5 | mem 0x10"),
     calling("DW_OP_reg5; DW_OP_piece 4", "DW_OP_reg6", expected="{32:r5} | r6"),
     calling("DW_OP_reg5", "", expected="r5 | undefined"),
     calling("DW_OP_reg5", "DW_OP_reg6", expected="5", after="DW_OP_deref", registers={"5": 5, "6": 5}),
-    calling(
-        "DW_OP_reg5", "DW_OP_reg6", expected="bad_operand", after="DW_OP_deref", registers={"5": 5, "6": 6}
-    ),
-    calling(
-        "DW_OP_reg5", "DW_OP_reg6", expected="07", write="07", read={"bytes": 1}, registers={"5": 5, "6": 6}
-    ),
+    calling("DW_OP_reg5", "DW_OP_reg6", expected="bad_operand", after="DW_OP_deref", registers={"5": 5, "6": 6}),
+    calling("DW_OP_reg5", "DW_OP_reg6", expected="07", write="07", read={"bytes": 1}, registers={"5": 5, "6": 6}),
     pointing("DW_OP_addr 0x1000", "DW_OP_reg5", expected="mem 0x1004 | r5+32", displacement=4),
     # It is a union: a single location description that two entries give is one.
     calling("DW_OP_reg5", "DW_OP_reg5", expected="r5"),
     calling("", "DW_OP_LLVM_undefined", "DW_OP_lit1; DW_OP_drop", expected="undefined"),
     calling("", "DW_OP_LLVM_undefined", "DW_OP_lit1; DW_OP_drop", expected="undefined", address_size=4),
-    calling(
-        "DW_OP_reg5", "DW_OP_addr 0x1000", "DW_OP_regx 5", "DW_OP_addr 0x1000", expected="r5 | mem 0x1000"
-    ),
+    calling("DW_OP_reg5", "DW_OP_addr 0x1000", "DW_OP_regx 5", "DW_OP_addr 0x1000", expected="r5 | mem 0x1000"),
     # Each entry is evaluated by itself: with its own empty stack, and each must succeed.
     calling("DW_OP_lit1; DW_OP_reg5", "DW_OP_drop; DW_OP_reg6", expected="stack_underflow"),
     calling("DW_OP_reg5", "DW_OP_lit0; DW_OP_lit0; DW_OP_div", expected="division_by_zero"),
@@ -179,9 +167,7 @@ NESTED = [
         expected="{8:r7 56:{8:r6 56:r5+8}+8}",
         dies={
             "unit:0x10": {
-                "location": entries(
-                    "DW_OP_call4 0x20; DW_OP_reg7; DW_OP_lit0; DW_OP_lit1; DW_OP_LLVM_overlay"
-                )
+                "location": entries("DW_OP_call4 0x20; DW_OP_reg7; DW_OP_lit0; DW_OP_lit1; DW_OP_LLVM_overlay")
             },
             "unit:0x20": {"location": entries(OVERLAID)},
         },
@@ -205,9 +191,7 @@ NESTED = [
     calling("DW_OP_call4 0x10", expected="cycle"),
     calling("DW_OP_reg5", "DW_OP_lit1; DW_OP_call4 0x10", expected="cycle"),
     # An expression that is no list is evaluated on the stack of the call, and a constant value becomes a location.
-    calling(
-        expected="8", initial_stack=[7], dies={"unit:0x10": {"location": {"ops": "DW_OP_lit1; DW_OP_plus"}}}
-    ),
+    calling(expected="8", initial_stack=[7], dies={"unit:0x10": {"location": {"ops": "DW_OP_lit1; DW_OP_plus"}}}),
     calling(expected="implicit 0102", dies={"unit:0x10": {"const_value": "0102"}}),
     calling(expected="undefined", dies={"unit:0x10": {}}),
 ]
@@ -297,9 +281,7 @@ def test_the_applicable_base_address_is_the_closest_before(order, size, pc, expe
     assert found == expected
 
 
-@pytest.mark.parametrize(
-    "pc, expected", [(0x1000, [A]), (0x1004, [A, B]), (0x1008, [B]), (0x2004, [C]), (0x100C, [])]
-)
+@pytest.mark.parametrize("pc, expected", [(0x1000, [A]), (0x1004, [A, B]), (0x1008, [B]), (0x2004, [C]), (0x100C, [])])
 def test_lists_before_version_5(pc, expected):
     data = loc((0, 8, A), (4, 12, B), (-1, 0x2000), (4, 8, C))
 

@@ -324,7 +324,6 @@ def test_targets_without_address_spaces(order, size):
     text = TextRenderer(order)
     assert text.location(made.top.entry_register(16, made.thread.lanes)) == "default#0x108"
     assert (
-        text.location(made.top.entry_register(3, made.thread.lanes))
-        == f"implicit {0x108.to_bytes(size, order).hex()}"
+        text.location(made.top.entry_register(3, made.thread.lanes)) == f"implicit {0x108.to_bytes(size, order).hex()}"
     )
     assert text.location(made.top.entry_register(4, made.thread.lanes)) == "r5"

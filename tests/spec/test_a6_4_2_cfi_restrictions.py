@@ -80,9 +80,7 @@ def everything() -> dict[str, Any]:
         debug_addr={1: 0x1000},
         dies={DieReference("unit", 0x10): die, DieReference("info", 0x10): die},
     )
-    frame = DescribedFrame(
-        machine, cfa=memory, frame_base=memory, entry_values={reg.data: Value(types.generic(8), 1)}
-    )
+    frame = DescribedFrame(machine, cfa=memory, frame_base=memory, entry_values={reg.data: Value(types.generic(8), 1)})
     return {
         "target": target,
         "rules": AMD,

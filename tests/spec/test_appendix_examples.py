@@ -38,9 +38,7 @@ def words(*numbers: int, size: int = 8, order: Any = "little") -> str:
 
 D_1_3 = [
     # A structure member is four bytes from the start of the instance, whose location is on the stack already.
-    row(
-        "D.1.3", "DW_OP_offset_uconst 4", "mem 0x1004", initial_stack=[{"kind": "memory", "address": 0x1000}]
-    ),
+    row("D.1.3", "DW_OP_offset_uconst 4", "mem 0x1004", initial_stack=[{"kind": "memory", "address": 0x1000}]),
     row("D.1.3", "DW_OP_offset_uconst 4", "mem 0x1004", initial_stack=[0x1000], want="location"),
     row("D.1.3", "DW_OP_offset_uconst 4", "r5+32", initial_stack=[{"kind": "register", "register": 5}]),
     row(
@@ -78,9 +76,7 @@ DESCRIBED: dict[str, Any] = {"object": 0x1000, "memory": [memory(0x1000, DESCRIP
 IN_REGISTERS: dict[str, Any] = {
     "object": {
         "kind": "composite",
-        "parts": [
-            {"bit_size": 64, "location": {"kind": "register", "register": number}} for number in range(6)
-        ],
+        "parts": [{"bit_size": 64, "location": {"kind": "register", "register": number}} for number in range(6)],
     },
     "registers": {str(number): {"bytes": DESCRIPTOR[16 * number : 16 * number + 16]} for number in range(6)},
 }
@@ -88,8 +84,7 @@ IN_LANES: dict[str, Any] = {
     "target": WAVE64,
     "object": {"kind": "memory", "space": "private_lane", "address": 0x20},
     "memory": [
-        memory(0x20, words(0x5000 + lane, lane % 2, lane, 10 * lane), "private_lane", lane=lane)
-        for lane in range(64)
+        memory(0x20, words(0x5000 + lane, lane % 2, lane, 10 * lane), "private_lane", lane=lane) for lane in range(64)
     ],
 }
 
@@ -358,9 +353,7 @@ def test_lane_pc(outer, masks):
 
 def test_lane_pc_as_a_whole():
     """The attribute has one single location description, of 64 elements."""
-    found = answer(
-        "DW_OP_call_ref 0x120; DW_OP_call_ref 0x100", **LANE_PC, want="location", read={"bytes": 512}
-    )
+    found = answer("DW_OP_call_ref 0x120; DW_OP_call_ref 0x100", **LANE_PC, want="location", read={"bytes": 512})
     whole = bytes.fromhex(found["read"]["bytes"])
     undefined = bytes.fromhex(found["read"]["undefined"])
 
@@ -392,9 +385,7 @@ PAIR = "DW_OP_regx s30; DW_OP_piece 4; DW_OP_regx s31; DW_OP_piece 4"
 PAIR_IN_LANES = "DW_OP_regx v43; DW_OP_bit_piece 0x20 0x60; DW_OP_regx v43; DW_OP_bit_piece 0x20 0x80"
 V43 = [0, 1, 2, 0x11223344, 0x55667788, 5]
 KERNEL = "DW_OP_lit0; DW_OP_lit6; DW_OP_LLVM_form_aspace_address"
-FLAT_CFA = (
-    "DW_OP_regx s32; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shl; DW_OP_lit6; DW_OP_LLVM_form_aspace_address"
-)
+FLAT_CFA = "DW_OP_regx s32; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shl; DW_OP_lit6; DW_OP_LLVM_form_aspace_address"
 FLAT_CFA_32 = FLAT_CFA.replace("lit6; DW_OP_shl", "lit5; DW_OP_shl")
 MUBUF_CFA = "DW_OP_constu 6; DW_OP_aspace_bregx s32 0"
 MASK = 0xFFFF0000_0F0F0001
@@ -410,12 +401,8 @@ def wave_state(target: str, lane_count: int, mask: int) -> dict[str, Any]:
         "target": target,
         "initial_stack": [cfa(0x100)],
         "registers": {"v40": [1000 + lane for lane in range(lane_count)], "exec": 0},
-        "entry_registers": {
-            "exec": {"kind": "implicit", "bytes": mask.to_bytes(lane_count // 8, "little").hex()}
-        },
-        "memory": [
-            memory(0x600, words(*(2000 + lane for lane in range(lane_count)), size=4), "private_wave")
-        ],
+        "entry_registers": {"exec": {"kind": "implicit", "bytes": mask.to_bytes(lane_count // 8, "little").hex()}},
+        "memory": [memory(0x600, words(*(2000 + lane for lane in range(lane_count)), size=4), "private_wave")],
     }
 
 
@@ -483,9 +470,7 @@ CFI_SHAPES = [
         read={"bytes": 16},
     ),
     # An SGPR in one lane of a VGPR.
-    row(
-        FRAMES, "DW_OP_regx v43; DW_OP_LLVM_offset_uconst 4", "v43+32", target=WAVE64, initial_stack=[cfa(0)]
-    ),
+    row(FRAMES, "DW_OP_regx v43; DW_OP_LLVM_offset_uconst 4", "v43+32", target=WAVE64, initial_stack=[cfa(0)]),
     row(
         FRAMES,
         "DW_OP_regx v43; DW_OP_LLVM_offset_uconst 12; DW_OP_deref_size 4",
@@ -622,9 +607,7 @@ VARIABLES = [
         frame_base=0x1000,
         memory=[memory(0x1008, words(7))],
     ),
-    row(
-        PRODUCERS, "DW_OP_fbreg 8; DW_OP_lit5; DW_OP_swap; DW_OP_xderef", "lane", target=WAVE64, frame_base=0
-    ),
+    row(PRODUCERS, "DW_OP_fbreg 8; DW_OP_lit5; DW_OP_swap; DW_OP_xderef", "lane", target=WAVE64, frame_base=0),
     # ... where DW_AT_frame_base is an SGPR, which does not hold an address of the default address space.
     row(
         "A.3.3.5 (2)",

@@ -201,10 +201,7 @@ def edges(width):
 
 
 SETTINGS = [
-    (kind, width)
-    for kind in KINDS
-    for width in WIDTHS
-    if kind != "generic" or width in (8, 16, 24, 32, 56, 64)
+    (kind, width) for kind in KINDS for width in WIDTHS if kind != "generic" or width in (8, 16, 24, 32, 56, 64)
 ]
 
 
@@ -504,18 +501,14 @@ def test_floats_at_the_edges(name, operation):
 def test_floats_against_numpy(name, operation):
     base, target = float_type(name), resolve("generic")
     native = {"plus": np.add, "minus": np.subtract, "mul": np.multiply, "div": np.divide}[operation]
-    chosen = np.random.default_rng(1).integers(
-        0, 1 << base.bit_size, (4000, 2), dtype=np.uint64, endpoint=False
-    )
+    chosen = np.random.default_rng(1).integers(0, 1 << base.bit_size, (4000, 2), dtype=np.uint64, endpoint=False)
     chosen = chosen.astype(f"u{base.bit_size // 8}")
     numbers = chosen.view(NATIVE[name])
     with np.errstate(all="ignore"):
         expected = native(numbers[:, 0], numbers[:, 1])
     assert expected.dtype == NATIVE[name]
 
-    found = together(
-        f"DW_OP_{operation}", target, len(chosen), *columns(base, base.bit_size, chosen.tolist())
-    )
+    found = together(f"DW_OP_{operation}", target, len(chosen), *columns(base, base.bit_size, chosen.tolist()))
     results = np.array(found, dtype=f"u{base.bit_size // 8}").view(NATIVE[name])
     np.testing.assert_array_equal(results, expected)
     signs = np.isnan(expected) | (np.signbit(results) == np.signbit(expected))
@@ -572,8 +565,7 @@ def converted(source, target_type, values, where=None):
 
 def numbers_of(kind, width):
     return [
-        pattern - (1 << width) if kind == "signed" and pattern >> width - 1 else pattern
-        for pattern in edges(width)
+        pattern - (1 << width) if kind == "signed" and pattern >> width - 1 else pattern for pattern in edges(width)
     ]
 
 
@@ -589,9 +581,7 @@ def test_integers_to_integers(kind, width):
             assert found == [number % (1 << other) for number in numbers], (other_kind, other)
     for size in (1, 2, 3, 4, 8):
         if kind != "generic":
-            found = converted(
-                source, types.generic(size), edges(width), resolve("generic", address_size=size)
-            )
+            found = converted(source, types.generic(size), edges(width), resolve("generic", address_size=size))
             assert found == [number % (1 << 8 * size) for number in numbers], size
 
 
@@ -620,9 +610,7 @@ def test_integers_near_halfway_between_two_floats(name):
         ]
         numbers = [number for number in numbers if number < 1 << width - 1]
         found = converted(BaseType("unsigned", width), float_type(name), numbers)
-        assert [decode(one, name) for one in found] == [
-            nearest(Fraction(number), name) for number in numbers
-        ], extra
+        assert [decode(one, name) for one in found] == [nearest(Fraction(number), name) for number in numbers], extra
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -397,9 +397,7 @@ PIECES = [
         f"{{{2**64 - 1}:undefined}}",
         rules="amd",
     ),
-    Case(
-        "A.2.5.4.4.6 (2)", f"DW_OP_reg5; DW_OP_bit_piece 1 {2**64 - 1}", "offset_out_of_storage", rules="amd"
-    ),
+    Case("A.2.5.4.4.6 (2)", f"DW_OP_reg5; DW_OP_bit_piece 1 {2**64 - 1}", "offset_out_of_storage", rules="amd"),
     Case("A.2.5.4.4.6 (2)", "DW_OP_reg5; DW_OP_bit_piece 1 64", "offset_out_of_storage", rules="amd"),
     Case("A.2.5.4.4.6 (2)", "DW_OP_reg5; DW_OP_bit_piece 1 63", "{1:r5+63}", rules="amd"),
     Case("A.2.5.4.4.6 (2)", f"DW_OP_reg5; DW_OP_bit_piece {2**64 - 1} 1", "bad_piece", rules="amd"),
@@ -576,9 +574,7 @@ def test_j_every_size_of_a_read(operation, address_size):
     memory = [{"space": 0, "address": 8, "bytes": bytes(range(1, 17)).hex()}]
     for size in range(256):
         for rules in RULES:
-            found = run(
-                f"DW_OP_lit8; {operation} {size}", rules=rules, address_size=address_size, memory=memory
-            )
+            found = run(f"DW_OP_lit8; {operation} {size}", rules=rules, address_size=address_size, memory=memory)
             if size == 0 or (size > address_size and rules != "amd"):
                 assert found == "bad_size", (size, rules)
             else:
@@ -637,9 +633,7 @@ def test_k_registers_that_a_target_does_not_have(number, target):
 # --- Anything else -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["llvm-user", "llvm-legacy", "amdgpu-2020"]
-)  # which know what the others know
+@pytest.mark.parametrize("name", ["llvm-user", "llvm-legacy", "amdgpu-2020"])  # which know what the others know
 def test_every_opcode_with_every_beginning(name):
     dialect = dialects.get(name)
     tails = (
@@ -657,9 +651,7 @@ def test_every_opcode_with_every_beginning(name):
     for opcode in range(256):
         for head in ("", "313131", "5055", "50930831"):
             for tail in tails:
-                found = outcome(
-                    of_bytes(f"{head}{opcode:02x}{tail}", dialect), DWARF5 if tail == "00" else AMD
-                )
+                found = outcome(of_bytes(f"{head}{opcode:02x}{tail}", dialect), DWARF5 if tail == "00" else AMD)
                 assert isinstance(found, DwarfGpuError) or found is not None
 
 

@@ -91,9 +91,7 @@ class World:
 
     def __init__(self, target: str, order: str, address_size: int, lanes: list[int]) -> None:
         is_generic = target == "generic"
-        self.target = resolve(
-            target, **({"byte_order": order, "address_size": address_size} if is_generic else {})
-        )  # type: ignore[arg-type]
+        self.target = resolve(target, **({"byte_order": order, "address_size": address_size} if is_generic else {}))  # type: ignore[arg-type]
         self.order: Any = self.target.byte_order
         self.twins: tuple[int, ...] = ()
         """Registers of the same contents, for a location of several places."""
@@ -196,9 +194,7 @@ def gpu_worlds(draw: Any) -> World:
     world = World(f"amdgcn-gfx1100-wave{size}", "little", 8, lanes)
     seed = draw(st.integers(0, 255))
     for number, count in ((VGPR[size], 4 * size), (VGPR[size] + 1, 4 * size), (36, 4), (37, 4)):
-        world.add_register(
-            number, bytes((seed + 37 * i * (number + 1) + (i >> 3)) & 0xFF for i in range(count))
-        )
+        world.add_register(number, bytes((seed + 37 * i * (number + 1) + (i >> 3)) & 0xFF for i in range(count)))
     world.twins = (VGPR[size] + 2, VGPR[size] + 3, VGPR[size] + 4)
     same = bytes((seed + 91 * i + (i >> 4)) & 0xFF for i in range(4 * size))
     for number in world.twins:
@@ -237,9 +233,7 @@ def twins(world: World) -> Node:
 
 
 def generic_leaf(draw: Any, world: World) -> Node:
-    kind = draw(
-        st.sampled_from(["register", "register", "twins", "memory", "implicit", "value", "undefined"])
-    )
+    kind = draw(st.sampled_from(["register", "register", "twins", "memory", "implicit", "value", "undefined"]))
     if kind == "register":
         number = draw(st.sampled_from([0, 1, 2, 3]))
         return Node(f"DW_OP_regx {number}", world.same(stream(world.registers[number])), is_simple=True)
@@ -293,13 +287,9 @@ def gpu_leaf(draw: Any, world: World) -> Node:
         streams = {i: stream(lane_atoms(world, i)[8 * offset :], ends=False) for i in world.lanes}
         return Node(f"DW_OP_constu {LANE_BASE + offset}; DW_OP_lit5; {FORM}", streams, is_simple=True)
     if kind == "wave":
-        return memory(
-            world, 0, draw(st.integers(0, 64)), lambda address: f"DW_OP_constu {address}; DW_OP_lit6; {FORM}"
-        )
+        return memory(world, 0, draw(st.integers(0, 64)), lambda address: f"DW_OP_constu {address}; DW_OP_lit6; {FORM}")
     if kind == "local":
-        return memory(
-            world, 1, draw(st.integers(0, 12)), lambda address: f"DW_OP_constu {address}; DW_OP_lit3; {FORM}"
-        )
+        return memory(world, 1, draw(st.integers(0, 12)), lambda address: f"DW_OP_constu {address}; DW_OP_lit3; {FORM}")
     if kind == "implicit":
         return implicit(world, of_bytes(draw, draw(st.integers(1, 9))))
     if kind == "lane value":
@@ -317,9 +307,7 @@ def lane_atoms(world: World, lane: int) -> list[int]:
     _, base, atoms = world.memory[0]
     found = []
     for address in range(LANE_BASE, LANE_BASE + LANE_BYTES):
-        in_wave = (
-            address // 4 * size * 4 + lane * 4 + address % 4 - base
-        )  # AMDGPU usage, "Address Space Mapping"
+        in_wave = address // 4 * size * 4 + lane * 4 + address % 4 - base  # AMDGPU usage, "Address Space Mapping"
         found += atoms[8 * in_wave : 8 * in_wave + 8]
     return found
 
@@ -369,9 +357,7 @@ def pieces(draw: Any, world: World, depth: int) -> Node:
     program: list[str] = []
     bits: dict[int, tuple[Bit, ...]] = dict.fromkeys(world.lanes, ())
     parts = [location(draw, world, depth) for _ in range(draw(st.integers(1, 4)))]
-    outside = [
-        node for node in parts if not node.is_simple
-    ]  # these are made first, and copied when their turn comes
+    outside = [node for node in parts if not node.is_simple]  # these are made first, and copied when their turn comes
     for index, node in enumerate(parts):
         if index and draw(st.integers(0, 7)) == 0:  # a part without a location
             size = draw(st.integers(0, 20))
@@ -443,9 +429,7 @@ def overlaid(draw: Any, world: World, depth: int) -> Node:
         offsets = {lane: lane % offset for lane in world.lanes}
     elif offset % 8 == size % 8 == 0 and draw(st.booleans()):
         ops = f"DW_OP_constu {offset // 8}; DW_OP_constu {size // 8}; DW_OP_LLVM_overlay"
-    streams = {
-        lane: overlay(base.streams[lane], top.streams[lane], offsets[lane], size) for lane in world.lanes
-    }
+    streams = {lane: overlay(base.streams[lane], top.streams[lane], offsets[lane], size) for lane in world.lanes}
     return Node(f"{base.ops}; {top.ops}; {ops}", streams)
 
 

@@ -112,9 +112,7 @@ STACK = [
         limits={"stack": 1},
         dies={"unit:4": {"const_value": "01"}},
     ),
-    row(
-        "DW_OP_lit1; DW_OP_call4 4", "limit_exceeded", limits={"stack": 1}, dies={"unit:4": die("DW_OP_lit1")}
-    ),
+    row("DW_OP_lit1; DW_OP_call4 4", "limit_exceeded", limits={"stack": 1}, dies={"unit:4": die("DW_OP_lit1")}),
     row("DW_OP_lit1; DW_OP_reg5; DW_OP_piece 4", "{32:r5}", limits={"stack": 2}),
     row("DW_OP_lit1; DW_OP_lit1; DW_OP_piece 0; DW_OP_lit1", "limit_exceeded", limits={"stack": 2}),
     row("; ".join(["DW_OP_lit1"] * DEFAULTS.stack), "1"),
@@ -188,9 +186,7 @@ CYCLES = [
     row("DW_OP_call_ref 4", "limit_exceeded", dies={"info:4": die("DW_OP_call_ref 4")}),
     # Calls of location lists: the same evaluation, on an empty stack, needs its own result.
     row("DW_OP_call4 4", "cycle", dies={"unit:4": listed("DW_OP_call4 4")}),
-    row(
-        "DW_OP_call4 4", "cycle", dies={"unit:4": listed("DW_OP_call4 8"), "unit:8": listed("DW_OP_call4 4")}
-    ),
+    row("DW_OP_call4 4", "cycle", dies={"unit:4": listed("DW_OP_call4 8"), "unit:8": listed("DW_OP_call4 4")}),
     row("DW_OP_call4 4", "cycle", dies={"unit:4": listed("DW_OP_reg5", "DW_OP_call4 4")}),
     row("DW_OP_call4 4", "cycle", dies={"unit:4": listed("DW_OP_call4 8"), "unit:8": die("DW_OP_call4 4")}),
     # Implicit pointers that point to themselves.
@@ -297,10 +293,7 @@ def test_nested_evaluations_do_not_multiply(kind):
         program = "DW_OP_implicit_pointer 1 0; DW_OP_deref; DW_OP_lit0; DW_OP_LLVM_offset"
     else:
         make = die if kind == "call" else listed
-        dies = {
-            f"unit:{i}": make(f"DW_OP_call4 {i + 1}; DW_OP_drop; DW_OP_call4 {i + 1}")
-            for i in range(1, depth)
-        }
+        dies = {f"unit:{i}": make(f"DW_OP_call4 {i + 1}; DW_OP_drop; DW_OP_call4 {i + 1}") for i in range(1, depth)}
         dies[f"unit:{depth}"] = make("DW_OP_reg5")
         program = "DW_OP_call4 1"
 
@@ -354,15 +347,9 @@ def kind_of(found):
 
 def test_the_number_of_parts():
     assert kind_of(outcome("DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 8", composite_parts=8).of(0)) == "ok"
-    assert (
-        kind_of(outcome("DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 9", composite_parts=8).of(0))
-        == "limit_exceeded"
-    )
+    assert kind_of(outcome("DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 9", composite_parts=8).of(0)) == "limit_exceeded"
     assert kind_of(outcome("DW_OP_piece 1; DW_OP_piece 1", composite_parts=2).of(0)) == "ok"
-    assert (
-        kind_of(outcome("DW_OP_piece 1; DW_OP_piece 1; DW_OP_piece 1", composite_parts=2).of(0))
-        == "limit_exceeded"
-    )
+    assert kind_of(outcome("DW_OP_piece 1; DW_OP_piece 1; DW_OP_piece 1", composite_parts=2).of(0)) == "limit_exceeded"
     select = "DW_OP_LLVM_undefined; DW_OP_LLVM_undefined; DW_OP_lit5; DW_OP_LLVM_select_bit_piece 1 {}"
     assert kind_of(outcome(select.format(3), composite_parts=3).of(0)) == "ok"
     assert kind_of(outcome(select.format(4), composite_parts=3).of(0)) == "limit_exceeded"

@@ -134,9 +134,7 @@ LOCATION_AFTER_PIECES = [
 # reference implementation of DWARF 6. DWARF 5, 2.6.1.2 says nothing: its debuggers show what is missing as unavailable.
 PART_BEYOND_STORAGE = [
     *rule("A.2.5.4.4.6", "DW_OP_reg5; DW_OP_piece 9", "{64:r5 8:undefined}", "bad_piece", "bad_piece"),
-    *rule(
-        "A.2.5.4.4.6", "DW_OP_reg5; DW_OP_bit_piece 62 3", "{61:r5+3 1:undefined}", "bad_piece", "bad_piece"
-    ),
+    *rule("A.2.5.4.4.6", "DW_OP_reg5; DW_OP_bit_piece 62 3", "{61:r5+3 1:undefined}", "bad_piece", "bad_piece"),
     *rule(
         "A.2.5.4.4.6",
         "DW_OP_implicit_value 01; DW_OP_piece 2",
@@ -145,9 +143,7 @@ PART_BEYOND_STORAGE = [
         "bad_piece",
         read={"bytes": 2},
     ),
-    *rule(
-        "A.2.5.4.4.6", "DW_OP_lit5; DW_OP_stack_value; DW_OP_piece 8", *["{64:implicit 0500000000000000}"] * 3
-    ),
+    *rule("A.2.5.4.4.6", "DW_OP_lit5; DW_OP_stack_value; DW_OP_piece 8", *["{64:implicit 0500000000000000}"] * 3),
     *rule(
         "A.2.5.4.4.6",
         "DW_OP_reg5; DW_OP_piece 8; DW_OP_reg5; DW_OP_piece 16",
@@ -205,15 +201,11 @@ PIECE_OF_VALUE_BITS = [
         read={"bytes": 1},
     ),
     *[
-        Case(
-            "A.2.5.4.4.6 (2)", "DW_OP_reg5; DW_OP_bit_piece 8 60", "bad_piece", rules=rules, byte_order="big"
-        )
+        Case("A.2.5.4.4.6 (2)", "DW_OP_reg5; DW_OP_bit_piece 8 60", "bad_piece", rules=rules, byte_order="big")
         for rules in ("amd", "dwarf6")
     ],
     # Memory and composites are in storage order for all of them, and on a little-endian target everything is.
-    *rule(
-        "A.2.5.4.4.6 (2)", "DW_OP_addr 0x10; DW_OP_bit_piece 4 3", *["{4:mem 0x10.3}"] * 3, byte_order="big"
-    ),
+    *rule("A.2.5.4.4.6 (2)", "DW_OP_addr 0x10; DW_OP_bit_piece 4 3", *["{4:mem 0x10.3}"] * 3, byte_order="big"),
     *rule("A.2.5.4.4.6 (2)", "DW_OP_reg5; DW_OP_bit_piece 4 3", *["{4:r5+3}"] * 3),
     *rule(
         "A.2.5.4.4.6 (2)",
@@ -415,9 +407,7 @@ WIDE_DEREFERENCE = [
         "bad_size",
         memory=EIGHT,
     ),
-    *rule(
-        "A.2.5.4.3.4 (3)", "DW_OP_addr 0x10; DW_OP_deref_size 8", *[str(0x0807060504030201)] * 3, memory=EIGHT
-    ),
+    *rule("A.2.5.4.3.4 (3)", "DW_OP_addr 0x10; DW_OP_deref_size 8", *[str(0x0807060504030201)] * 3, memory=EIGHT),
 ]
 
 # AMD A.2.5.4.4.5 (3): the entry is evaluated when its implicit pointer value is used, "with the context of the

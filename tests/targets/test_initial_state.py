@@ -40,9 +40,7 @@ SHORT = {
 SIZES = {rule.enable: rule.count for rule in USER_SGPRS}
 
 
-def start(
-    processor, asked="", *, user=None, wave=64, grid=(200, 3, 2), group=(16, 2, 2), private=20, **fields
-):
+def start(processor, asked="", *, user=None, wave=64, grid=(200, 3, 2), group=(16, 2, 2), private=20, **fields):
     """A dispatch on a processor; ``asked`` are enables by their short names."""
     enabled = {SHORT[word]: 1 for word in asked.split()}
     count = sum(SIZES.get(name, 0) for name in enabled) if user is None else user
@@ -271,9 +269,7 @@ def test_architected_flat_scratch_is_set_by_the_hardware(processor, per_wave):
     assert "flat_scratch" not in table(start(processor, "x"))
 
 
-@pytest.mark.parametrize(
-    "processor, who", [("gfx701", "Offset"), ("gfx900", "Absolute"), ("gfx1030", "Absolute")]
-)
+@pytest.mark.parametrize("processor, who", [("gfx701", "Offset"), ("gfx900", "Absolute"), ("gfx1030", "Absolute")])
 def test_elsewhere_the_prolog_sets_it(processor, who):
     (row,) = [row for row in rows(start(processor)) if row.kind == "flat_scratch"]
     assert not row.is_set
@@ -313,8 +309,7 @@ def test_architected_flat_scratch_has_no_descriptor():
 
 def test_m0_must_be_set_by_the_prolog_up_to_gfx8():
     texts = {
-        name: next(row for row in rows(start(name)) if row.kind == "m0").rule.meaning
-        for name in ("gfx803", "gfx900")
+        name: next(row for row in rows(start(name)) if row.kind == "m0").rule.meaning for name in ("gfx803", "gfx900")
     }
     assert "the prolog sets it" in texts["gfx803"]
     assert "not used" in texts["gfx900"]

@@ -57,9 +57,7 @@ def test_decoding_is_the_inverse_of_encoding(structure: Structure, data) -> None
     for field in structure.fields:
         if field.name and data.draw(st.booleans()):
             bits = field.size * 8
-            low, high = (
-                (-(1 << bits - 1), (1 << bits - 1) - 1) if field.kind == "signed" else (0, (1 << bits) - 1)
-            )
+            low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if field.kind == "signed" else (0, (1 << bits) - 1)
             values[field.name] = data.draw(st.integers(low, high))
     encoded = structure.encode(values)
     assert len(encoded) == structure.size
@@ -76,9 +74,7 @@ def test_any_bytes_are_an_object(structure: Structure, data) -> None:
     reserved = [each for each in values if each.field.kind == "reserved"]
     again = bytearray(structure.encode(named))
     for each in reserved:
-        again[each.field.offset : each.field.offset + each.field.size] = each.value.to_bytes(
-            each.field.size, "little"
-        )
+        again[each.field.offset : each.field.offset + each.field.size] = each.value.to_bytes(each.field.size, "little")
     assert bytes(again) == content
     assert len(structure.violations(values)) == sum(each.value != 0 for each in reserved)
 

@@ -238,9 +238,7 @@ def test_an_address_of_private_lane_needs_a_lane():
     assert caught.value.kind == "lane"
 
 
-@pytest.mark.parametrize(
-    "view, lane, size", [(PRIVATE_LANE, 32, 32), (PRIVATE_LANE, -1, 64), (LaneView(40), None, 32)]
-)
+@pytest.mark.parametrize("view, lane, size", [(PRIVATE_LANE, 32, 32), (PRIVATE_LANE, -1, 64), (LaneView(40), None, 32)])
 def test_a_wave_has_no_lane_beyond_its_size(view, lane, size):
     with pytest.raises(EvaluationError, match=f"does not exist in a wave of {size} lanes"):
         view.pieces(0, 4, lane, size)

@@ -121,9 +121,7 @@ def test_names_without_a_number(target, name):
     assert resolve(target).register_named(name) is None
 
 
-@pytest.mark.parametrize(
-    "number", [0, 2, 15, 18, 31, 96, 127, 129, 511, 1024, 1087, 1130, 1535, 3328, 3583, 4096]
-)
+@pytest.mark.parametrize("number", [0, 2, 15, 18, 31, 96, 127, 129, 511, 1024, 1087, 1130, 1535, 3328, 3583, 4096])
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1100-wave32", "gfx1100-wave64", "gfx1250"])
 def test_reserved_numbers_are_no_registers(target, number):
     assert resolve(target).register(number) is None
@@ -137,9 +135,7 @@ def test_the_numbers_of_the_other_wave_size_are_no_registers():
     assert shared == {number for number, _name, _bits in expanded(BOTH)}
 
 
-@pytest.mark.parametrize(
-    "target, mask, bits", [("gfx90a", 17, 64), ("gfx1100", 1, 32), ("gfx1100-wave64", 17, 64)]
-)
+@pytest.mark.parametrize("target, mask, bits", [("gfx90a", 17, 64), ("gfx1100", 1, 32), ("gfx1100-wave64", 17, 64)])
 def test_the_registers_with_a_part_to_play(target, mask, bits):
     target = resolve(target)
 
@@ -156,9 +152,7 @@ def test_the_number_of_a_scalar_register():
 # --- Registers without a rule in the call frame information --------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "target", ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100-wave32", "gfx1200-wave64"]
-)
+@pytest.mark.parametrize("target", ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100-wave32", "gfx1200-wave64"])
 def test_what_a_callee_preserves(target):
     target = resolve(target)
 
@@ -183,9 +177,7 @@ def test_s0_to_s3_are_the_scratch_descriptor_unless_flat_scratch_is_architected(
     assert {resolve(target).unspecified_rule(32 + i) for i in range(4)} == {rule}
 
 
-@pytest.mark.parametrize(
-    "target, rule", [("gfx908", "undefined"), ("gfx90a", "same_value"), ("gfx950", "same_value")]
-)
+@pytest.mark.parametrize("target, rule", [("gfx908", "undefined"), ("gfx90a", "same_value"), ("gfx950", "same_value")])
 def test_accumulation_registers_from_a32_are_preserved_since_gfx90a(target, rule):
     target = resolve(target)
 

@@ -92,9 +92,7 @@ def test_the_processors_are_those_of_llvm_22(require_tool):
     done = subprocess.run([llc, "-march=amdgcn", "-mcpu=help"], input=b"", capture_output=True, check=False)
     names = set(re.findall(r"Select the (\S+) processor", (done.stdout + done.stderr).decode()))
 
-    known = {processor.name for processor in OF_LLVM_22} | {
-        alternative for alternative, _name in ALTERNATIVES
-    }
+    known = {processor.name for processor in OF_LLVM_22} | {alternative for alternative, _name in ALTERNATIVES}
     assert names - {"generic", "generic-hsa"} == known
 
 
@@ -130,9 +128,7 @@ def test_default_wave_sizes_and_accumulation_registers(compile_ir, processor):
     assert (".agpr_count:" in assembly) == processor.has("agprs")
 
 
-@pytest.mark.parametrize(
-    "name, wave_size", [("gfx1030", 32), ("gfx1100", 64), ("gfx1200", 32), ("gfx1201", 64)]
-)
+@pytest.mark.parametrize("name, wave_size", [("gfx1030", 32), ("gfx1100", 64), ("gfx1200", 32), ("gfx1201", 64)])
 def test_both_wave_sizes(compile_ir, name, wave_size):
     assembly = compile_ir(KERNEL, f"-mcpu={name}", f"-mattr=+wavefrontsize{wave_size}").decode()
 
@@ -179,13 +175,9 @@ def test_numbers_of_x86_64(assemble):
 
 @pytest.mark.parametrize("name", ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200"])
 def test_what_a_prologue_saves_is_preserved(compile_ir, name):
-    clobbers = (
-        ",".join(f"~{{v{i}}}" for i in range(64)) + "," + ",".join(f"~{{s{i}}}" for i in range(34, 102))
-    )
+    clobbers = ",".join(f"~{{v{i}}}" for i in range(64)) + "," + ",".join(f"~{{s{i}}}" for i in range(34, 102))
     attributes = 'attributes #0 = { nounwind "amdgpu-waves-per-eu"="1,1" }\n'
-    text = (
-        f'define void @f() #0 {{ call void asm sideeffect "; body", "{clobbers}"() ret void }}\n{attributes}'
-    )
+    text = f'define void @f() #0 {{ call void asm sideeffect "; body", "{clobbers}"() ret void }}\n{attributes}'
     prologue = compile_ir(text, f"-mcpu={name}").decode().partition("; body")[0]
     target = resolve(name)
 

@@ -190,9 +190,7 @@ def test_reserved_numbers_of_the_psabi_are_no_registers(number):
     assert resolve("x86_64").register(number) is None
 
 
-@pytest.mark.parametrize(
-    "name, number", [("pc", 16), ("eflags", 49), ("r15", 15), ("r16", 130), ("xmm16", 67)]
-)
+@pytest.mark.parametrize("name, number", [("pc", 16), ("eflags", 49), ("r15", 15), ("r16", 130), ("xmm16", 67)])
 def test_x86_64_names(name, number):
     assert resolve("x86_64").register_named(name).number == number
 

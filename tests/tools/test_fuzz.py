@@ -169,9 +169,7 @@ def test_every_built_fixture_is_chosen():
         "llvm24",
     }
     assert fuzz.chosen(["asm/forms*"]) == [name for name in names if name.startswith("asm/forms")]
-    kinds = {
-        kind for name in names if "/split" in name for kind in Original((FOLDER / name).read_bytes()).regions
-    }
+    kinds = {kind for name in names if "/split" in name for kind in Original((FOLDER / name).read_bytes()).regions}
     assert {".debug_info.dwo", "headers in .debug_info.dwo", ".debug_cu_index", "section headers"} <= kinds
 
 

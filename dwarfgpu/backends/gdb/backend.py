@@ -183,9 +183,7 @@ class GdbBackend(Backend):
     @property
     def work_group(self) -> RegisterColumn:
         """The position of the work-group of each wave in the grid; -1 where that is not known."""
-        return RegisterColumn(
-            list(UNKNOWN[0] if place is None else place[0]) for place in self.process.places
-        )
+        return RegisterColumn(list(UNKNOWN[0] if place is None else place[0]) for place in self.process.places)
 
     def place_of(self, wave: int) -> tuple[int, tuple[int, int, int], int]:
         """Return the place of a wave: the index of its dispatch, the position of its work-group, its number there."""
@@ -280,9 +278,7 @@ class GdbBackend(Backend):
             data += self._bytes(self._space(number), start, length, wave)
         return data
 
-    def write_memory(
-        self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None
-    ) -> None:
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
         self.read_memory(space, address, len(data), wave, lane)  # all of it is there, or nothing is written
         pieces = [(space.number, address, len(data))]
         if space.alias is not None:

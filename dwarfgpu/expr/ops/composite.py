@@ -25,9 +25,7 @@ def _check_fits(location: Location, size: int, spec: str) -> None:
     """Check that all bits of a part are within the storage of each of its places."""
     for place in location.places:
         offset = place.bit_offset
-        if type(place.storage) is Undefined or (
-            type(offset) is int and offset + size <= place.storage.bit_size
-        ):
+        if type(place.storage) is Undefined or (type(offset) is int and offset + size <= place.storage.bit_size):
             continue
         beyond = place.bit_offset > place.storage.bit_size - size
         refuse(beyond, lambda slot, place=place: _too_large(size, remaining(place, slot), spec))  # type: ignore[misc]
@@ -46,9 +44,7 @@ def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tu
             beyond = Part(UNDEFINED, size - available)
             return (*_parts(ev, location, available, bit_offset), beyond) if available else (beyond,)
     if ev.rules.piece_of_value_bits == "least_significant" and ev.target.byte_order == "big":
-        location = Location(
-            tuple(_from_least_significant(place, size, bit_offset) for place in location.places)
-        )
+        location = Location(tuple(_from_least_significant(place, size, bit_offset) for place in location.places))
     elif bit_offset:
         location = convert.moved(ev, location, bit_offset, "A.2.5.4.4.6 (2)")
     _check_fits(location, size, _SPEC)
@@ -111,9 +107,7 @@ def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
     consumed = len(stack) if base is None else 2
     if base is None and len(stack) > 1:
         message = "a piece needs a composite below its operand, or nothing"
-        raise IllFormed(
-            "bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite"
-        )
+        raise IllFormed("bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite")
     if base is None and stack:
         base = _composite_of(stack[-1])
     if consumed == 2 or (stack and base is None):
@@ -161,9 +155,7 @@ def piece(ev: Evaluation, byte_size: int) -> None:
     _add_piece(ev, byte_size * 8, 0)
 
 
-@operation(
-    "DW_OP_bit_piece", "*", "A.2.5.4.4.6 (2)", operands="S:uleb B:uleb", since="3", follows_location=True
-)
+@operation("DW_OP_bit_piece", "*", "A.2.5.4.4.6 (2)", operands="S:uleb B:uleb", since="3", follows_location=True)
 def bit_piece(ev: Evaluation, bit_size: int, bit_offset: int) -> None:
     """Add a part of S bits, B bits into the location, to the composite under construction, or start one."""
     _add_piece(ev, bit_size, bit_offset)
@@ -220,9 +212,7 @@ def extend(ev: Evaluation, location: Location, size: int, count: int) -> Locatio
     since="LLVM",
     aliases=("DW_OP_select_bit_piece",),
 )
-def select_bit_piece(
-    ev: Evaluation, zero: Location, one: Location, mask: Value, size: int, count: int
-) -> Location:
+def select_bit_piece(ev: Evaluation, zero: Location, one: Location, mask: Value, size: int, count: int) -> Location:
     """Push a composite of C parts of S bits: part N is the Nth of L1 where bit N of the mask is 1, else that of L0."""
     spec = "A.2.5.4.4.6 (5)"
     _check_vector(size, count, spec)
@@ -273,9 +263,7 @@ def bit_overlay(ev: Evaluation, base: Location, top: Location, offset: Value, si
     return _overlay(ev, base, top, offset, size, 1)
 
 
-def _overlay(
-    ev: Evaluation, base: Location, top: Location, offset: Value, size: Value, unit: int
-) -> Location:
+def _overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size: Value, unit: int) -> Location:
     bit_offset = uniform_number(offset) * unit
     if ev.rules.overlay == "dwarf6":
         return _overlay_dwarf6(ev, base, top, bit_offset, uniform(size.bits) * unit)
@@ -286,9 +274,7 @@ def _overlay(
         raise IllFormed("bad_operand", message, spec=spec)
     rest = min(_remaining(ev, place) for place in base.places)
     if rest < bit_offset + bit_size:
-        message = (
-            f"an overlay of {shown(bit_size)} bits at {shown(bit_offset)} exceeds the {rest} bits of the base"
-        )
+        message = f"an overlay of {shown(bit_size)} bits at {shown(bit_offset)} exceeds the {rest} bits of the base"
         raise IllFormed("bad_piece", message, spec=spec)
     if bit_size == 0:
         return base
@@ -327,9 +313,7 @@ def _plain_part(ev: Evaluation, location: Location, size: int, bit_offset: int) 
     return (Part(location, size),)
 
 
-def _overlay_dwarf6(
-    ev: Evaluation, base: Location, top: Location, bit_offset: int, bit_size: int
-) -> Location:
+def _overlay_dwarf6(ev: Evaluation, base: Location, top: Location, bit_offset: int, bit_size: int) -> Location:
     """Make the overlay of the DWARF 6 proposal (251120.1): the base storage stays whole, and grows if needed."""
     spec = "DWARF 6 (251120.1)"
     _check_fits(top, bit_size, spec)

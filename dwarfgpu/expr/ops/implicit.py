@@ -50,9 +50,7 @@ def stack_value(ev: Evaluation) -> None:
         convert.refuse_entry(
             ev,
             entry,
-            lambda description: IllFormed(
-                kind, f"a value is needed, found {description}", spec="A.2.5.4.4.5 (2)"
-            ),
+            lambda description: IllFormed(kind, f"a value is needed, found {description}", spec="A.2.5.4.4.5 (2)"),
         )
     ev.stack[-1] = convert.implicit(ev, value)
 

@@ -72,9 +72,7 @@ def const_type(ev: Evaluation, offset: int, block: bytes) -> Value:
 
 def _bounded(number: Bits, count: int, what: str, attribute: str, spec: str) -> None:
     def error_at(position: int) -> IllFormed:
-        message = (
-            f"the current {what} {b.select(number, position)} is not below {count}, the value of {attribute}"
-        )
+        message = f"the current {what} {b.select(number, position)} is not below {count}, the value of {attribute}"
         return IllFormed("bad_operand", message, spec=spec)
 
     if type(number) is int or number.max() >= count:  # type: ignore[union-attr]

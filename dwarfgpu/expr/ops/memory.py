@@ -109,9 +109,7 @@ def form_aspace_address(ev: Evaluation, entry: Entry, identifier: Value) -> Loca
         refuse_entry(
             ev,
             entry,
-            lambda description: IllFormed(
-                kind, f"an address is an integral value, found {description}", spec=spec
-            ),
+            lambda description: IllFormed(kind, f"an address is an integral value, found {description}", spec=spec),
         )
     return at_address(ev, space, address.bits)
 
@@ -198,9 +196,7 @@ def breg(ev: Evaluation, number: int, displacement: int) -> Location:
     return _register_plus(ev, number, displacement, ev.target.default_space)
 
 
-operation(
-    "DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:sleb", needs=("thread", "frame")
-)(breg)
+operation("DW_OP_bregx", "-- L:location", "A.2.5.4.4.3 (8)", operands="R:uleb B:sleb", needs=("thread", "frame"))(breg)
 
 
 @operation(

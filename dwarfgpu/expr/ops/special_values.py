@@ -77,9 +77,7 @@ def deref_size(ev: Evaluation, location: Location, size: int) -> Value | Implici
     needs=("unit",),
     aliases=("DW_OP_GNU_deref_type",),
 )
-def deref_type(
-    ev: Evaluation, location: Location, size: int | None, offset: int
-) -> Value | ImplicitPointerValue:
+def deref_type(ev: Evaluation, location: Location, size: int | None, offset: int) -> Value | ImplicitPointerValue:
     """Push the value at L of the base type at DR, which has S bytes."""
     kind = ev.base_type(offset)
     if size is not None and size != kind.byte_size:
@@ -161,9 +159,7 @@ def _register_of(ev: Evaluation, number: int) -> BaseType:
     if register is None or register.bit_size == ev.generic.bit_size:
         return ev.generic
     if register.lane_bits:
-        return types.BaseType(
-            "unsigned", register.lane_bits, vector_size=register.bit_size // register.lane_bits
-        )
+        return types.BaseType("unsigned", register.lane_bits, vector_size=register.bit_size // register.lane_bits)
     return types.unsigned(register.bit_size)
 
 

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
 
 
-@operation(
-    "DW_OP_LLVM_undefined", "-- L:location", "A.2.5.4.4.2 (1)", since="LLVM", aliases=("DW_OP_undefined",)
-)
+@operation("DW_OP_LLVM_undefined", "-- L:location", "A.2.5.4.4.2 (1)", since="LLVM", aliases=("DW_OP_undefined",))
 def undefined(_ev: Evaluation) -> Location:
     """Push the undefined location."""
     return UNDEFINED

@@ -125,9 +125,7 @@ class Container:
         if content[:4] != ELF_MAGIC:
             kind = _format_of(bytes(content[:8])) if content else "empty"
             message = f"{name}: this image is {kind}, not an ELF file"
-            raise Unsupported(
-                "format", message, hint="only ELF code objects have debug information that can be read"
-            )
+            raise Unsupported("format", message, hint="only ELF code objects have debug information that can be read")
         return Image(content, name=name, path=self.path)
 
     def select(self, select: str | int | None) -> ContainerEntry:
@@ -148,16 +146,12 @@ class Container:
             raise UsageError(message, hint=_candidates(self.entries))
         if text in KINDS:
             entries = [entry for entry in self.entries if entry.kind == text]
-            if (
-                entries and not entries[0].id
-            ):  # the host program itself: a bundle may have an empty entry for it
+            if entries and not entries[0].id:  # the host program itself: a bundle may have an empty entry for it
                 return entries[0]
         else:
             wanted = parse_target(text)
             matching = [entry for entry in self.entries if target_matches(self._target(entry), wanted)]
-            exact = [
-                entry for entry in matching if text == entry.id or wanted.text == self._target(entry).text
-            ]
+            exact = [entry for entry in matching if text == entry.id or wanted.text == self._target(entry).text]
             entries = exact or matching
         entries = [entry for entry in entries if entry.size] or entries
         why = f"several entries are for {text}" if entries else f"no entry is for {text}"

@@ -159,17 +159,13 @@ class Scanner:
                 limit *= 4
                 head = part.head(limit)
             name = position + 24
-            offset, size, name_size = (
-                struct.unpack_from("<QQQ", head, position) if name <= len(head) else (0, 0, 0)
-            )
+            offset, size, name_size = struct.unpack_from("<QQQ", head, position) if name <= len(head) else (0, 0, 0)
             position = name + name_size
             if position > len(head):
                 message = f"the table of a bundle ends in entry {index} of {count}"
                 raise malformed(self.file, "truncated", message, offset=part.base, spec=SPEC)
             id_ = bytes(head[name:position]).decode("utf-8", "backslashreplace")
-            yield self._checked(
-                Found(part, id_, parse_target(id_), offset, size, part.note), part.content_size
-            )
+            yield self._checked(Found(part, id_, parse_target(id_), offset, size, part.note), part.content_size)
 
     def _checked(self, image: Found, available: int) -> Found:
         """Return an entry that lies inside its part, or one without bytes that keeps the reason."""

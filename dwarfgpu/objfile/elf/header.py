@@ -168,9 +168,7 @@ def layout_of(address_size: int, byte_order: ByteOrder) -> ElfLayout:
             if wide
             else ("HHIIIIIHHHHHH", "IIIIIIIIII", "IIIIIIII", "IIIBBH", "II", "IIi", "III", "I")
         )
-        _layouts[key] = ElfLayout(
-            address_size, byte_order, *(struct.Struct(order + text) for text in formats)
-        )
+        _layouts[key] = ElfLayout(address_size, byte_order, *(struct.Struct(order + text) for text in formats))
     return _layouts[key]
 
 
@@ -254,9 +252,7 @@ def read_segments(
     if there == count:
         return tuple(segments), []
     message = f"of {count} program headers, {there} are in the file"
-    return tuple(segments), [
-        malformed(file, "truncated", message, offset=start, spec='gABI, "Program Header"')
-    ]
+    return tuple(segments), [malformed(file, "truncated", message, offset=start, spec='gABI, "Program Header"')]
 
 
 def _section_header(data: memoryview, offset: int, layout: ElfLayout) -> SectionHeader:

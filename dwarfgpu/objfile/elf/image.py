@@ -274,9 +274,7 @@ class Image:
         """The build ID in hexadecimal digits, if the file has one."""
         from dwarfgpu.objfile.elf.notes import NT_GNU_BUILD_ID
 
-        ids = (
-            note.data.hex() for note in self.notes() if (note.owner, note.type) == ("GNU", NT_GNU_BUILD_ID)
-        )
+        ids = (note.data.hex() for note in self.notes() if (note.owner, note.type) == ("GNU", NT_GNU_BUILD_ID))
         return next(ids, None)
 
     # --- Addresses ----------------------------------------------------------------------------------------------
@@ -296,9 +294,7 @@ class Image:
                 data = bytes(self.data[offset : offset + there])
                 if len(data) < there:
                     message = f"the segment at {segment.address:#x} reaches past the end of the file"
-                    raise malformed(
-                        self.name, "truncated", message, offset=offset, spec='gABI, "Program Header"'
-                    )
+                    raise malformed(self.name, "truncated", message, offset=offset, spec='gABI, "Program Header"')
                 return data + bytes(size - there)
         raise malformed(self.name, "not_mapped", f"{size} bytes at {address:#x} are in no segment")
 

@@ -85,9 +85,7 @@ def _content(image: Image, segment: Segment) -> bytes:
     data = bytes(image.data[segment.offset : segment.offset + segment.file_size])
     if len(data) < segment.file_size:
         message = f"the segment at {segment.address:#x} reaches past the end of the file"
-        raise malformed(
-            image.name, "truncated", message, offset=segment.offset, spec='gABI, "Program Header"'
-        )
+        raise malformed(image.name, "truncated", message, offset=segment.offset, spec='gABI, "Program Header"')
     return data + bytes(segment.memory_size - segment.file_size)
 
 

@@ -181,9 +181,7 @@ class _Relocator:
         order = "<" if layout.byte_order == "little" else ">"
         write32 = struct.Struct(order + "I").pack_into
         write64 = struct.Struct(order + "Q").pack_into
-        plain = {
-            n: rule.width for n, rule in self._rules.items() if rule.formula == ABSOLUTE and not rule.shift
-        }
+        plain = {n: rule.width for n, rule in self._rules.items() if rule.formula == ABSOLUTE and not rule.shift}
         absolute32 = {n for n, width in plain.items() if width == 4}
         absolute64 = {n for n, width in plain.items() if width == 8}
         end32, end64 = len(data) - 4, len(data) - 8
@@ -241,9 +239,7 @@ class _Relocator:
         return (target - place - 4) // 4
 
     def _malformed(self, kind: str, message: str, offset: int) -> DwarfGpuError:
-        return malformed(
-            self._file, kind, message, section=self._section.name, offset=offset, spec=self._spec
-        )
+        return malformed(self._file, kind, message, section=self._section.name, offset=offset, spec=self._spec)
 
     def _unsupported(self, message: str, offset: int, hint: str) -> DwarfGpuError:
         error = Unsupported("relocation", message, spec=self._spec, hint=hint)

@@ -101,9 +101,7 @@ class Section:
             there = max(0, len(data) - start)
             message = f"section {self.name} needs {size} bytes at {start:#x} of the file, {there} are left"
             spec = 'gABI, "Sections"'
-            raise malformed(
-                self._image.name, "truncated", message, section=self.name, offset=there, spec=spec
-            )
+            raise malformed(self._image.name, "truncated", message, section=self.name, offset=there, spec=spec)
         return data[start : start + size]
 
     @property
@@ -116,11 +114,7 @@ class Section:
     @property
     def view(self) -> memoryview:
         """The same content without a copy, where the file holds it as it is."""
-        if (
-            self._data is None
-            and self.compression is None
-            and not self._image.relocation_sections(self.index)
-        ):
+        if self._data is None and self.compression is None and not self._image.relocation_sections(self.index):
             return self.raw
         return memoryview(self.data)
 
@@ -176,9 +170,7 @@ class Section:
         if stream is None:
             return bytes(raw)
 
-        return decompress(
-            raw[stream.start :], stream.method, stream.size, file=self._image.name, section=self.name
-        )
+        return decompress(raw[stream.start :], stream.method, stream.size, file=self._image.name, section=self.name)
 
     def _read(self) -> bytes:
         data = self.decompressed()

@@ -101,11 +101,7 @@ def describe(image: Image) -> ImageInfo:
         notes,
         tuple(_section(image, section) for section in image.sections[1:]),
         len(image.segments),
-        sum(
-            section.size // image.layout.symbol.size
-            for section in image.sections
-            if section.type == SHT_SYMTAB
-        ),
+        sum(section.size // image.layout.symbol.size for section in image.sections if section.type == SHT_SYMTAB),
         tuple(_missing(image)),
         (*image.problems, *(hsa.problems if hsa is not None else ())),
     )

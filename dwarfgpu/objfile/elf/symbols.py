@@ -109,9 +109,7 @@ class SymbolTable:
         text = text_at(self._strings, name)
         if symbol_type == STT_SECTION and not text and section is not None:
             text = section.name
-        return Symbol(
-            index, text, value, size, symbol_type, info >> 4, VISIBILITIES[other & 3], place, section
-        )
+        return Symbol(index, text, value, size, symbol_type, info >> 4, VISIBILITIES[other & 3], place, section)
 
     def named(self, name: str) -> Symbol | None:
         """Return the symbol with a name: a defined one before one that is not, a global one before a local one."""
@@ -152,9 +150,7 @@ class SymbolTable:
         return None if best is None else self.symbol(best[2])
 
     @staticmethod
-    def _at(
-        address: int, starts: list[int], rows: list[tuple[int, int, int, int]]
-    ) -> tuple[bool, int, int] | None:
+    def _at(address: int, starts: list[int], rows: list[tuple[int, int, int, int]]) -> tuple[bool, int, int] | None:
         """Return the best symbol of one section, as (has no size, size, index)."""
         best: tuple[bool, int, int] | None = None
         start = -1
@@ -268,9 +264,7 @@ class SymbolTable:
         for place, symbols in by_section.items():
             if section_index in (None, place):
                 last = max((value for value, size, _ in symbols if size), default=0)  # the innermost one
-                keys += [
-                    (not size, size, index) for value, size, index in symbols if value == last or not size
-                ]
+                keys += [(not size, size, index) for value, size, index in symbols if value == last or not size]
         return self.symbol(min(keys)[2]) if keys else None
 
     # --- The indices ----------------------------------------------------------------------------------------------

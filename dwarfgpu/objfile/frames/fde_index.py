@@ -212,9 +212,7 @@ class FrameIndex:
             entry = self._decoded(position)
             if isinstance(entry, Fde) and entry.low < entry.high:
                 yield entry.low, entry.high, position
-            position = (
-                entry.end if entry is not None else following(data, position, section.byte_order) or end
-            )
+            position = entry.end if entry is not None else following(data, position, section.byte_order) or end
 
     def _decoded(self, position: int) -> Entry | None:
         try:

@@ -134,9 +134,7 @@ class FrameSection:
     # --- Heads ------------------------------------------------------------------------------------------------------
 
     def _cursor(self, position: int, end: int | None = None) -> Cursor:
-        return Cursor(
-            self.data, position, end, byte_order=self.byte_order, error=MalformedFile, section=self.name
-        )
+        return Cursor(self.data, position, end, byte_order=self.byte_order, error=MalformedFile, section=self.name)
 
     def _head(self, offset: int) -> _Head | None:
         """Read the head of an entry; return None for a length of zero."""

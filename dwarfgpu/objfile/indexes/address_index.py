@@ -110,9 +110,7 @@ class VariableIndex:
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
-        rows: list[
-            tuple[int, int, bytes]
-        ] = []  # (address, offset of the entry, what follows in the expression)
+        rows: list[tuple[int, int, bytes]] = []  # (address, offset of the entry, what follows in the expression)
         for offset, plan, picked in scan(unit, _select_variables):
             form = plan.abbreviation.form_of(dw.DW_AT_location)
             location = picked[plan.places[dw.DW_AT_location]]

@@ -67,9 +67,7 @@ class NameTable:
             error = Unsupported("bad_version", f"version {version} of the name index is not known", spec=SPEC)
             raise error.at(section=SECTION, offset=start)
         cursor.unsigned(2)
-        units, types, foreign, buckets, names, abbreviations, augmentation = (
-            cursor.unsigned(4) for _ in range(7)
-        )
+        units, types, foreign, buckets, names, abbreviations, augmentation = (cursor.unsigned(4) for _ in range(7))
         self.format = Format(8, offset_size, self._order, version)
         self.augmentation = decode(cursor.bytes(augmentation).rstrip(b"\0"))
         """The augmentation string. LLVM writes ``LLVM0700``; A.6.1.1.4.1 recommends ``[vendor:vX.Y:options]``."""
@@ -95,9 +93,7 @@ class NameTable:
         cursor.position += count * size
         return numbers(self._data, start, cursor.position, size, little=self._order == "little")
 
-    def _read_abbreviations(
-        self, cursor: Cursor, size: int
-    ) -> dict[int, tuple[int, tuple[tuple[int, int], ...]]]:
+    def _read_abbreviations(self, cursor: Cursor, size: int) -> dict[int, tuple[int, tuple[tuple[int, int], ...]]]:
         end = cursor.position + size
         inner = self._cursor(cursor.position, min(end, cursor.end))
         if end > cursor.end:

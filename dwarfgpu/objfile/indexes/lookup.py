@@ -160,14 +160,10 @@ class Index:
             groups: dict[tuple[int, str], list[Unit]] = {}
             for unit in self.units:
                 groups.setdefault((id(unit.dwarf), unit.section), []).append(unit)
-            self._groups = [
-                NameSearch(sorted(units, key=lambda unit: unit.offset)) for units in groups.values()
-            ]
+            self._groups = [NameSearch(sorted(units, key=lambda unit: unit.offset)) for units in groups.values()]
         return self._groups
 
-    def _searched_for(
-        self, group: NameSearch, units: list[Unit], needle: Needle
-    ) -> Iterator[tuple[Die, Kind]]:
+    def _searched_for(self, group: NameSearch, units: list[Unit], needle: Needle) -> Iterator[tuple[Die, Kind]]:
         if not units:
             return
         from dwarfgpu.objfile.indexes.name_search import LookAtAll, entries_at
@@ -349,9 +345,7 @@ class Index:
             return [address_set.unit for address_set in self._sets if address_set.covers(address)]
         if self._ranges is None:
             self._ranges = Ranges(
-                (low, high, address_set.unit)
-                for address_set in self._sets
-                for low, high in address_set.ranges()
+                (low, high, address_set.unit) for address_set in self._sets for low, high in address_set.ranges()
             )
         return self._ranges.at(address)
 

@@ -65,9 +65,7 @@ class NameIndex:
 
     def _build(self) -> None:
         unit, names = self._unit, self.names
-        completed: list[
-            tuple[int, int, Any]
-        ] = []  # what completes others, with form and value of the reference
+        completed: list[tuple[int, int, Any]] = []  # what completes others, with form and value of the reference
         for offset, plan, picked in scan(unit, _select):
             reader: _PlanReader | None = plan.note
             if reader is None:
@@ -121,9 +119,7 @@ class NameIndex:
                 abbreviation, start = table.at(data, offset)
                 reader = self._readers.get(abbreviation)
                 if reader is None:
-                    reader = self._readers[abbreviation] = _PlanReader(
-                        Plan(abbreviation, _FUNCTION), unit.version
-                    )
+                    reader = self._readers[abbreviation] = _PlanReader(Plan(abbreviation, _FUNCTION), unit.version)
                 picked = reader.plan.values(data, start)
             except FAILURES:
                 raise truncated(unit.offset + offset, unit.section) from None
@@ -175,9 +171,7 @@ def key_of(unit: Unit, form: int, value: Any) -> Key:
 
 def names_of(die: Die) -> set[bytes]:
     """Return all names of an entry and of those that it completes."""
-    attributes = (
-        origin.number(number) for origin in die.origins() for number in (dw.DW_AT_name, *LINKAGE_NAMES)
-    )
+    attributes = (origin.number(number) for origin in die.origins() for number in (dw.DW_AT_name, *LINKAGE_NAMES))
     return {name.string() for name in attributes if name is not None}
 
 

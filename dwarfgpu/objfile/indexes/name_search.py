@@ -40,9 +40,7 @@ _INDEX_SIZES = {dw.DW_FORM_strx1: 1, dw.DW_FORM_strx2: 2, dw.DW_FORM_strx3: 3, d
 # DW_FORM_indirect, strp_sup or GNU_strp_alt for names, no ref_addr, ref_sig8, indirect, ref_sup4, ref_sup8 or
 # GNU_ref_alt for DW_AT_specification and DW_AT_abstract_origin.
 _SUSPECTS = (
-    re.compile(
-        rb"(?s)[\x31\x47\xb1\xc7](?<![\x80-\xff].)\x80*\x00?[\x10\x20\x16\x1c\x24\x90\xa0\x96\x9c\xa4]"
-    ),
+    re.compile(rb"(?s)[\x31\x47\xb1\xc7](?<![\x80-\xff].)\x80*\x00?[\x10\x20\x16\x1c\x24\x90\xa0\x96\x9c\xa4]"),
     re.compile(rb"(?s)[\x03\x6e\x83\xee](?<![\x80-\xff].)\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
     re.compile(rb"\x87[\x40\xc0]\x80*\x00?[\x16\x1d\xa1\x96\x9d]"),
 )
@@ -155,9 +153,7 @@ class NameSearch:
             return []
         data, start, end = place
         size = unit.offset_size
-        positions = (
-            p for offset in offsets for p in find_all(data, offset.to_bytes(size, self._order), start, end)
-        )
+        positions = (p for offset in offsets for p in find_all(data, offset.to_bytes(size, self._order), start, end))
         return [(p - start) // size for p in positions if not (p - start) % size]
 
     def _indexed_hits(self, unit: Unit, indices: Iterable[int]) -> list[int]:
@@ -177,13 +173,9 @@ class NameSearch:
         if start not in self._odd:
             data = self.source.data(section)
             if self._suspects is None:
-                self._suspects = sorted(
-                    match.start() for pattern in _SUSPECTS for match in pattern.finditer(data)
-                )
+                self._suspects = sorted(match.start() for pattern in _SUSPECTS for match in pattern.finditer(data))
                 self._suspects.append(len(data))
-            parts = {
-                unit.part(section.removesuffix(".dwo"))[0] + unit.header.abbreviations for unit in self.units
-            }
+            parts = {unit.part(section.removesuffix(".dwo"))[0] + unit.header.abbreviations for unit in self.units}
             tables = sorted(part for part in parts if part < len(data))
             for table, end in zip(tables, [*tables[1:], len(data)], strict=False):
                 following = bisect_left(self._suspects, table)
@@ -256,9 +248,7 @@ def _few(unit: Unit, pattern: bytes) -> list[int]:
     return places
 
 
-def find_all(
-    data: bytes | memoryview, pattern: bytes, start: int = 0, end: int | None = None
-) -> Iterator[int]:
+def find_all(data: bytes | memoryview, pattern: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
     """Yield all places of a pattern, also those that overlap."""
     head = pattern[:_HEAD]
     search = re.compile(re.escape(head)).search  # twice as fast as bytes.find for patterns with zeros

@@ -249,8 +249,7 @@ class AbbreviationTable:
 # expression reads it several times faster than statements would.
 _LEB = rb"[\x80-\xff]*[\x01-\x7f]"
 _DECLARATION = re.compile(
-    rb"(%(leb)s)(%(leb)s)(.)((?:%(leb)s(?:(?!\x21)%(leb)s|\x21[\x80-\xff]*[\x00-\x7f]))*)\x00\x00"
-    % {b"leb": _LEB},
+    rb"(%(leb)s)(%(leb)s)(.)((?:%(leb)s(?:(?!\x21)%(leb)s|\x21[\x80-\xff]*[\x00-\x7f]))*)\x00\x00" % {b"leb": _LEB},
     re.DOTALL,
 )
 _PAIR = re.compile(rb"(%(leb)s)(?:\x21([\x80-\xff]*[\x00-\x7f])|(%(leb)s))" % {b"leb": _LEB})

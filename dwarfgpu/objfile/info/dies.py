@@ -298,9 +298,7 @@ class Attribute:
     @property
     def name(self) -> str:
         """The name, in the dialect of the unit."""
-        return self.die.unit.dialect.name_of(
-            self.number, class_of(self.form, self.number, self.die.unit.version)
-        )
+        return self.die.unit.dialect.name_of(self.number, class_of(self.form, self.number, self.die.unit.version))
 
     @property
     def form_name(self) -> str:

@@ -134,9 +134,7 @@ ADDRESS_INDEX = frozenset(
     )
 )
 """Addresses through ``.debug_addr``."""
-REF_UNIT = frozenset(
-    (dw.DW_FORM_ref1, dw.DW_FORM_ref2, dw.DW_FORM_ref4, dw.DW_FORM_ref8, dw.DW_FORM_ref_udata)
-)
+REF_UNIT = frozenset((dw.DW_FORM_ref1, dw.DW_FORM_ref2, dw.DW_FORM_ref4, dw.DW_FORM_ref8, dw.DW_FORM_ref_udata))
 """References that count from the beginning of their unit."""
 REF_SUPPLEMENTARY = frozenset((dw.DW_FORM_ref_sup4, dw.DW_FORM_ref_sup8, dw.DW_FORM_GNU_ref_alt))
 """References to the supplementary object file."""

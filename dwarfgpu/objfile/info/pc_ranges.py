@@ -79,9 +79,7 @@ class Budget:
             self._room = max(self._room, MIN_RANGES + 4 * len(unit.tables.list_data(section)))
         if self._ranges > self._most or self._read > self._room:
             self.is_spent = True
-            message = (
-                f"entries share lists of ranges: there are {self._ranges}, in lists of {self._read} bytes"
-            )
+            message = f"entries share lists of ranges: there are {self._ranges}, in lists of {self._read} bytes"
             raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.17.3")
 
 

@@ -76,8 +76,7 @@ class Plan:
 def _sibling(abbreviation: Abbreviation) -> int:
     """Return the attribute that leads past all that the entry owns, if nothing below it can be wanted; else -1."""
     if abbreviation.has_children and (
-        abbreviation.tag in _CLOSED
-        or (abbreviation.tag == dw.DW_TAG_subprogram and is_declaration(abbreviation))
+        abbreviation.tag in _CLOSED or (abbreviation.tag == dw.DW_TAG_subprogram and is_declaration(abbreviation))
     ):
         index = abbreviation.index_of(dw.DW_AT_sibling)
         if index >= 0 and abbreviation.forms[index] in forms.REF_UNIT:

@@ -437,9 +437,7 @@ class UnitHeader:
         return self.unit_type in (dw.DW_UT_type, dw.DW_UT_split_type)
 
 
-def read_headers(
-    data: bytes | memoryview, section: str, byte_order: ByteOrder
-) -> Iterator[UnitHeader | DwarfGpuError]:
+def read_headers(data: bytes | memoryview, section: str, byte_order: ByteOrder) -> Iterator[UnitHeader | DwarfGpuError]:
     """Yield all unit headers of a section, with an error in place of one that cannot be read."""
     position = 0
     while position < len(data):

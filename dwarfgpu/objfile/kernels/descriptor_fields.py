@@ -248,9 +248,7 @@ def _rows_of(
             row
             for row in table
             if (
-                row.first <= generation <= row.last
-                if generation is not None
-                else (row.first, row.last) == (GFX6, LAST)
+                row.first <= generation <= row.last if generation is not None else (row.first, row.last) == (GFX6, LAST)
             )
         ]
         order = list(words)

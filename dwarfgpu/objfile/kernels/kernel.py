@@ -258,9 +258,7 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
         name = metadata.target if metadata is not None and metadata.target else target_name(image)
         processor = parse_target(name).processor or None if name else None
     generation = generation_of(processor) if processor else None
-    by_symbol = (
-        {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}
-    )
+    by_symbol = {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}
     symbols = _kernel_symbols(image, set(by_symbol))
     kernels = []
     for name, symbol in symbols.items():
@@ -322,9 +320,7 @@ def _kernel_symbols(image: Image, described: set[str]) -> dict[str, Symbol]:
     for symbol in image.symbols_marked(".kd", STT_AMDGPU_HSA_KERNEL):
         if symbol.section is None:
             continue
-        is_descriptor = symbol.name.endswith(".kd") and (
-            symbol.size == DESCRIPTOR_SIZE or symbol.name in described
-        )
+        is_descriptor = symbol.name.endswith(".kd") and (symbol.size == DESCRIPTOR_SIZE or symbol.name in described)
         if is_descriptor or symbol.type_number == STT_AMDGPU_HSA_KERNEL:
             symbols.setdefault(_kernel_name(symbol.name), symbol)
     return symbols

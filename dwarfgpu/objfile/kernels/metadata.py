@@ -285,9 +285,7 @@ class _MetadataReader:
 
     def _yaml(self, data: bytes) -> Any:
         text = data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
-        return parse_yaml(
-            text, lambda line, why: self._malformed(f"metadata, line {line}: {why}", "bad_yaml")
-        )
+        return parse_yaml(text, lambda line, why: self._malformed(f"metadata, line {line}: {why}", "bad_yaml"))
 
     def _malformed(self, message: str, kind: str = "bad_metadata") -> MalformedFile:
         place, offset = self._where
@@ -326,9 +324,7 @@ class _MetadataReader:
             self._problem(f"{key} holds something that is not a map")
         return maps
 
-    def _fields(
-        self, item: dict[Any, Any], fields: dict[str, type], nothing: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _fields(self, item: dict[Any, Any], fields: dict[str, type], nothing: dict[str, Any]) -> dict[str, Any]:
         """Return the values of a map by field; ``nothing`` has those for fields that are missing."""
         values = nothing.copy()
         values["other"] = other = {}

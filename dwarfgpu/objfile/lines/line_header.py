@@ -225,9 +225,7 @@ class _Tables:
             directory=_number(values.get(dw.DW_LNCT_directory_index)),
             timestamp=_number(values.get(dw.DW_LNCT_timestamp)),
             size=_number(values.get(dw.DW_LNCT_size)),
-            md5=md5
-            if isinstance(md5, bytes) and len(md5) == 16 and values.get(dw.DW_LNCT_LLVM_is_MD5) != 0
-            else None,
+            md5=md5 if isinstance(md5, bytes) and len(md5) == 16 and values.get(dw.DW_LNCT_LLVM_is_MD5) != 0 else None,
             source=source if isinstance(source, str) and source else None,
         )
 

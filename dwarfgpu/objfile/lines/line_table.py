@@ -202,9 +202,7 @@ def line_table(
     return LineTable(data, header, zero_is_code=zero_is_code)
 
 
-def line_tables(
-    data: bytes, *, byte_order: ByteOrder = "little", **how: Any
-) -> Iterator[LineTable | DwarfGpuError]:
+def line_tables(data: bytes, *, byte_order: ByteOrder = "little", **how: Any) -> Iterator[LineTable | DwarfGpuError]:
     """Yield all tables of a section in order, read as by `line_table`, with an error in place of a broken one."""
     read = partial(line_table, data, byte_order=byte_order, **how)
     return each_contribution(data, byte_order, read, lambda table: table.header.end)

@@ -237,9 +237,7 @@ def list_table_at(data: bytes, start: int, *, section: str, byte_order: ByteOrde
     return ListTable(data, contribution_at(data, start, byte_order, section), byte_order, section)
 
 
-def list_tables(
-    data: bytes, *, section: str, byte_order: ByteOrder = "little"
-) -> Iterator[ListTable | DwarfGpuError]:
+def list_tables(data: bytes, *, section: str, byte_order: ByteOrder = "little") -> Iterator[ListTable | DwarfGpuError]:
     """Yield all tables of a section in order, with an error in place of one that cannot be read."""
     for header in contributions(data, byte_order, section):
         yield header if isinstance(header, DwarfGpuError) else ListTable(data, header, byte_order, section)

@@ -187,8 +187,6 @@ def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
         yield _with_expression(cursor, offset, kind, operands, cursor.unsigned(2))
 
 
-def _with_expression(
-    cursor: Cursor, offset: int, kind: int, operands: tuple[int, ...], length: int
-) -> RawEntry:
+def _with_expression(cursor: Cursor, offset: int, kind: int, operands: tuple[int, ...], length: int) -> RawEntry:
     start = cursor.position
     return RawEntry(offset, kind, operands, cursor.bytes(length), start)

@@ -351,11 +351,7 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
     symbol = None
     if kind in ("function", "variable"):
         elf_symbol = file.symbol_image.symbol_named(linkage or die.name or "")
-        if (
-            elf_symbol is not None
-            and elf_symbol.is_defined
-            and (not ranges or elf_symbol.value == ranges[0][0])
-        ):
+        if elf_symbol is not None and elf_symbol.is_defined and (not ranges or elf_symbol.value == ranges[0][0]):
             symbol = symbol_info(elf_symbol, None)
     return Named(
         kind,

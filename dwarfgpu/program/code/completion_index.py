@@ -44,10 +44,7 @@ class KnownNames:
     def size(self) -> int:
         """How many bytes the entries are that have the names."""
         return sum(
-            unit.header.end - unit.offset
-            for file in self._files
-            if file.has_dwarf
-            for unit in file.dwarf.index.units
+            unit.header.end - unit.offset for file in self._files if file.has_dwarf for unit in file.dwarf.index.units
         )
 
     def starting(self, letters: str, kinds: Collection[str], count: int) -> list[tuple[str, str]]:

@@ -137,9 +137,7 @@ def _method(state: Execution, die: Die, type: t.Function, name: str) -> str | No
         words.append(target.word)
         target = target.target
     parameters = Declarer(is_cplus=True).parameters(type, skip=1)
-    declarator = (
-        f"{name}({'' if parameters == 'void' else parameters}){''.join(f' {word}' for word in words)}"
-    )
+    declarator = f"{name}({'' if parameters == 'void' else parameters}){''.join(f' {word}' for word in words)}"
     return type_text(type.result, declarator, is_cplus=True)
 
 
@@ -156,9 +154,7 @@ def _short(text: str) -> str:
 # --- Symbols --------------------------------------------------------------------------------------------------------
 
 
-def undeclared(
-    state: Execution, *, is_code: bool, matches: Callable[[str], object]
-) -> Iterator[tuple[int, str]]:
+def undeclared(state: Execution, *, is_code: bool, matches: Callable[[str], object]) -> Iterator[tuple[int, str]]:
     """Yield the symbols of code, or of data, without debugging information, by their addresses.
 
     Code is known where a unit has it, data where a variable has the name of the symbol.
@@ -206,8 +202,7 @@ def _known_variables(code: LoadedCode) -> Callable[[Symbol], bool]:
 
     def is_known(symbol: Symbol) -> bool:
         return symbol.value in starts or any(
-            KIND_OF.get(unit.die_known_at(offset).tag) == "variable"
-            for unit, offset in places.get(symbol.name, ())
+            KIND_OF.get(unit.die_known_at(offset).tag) == "variable" for unit, offset in places.get(symbol.name, ())
         )
 
     return is_known

@@ -74,9 +74,7 @@ class NoDisassembler(Unsupported):
 
     def __init__(self, machine: DisassemblyTarget, tried: list[str]) -> None:
         what = f"there is no disassembler for {machine.name} here"
-        where = (
-            "llvm-objdump of LLVM or ROCm" if machine.processor else "objdump of binutils, or llvm-objdump"
-        )
+        where = "llvm-objdump of LLVM or ROCm" if machine.processor else "objdump of binutils, or llvm-objdump"
         hint = f"install {where}, or name one with `set disassembler PATH`"
         if tried:
             what = f"{', '.join(tried)} cannot disassemble {machine.name}"
@@ -193,18 +191,14 @@ def code_image(code: bytes, address: int, image: Image) -> bytes:
     section = struct.Struct(order + ("IIQQQQIIQQ" if is_wide else "IIIIIIIIII"))
     names = header.size + len(code)
     table = -(-(names + len(_NAMES)) // 8) * 8
-    identity = bytes(
-        (*b"\x7fELF", 2 if is_wide else 1, 1 if order == "<" else 2, 1, image.osabi, image.abi_version)
-    )
+    identity = bytes((*b"\x7fELF", 2 if is_wide else 1, 1 if order == "<" else 2, 1, image.osabi, image.abi_version))
     head = header.pack(
         *(identity, _ET_EXEC, image.machine, 1, 0, 0, table, image.flags),
         *(header.size, 0, 0, section.size, 3, 2),
     )
     sections = (
         bytes(section.size),
-        section.pack(
-            _TEXT, _SHT_PROGBITS, SHF_ALLOC | _SHF_EXECINSTR, address, header.size, len(code), 0, 0, 4, 0
-        ),
+        section.pack(_TEXT, _SHT_PROGBITS, SHF_ALLOC | _SHF_EXECINSTR, address, header.size, len(code), 0, 0, 4, 0),
         section.pack(_SHSTRTAB, _SHT_STRTAB, 0, 0, names, len(_NAMES), 0, 0, 1, 0),
     )
     body = head + code + _NAMES

@@ -60,9 +60,7 @@ class CodeReader:
         self.dialect: Dialect = dialects.get(dialect or self.target.default_dialect)
         self._known: dict[tuple[str, int, Unit | None], DumpedExpression] = {}
 
-    def read(
-        self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None = None
-    ) -> DumpedExpression:
+    def read(self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None = None) -> DumpedExpression:
         """Decode the expression at an offset of a section, once; ``unit`` is the unit that it belongs to, if any."""
         key = section, offset, unit
         expression = self._known.get(key)
@@ -72,9 +70,7 @@ class CodeReader:
             expression = self._known[key] = self._read(data, form, section, offset, unit)
         return expression
 
-    def _read(
-        self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None
-    ) -> DumpedExpression:
+    def _read(self, data: bytes, form: Format, section: str, offset: int, unit: Unit | None) -> DumpedExpression:
         decoded = decode(data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in)
         notes: dict[str, None] = {}
         for i in range(len(decoded.instructions)):

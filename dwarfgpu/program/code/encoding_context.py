@@ -101,9 +101,7 @@ def evaluated(expression: Expression, frame: Frame, lanes: LaneSet) -> LaneResul
     return evaluate(expression, context, frame.trace)
 
 
-def findings(
-    expression: Expression, where: EncodingContext, *, in_cfi: bool, depth: int, want: Any
-) -> list[Finding]:
+def findings(expression: Expression, where: EncodingContext, *, in_cfi: bool, depth: int, want: Any) -> list[Finding]:
     """Return what is wrong with an expression."""
     from dwarfgpu.expr import verify
 

@@ -127,9 +127,7 @@ def _flags(file: CodeObject) -> FlagsSummary:
     flags, image = file.image.flags, file.image
     abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
     if abi_version == ABI_V2:
-        return FlagsSummary(
-            "on or any" if has_xnack_v2(flags) else "off or unsupported", "not recorded", None
-        )
+        return FlagsSummary("on or any" if has_xnack_v2(flags) else "off or unsupported", "not recorded", None)
     if abi_version == ABI_V3:
         xnack, sramecc = ("on or any" if flags & bit else "off or unsupported" for bit in (0x100, 0x200))
         return FlagsSummary(xnack, sramecc, None)
@@ -150,9 +148,7 @@ def _dwarf(dwarf: Dwarf) -> DwarfSummary:
         _counts("DWARF64" if unit.offset_size == 8 else "DWARF32" for unit in units),
         _counts(unit.address_size for unit in units),
         _counts(info.producer for info in infos if info.producer),
-        _counts(
-            (info.dialect, info.dialect_reason) for info in infos if info.dialect and info.dialect_reason
-        ),
+        _counts((info.dialect, info.dialect_reason) for info in infos if info.dialect and info.dialect_reason),
         _counts(info.augmentation for info in infos if info.augmentation),
         tuple(missing.values()),
     )

@@ -141,9 +141,7 @@ class Frames:
         if entry.format is None:
             cie = entry.cie if isinstance(entry, Fde) else entry
             return Instructions((), unknown_augmentation(entry, cie.augmentation))
-        return decode(
-            entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset
-        )
+        return decode(entry.instructions, entry.format, section=entry.section, offset=entry.instructions_offset)
 
     def listed(self, entry: Entry) -> DecodedFrameEntry:
         """Return all that an entry says. An error in it does not hide what comes before."""
@@ -246,9 +244,7 @@ def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[
                 address_size=image.address_size,
                 bases=_bases(image, section),
             )
-            yield FrameIndex(
-                frame_section, _header(image, section, problems) if frame_section.is_eh else None
-            )
+            yield FrameIndex(frame_section, _header(image, section, problems) if frame_section.is_eh else None)
 
 
 def _bases(image: Image, section: Section) -> Bases:

@@ -108,9 +108,7 @@ class Disassembler:
         raise NoDisassembler(machine, tried)
 
 
-def _instructions(
-    written: str, machine: DisassemblyTarget, code: bytes, address: int
-) -> Iterator[MachineInstruction]:
+def _instructions(written: str, machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[MachineInstruction]:
     """Read what a disassembler has written. An instruction reaches to the next one."""
     rows: list[tuple[int, str]] = []
     end = address + len(code)
@@ -171,9 +169,7 @@ class ProgramCode:
     def between(self, low: int, high: int) -> Listing:
         """Return the instructions that begin from ``low`` up to ``high``."""
         if high - low > MAX_CODE:
-            message = (
-                f"{high - low} bytes of code are more than {MAX_CODE}, which is what is disassembled at once"
-            )
+            message = f"{high - low} bytes of code are more than {MAX_CODE}, which is what is disassembled at once"
             raise UsageError(message, kind="too_large")
         if low >= high:
             return Listing(())

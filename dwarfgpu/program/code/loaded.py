@@ -39,9 +39,7 @@ PF_X = 1
 class LoadedCode:
     """One file of code in a running program. ``bias`` is what is added to the addresses in the file."""
 
-    def __init__(
-        self, file: CodeObject, bias: int = 0, *, dialect: str | None = None, repair: Policy = OFF
-    ) -> None:
+    def __init__(self, file: CodeObject, bias: int = 0, *, dialect: str | None = None, repair: Policy = OFF) -> None:
         if not file.image.is_linked:
             message = f"{file.name} is not linked, so it cannot have been loaded"
             raise UsageError(message, hint="link it, or name the file that was linked from it")
@@ -57,9 +55,7 @@ class LoadedCode:
             if segment.type == PT_LOAD and segment.flags & PF_X
         )
         self._data = tuple(
-            (section.address, section.address + section.size)
-            for section in file.image.sections
-            if section.is_allocated
+            (section.address, section.address + section.size) for section in file.image.sections if section.is_allocated
         )
         self.repair = repair
         """Which repairs the expressions of attributes go through."""
@@ -255,10 +251,7 @@ class FileUnit:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, FileUnit)
-            and other.unit is self.unit
-            and other.code is self.code
-            and other.pc == self.pc
+            isinstance(other, FileUnit) and other.unit is self.unit and other.code is self.code and other.pc == self.pc
         )
 
     def __hash__(self) -> int:
@@ -365,9 +358,7 @@ def base_type_of(die: Die) -> BaseType:
         )
     )
     if encoding not in ENCODING_NAMES:
-        what = (
-            "has no encoding" if encoding is None else f"has the encoding {encoding:#x}, which is not known"
-        )
+        what = "has no encoding" if encoding is None else f"has the encoding {encoding:#x}, which is not known"
         raise IllFormed("bad_type", f"the base type {die.name or ''} {what}", spec="DWARF 5, 5.1")
     if size is None and bits is None:
         raise IllFormed("bad_type", f"the base type {die.name or ''} has no size", spec="DWARF 5, 5.1")

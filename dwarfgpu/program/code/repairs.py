@@ -39,11 +39,7 @@ class Policy:
         """Whether a repair may be applied to what a producer has written."""
         if repair.name in self.names:
             return True
-        return (
-            self.auto
-            and producer is not None
-            and any(compiler.includes(producer) for compiler in repair.seen)
-        )
+        return self.auto and producer is not None and any(compiler.includes(producer) for compiler in repair.seen)
 
 
 OFF = Policy(auto=False)
@@ -84,14 +80,10 @@ class Repaired(Expression):
         self.repairs = repairs
 
 
-def repaired(
-    expression: Expression, site: Site, policy: Policy = AUTO
-) -> tuple[Expression, tuple[Repair, ...]]:
+def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple[Expression, tuple[Repair, ...]]:
     """Return an expression with the repairs it needs, and which these were; without any it is unchanged."""
     allowed = [
-        repair
-        for repair in REPAIRS
-        if repair.attribute == site.attribute and policy.allows(repair, site.producer)
+        repair for repair in REPAIRS if repair.attribute == site.attribute and policy.allows(repair, site.producer)
     ]
     # a branch counts bytes, which a rewrite would move; none of the idioms has one
     if (

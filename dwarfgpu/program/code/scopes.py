@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
 
 DECLARED = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable, dw.DW_TAG_constant))
-_BLOCKS = frozenset(
-    (dw.DW_TAG_lexical_block, dw.DW_TAG_with_stmt, dw.DW_TAG_catch_block, dw.DW_TAG_try_block)
-)
+_BLOCKS = frozenset((dw.DW_TAG_lexical_block, dw.DW_TAG_with_stmt, dw.DW_TAG_catch_block, dw.DW_TAG_try_block))
 MAX_BLOCKS = 256
 """Deeper nested blocks without code of their own are not looked into."""
 MAX_ENTRIES = 1 << 16

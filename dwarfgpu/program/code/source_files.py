@@ -400,9 +400,7 @@ class Lines:
         line = self.starts[index]
         first = bisect_left(self._addresses, line.address)
         if not line.is_statement:
-            line = next(
-                (earlier for earlier in reversed(self.starts[first:index]) if earlier.is_statement), line
-            )
+            line = next((earlier for earlier in reversed(self.starts[first:index]) if earlier.is_statement), line)
         return line if address < line.end else None
 
     def entered_at(self, start: LineStart) -> LineStart:
@@ -412,20 +410,14 @@ class Lines:
     def first(self, line: int, files: Collection[int]) -> LineStart | None:
         """Return where a statement of a line begins first."""
         return next(
-            (
-                start
-                for start in self.starts
-                if start.line == line and start.is_statement and start.file in files
-            ),
+            (start for start in self.starts if start.line == line and start.is_statement and start.file in files),
             None,
         )
 
     def next_line(self, line: int, files: Collection[int]) -> int | None:
         """Return the first line with a statement, from the given one on."""
         lines = (
-            start.line
-            for start in self.starts
-            if start.line >= line and start.is_statement and start.file in files
+            start.line for start in self.starts if start.line >= line and start.is_statement and start.file in files
         )
         return min(lines, default=None)
 

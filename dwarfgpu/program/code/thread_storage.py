@@ -47,9 +47,7 @@ class ThreadStorage:
         if target.thread_pointer is None:
             raise _missing(f"a thread of {target.name} has no thread-local storage that is known")
         if code is None:
-            raise _missing(
-                "in whose thread-local storage it is is not known: the expression belongs to no file"
-            )
+            raise _missing("in whose thread-local storage it is is not known: the expression belongs to no file")
         block = next((segment for segment in code.file.image.segments if segment.type == PT_TLS), None)
         if block is None:
             raise _missing(f"{code.file.name} has no thread-local storage: there is no PT_TLS segment")

@@ -99,8 +99,7 @@ class ListSection:
             (index, abbreviation.forms[index])
             for name, index in names.items()
             if name != "DW_AT_GNU_locviews"
-            and class_of(abbreviation.forms[index], abbreviation.attributes[index], unit.version, name)
-            == self.kind
+            and class_of(abbreviation.forms[index], abbreviation.attributes[index], unit.version, name) == self.kind
         ]
 
     def _own(self, owners: dict[int, Unit], unit: Unit, form: int, value: int) -> None:
@@ -227,9 +226,7 @@ class ListReader:
         self._counts: dict[str, int] = {}
         """How many entries the lists of a section have that were read so far, each list counted once."""
 
-    def read(
-        self, section: str, offset: int, kind: str, unit: Unit | None, end: int | None = None
-    ) -> ListedList:
+    def read(self, section: str, offset: int, kind: str, unit: Unit | None, end: int | None = None) -> ListedList:
         """Read the list of a kind (``loclist`` or ``rnglist``) at an offset; ``unit`` is its unit, if that is known.
 
         The last one is remembered, because entries may share it.

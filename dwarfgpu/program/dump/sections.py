@@ -79,9 +79,7 @@ def address_ranges(file: CodeObject, section: str, pc: int | None = None) -> Ite
                 continue
         columns: Columns = (("start", "address"), ("end", "address"))
         facts = {"unit": f".debug_info+{address_set.unit:#x}"}
-        yield SectionPart(
-            section, address_set.offset, "address set", facts, (Table("ranges", columns, rows),)
-        )
+        yield SectionPart(section, address_set.offset, "address set", facts, (Table("ranges", columns, rows),))
 
 
 def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:

@@ -177,9 +177,7 @@ class Arithmetic:
             return vector_result
         if is_pointer(left.type) or is_pointer(right.type):
             return self._with_pointers(operator, left, right)
-        if isinstance(resolved(left.type), t.MemberPointer) or isinstance(
-            resolved(right.type), t.MemberPointer
-        ):
+        if isinstance(resolved(left.type), t.MemberPointer) or isinstance(resolved(right.type), t.MemberPointer):
             if operator in ("==", "!="):
                 flags = b.equal(left.bits, right.bits)
                 return of_flags(flags if operator == "==" else _not(flags), self.model.truth)
@@ -261,9 +259,7 @@ class Arithmetic:
         _check_same_space(left.type, right.type)
         size = size_of_target(left.type)
         if size != size_of_target(right.type):
-            message = (
-                f"{safe_text(left.type)} and {safe_text(right.type)} point to objects of different sizes"
-            )
+            message = f"{safe_text(left.type)} and {safe_text(right.type)} point to objects of different sizes"
             raise UsageError(message, kind="type_mismatch")
         width = left.scalar.bits
         kind = self.model.base("long")
@@ -388,9 +384,7 @@ def unary(computer: Arithmetic, operator: str, operand: ScalarOperand) -> Scalar
     return _packed(computer, element, count, values)
 
 
-def binary(
-    computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
-) -> ScalarOperand | None:
+def binary(computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand | None:
     """Apply an operator to operands of which one is a complex number or a vector; return None for others."""
     if _vector(left.type) is not None or _vector(right.type) is not None:
         return _on_vectors(computer, operator, left, right)
@@ -448,22 +442,15 @@ def _complex(type: t.Type, real: ScalarOperand, imaginary: ScalarOperand) -> Sca
     return ScalarOperand(type, b.resized(real.bits, 2 * half) | high)
 
 
-def _on_complex(
-    computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
-) -> ScalarOperand:
+def _on_complex(computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
     kind = max(filter(_is_complex, (left.type, right.type)), key=byte_size)
     part = computer.model.base(_PARTS[byte_size(kind)])
     for operand in (left, right):  # complex float and double are computed as complex double
-        if (
-            not _is_complex(operand.type)
-            and is_float(operand.type)
-            and byte_size(operand.type) > byte_size(part)
-        ):
+        if not _is_complex(operand.type) and is_float(operand.type) and byte_size(operand.type) > byte_size(part):
             part = computer.model.base(_PARTS[2 * byte_size(operand.type)])
             kind = computer.model.base(f"complex {part.name}")
     (a, c), (e, f) = (
-        (computer.cast(x, part), computer.cast(y, part))
-        for x, y in (_parts(computer, left), _parts(computer, right))
+        (computer.cast(x, part), computer.cast(y, part)) for x, y in (_parts(computer, left), _parts(computer, right))
     )
     if operator in ("==", "!="):
         same = computer.logical("&&", computer.binary("==", a, e), computer.binary("==", c, f))
@@ -511,10 +498,7 @@ def _elements(computer: Arithmetic, operand: ScalarOperand) -> list[ScalarOperan
     width = 8 * byte_size(element)
     places = range(count) if computer.model.byte_order == "little" else range(count - 1, -1, -1)
     total = width * count
-    return [
-        ScalarOperand(element, b.resized(b.shr(operand.bits, place * width, total), width))
-        for place in places
-    ]
+    return [ScalarOperand(element, b.resized(b.shr(operand.bits, place * width, total), width)) for place in places]
 
 
 def _packed(computer: Arithmetic, element: t.Type, count: int, values: list[ScalarOperand]) -> ScalarOperand:
@@ -531,9 +515,7 @@ def _packed(computer: Arithmetic, element: t.Type, count: int, values: list[Scal
     return ScalarOperand(kind, bits)
 
 
-def _on_vectors(
-    computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand
-) -> ScalarOperand:
+def _on_vectors(computer: Arithmetic, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
     """Apply an operator to each element; a scalar operand is repeated. A comparison gives 0 and -1."""
     shape = _vector(left.type) or _vector(right.type)
     assert shape is not None  # noqa: S101 (the caller has looked)

@@ -147,9 +147,7 @@ class Evaluator:
         if isinstance(inner, t.Function) or (isinstance(inner, t.Array) and not inner.is_vector):
             address = value.address
             if address is None:
-                raise UsageError(
-                    f"the {_noun(inner)} is not in memory, so it has no address", kind="no_address"
-                )
+                raise UsageError(f"the {_noun(inner)} is not in memory, so it has no address", kind="no_address")
             return ScalarOperand(self.compute.decayed(value.type, address.space), address.value)
         return loaded(value)
 
@@ -481,9 +479,7 @@ class Evaluator:
         if isinstance(bits, int):
             stored: Bits = scalar.stored(bits, order)
         else:
-            stored = b.array(
-                [scalar.stored(int(number), order) for number in bits.tolist()], scalar.storage_bits
-            )
+            stored = b.array([scalar.stored(int(number), order) for number in bits.tolist()], scalar.storage_bits)
         self.writes.append(Write(target, stored, scalar.storage_bits))
         return value
 
@@ -537,10 +533,7 @@ def has_base(pointer: t.Type, names: tuple[str, ...]) -> bool:
             return False
         if (inner.name or "").rpartition("::")[2] == name:
             continue
-        named = {
-            str(getattr(stripped(base.type), "name", "")).rpartition("::")[2]: base
-            for base in inner.body.bases
-        }
+        named = {str(getattr(stripped(base.type), "name", "")).rpartition("::")[2]: base for base in inner.body.bases}
         if name not in named:
             return False
         target = named[name].type
@@ -605,9 +598,7 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
         if not same or any(method.is_static or method.is_virtual for method in same):
             return None  # a function as any other; a virtual one depends on the class of the object
         method = t.Lazy.known(frame.state.types.of(meaning.die))
-        kind = t.MemberPointer(
-            method, t.Lazy.known(owner), 2 * size
-        )  # with what is added to `this`, which is 0
+        kind = t.MemberPointer(method, t.Lazy.known(owner), 2 * size)  # with what is added to `this`, which is 0
         return ScalarOperand(kind, meaning.code.in_program(meaning.address))
     data_member = _data_member(owner, last, 0)
     if data_member is None:

@@ -87,11 +87,7 @@ class Names:
             if meaning is not None:
                 return meaning
         alone = self._alone(frame, parts, ("variable", "function"))
-        return (
-            self._chosen(frame, alone)
-            or self._in_other_units(frame, parts)
-            or self._of_function(frame, parts)
-        )
+        return self._chosen(frame, alone) or self._in_other_units(frame, parts) or self._of_function(frame, parts)
 
     def candidates(self, name: str) -> list[str]:
         """Return the qualified names of all variables and functions of the program that have a name."""
@@ -124,18 +120,14 @@ class Names:
         entries = self.find("::".join(("", *path)), kinds)
         if "type" in kinds:  # one of another function is not in the outermost scope
             entries = (entry for entry in entries if not is_local(entry[1]))
-        return sorted(
-            entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code)
-        )
+        return sorted(entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code))
 
     def _alone(self, frame: Frame, parts: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
         """Return the entries that a name may mean without its scopes, if they are all one thing."""
         entries = [] if parts[0] == "" else [*self.find("::".join(parts), kinds)]
         if len({qualified_name(die) for _code, die in entries}) > 1:
             return []  # seen from nowhere here, and not the only one
-        return sorted(
-            entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code)
-        )
+        return sorted(entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code))
 
     def find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
         for code in self.state.loaded.codes:
@@ -170,11 +162,7 @@ class Names:
         waiting: list[Iterator[Die]] = [unit.root.children()]
         while waiting:
             for die in waiting[-1]:
-                if (
-                    die.tag in (dw.DW_TAG_variable, dw.DW_TAG_constant)
-                    and die.name
-                    and not die.is_declaration
-                ):
+                if die.tag in (dw.DW_TAG_variable, dw.DW_TAG_constant) and die.name and not die.is_declaration:
                     yield Variable(frame, die, code, STATIC)
                 elif die.tag == dw.DW_TAG_namespace and len(waiting) < MAX_SCOPES:
                     waiting.append(die.children())
@@ -188,9 +176,7 @@ class Names:
             if unit.name is None or not f"/{unit.name}".endswith(f"/{file}"):  # the path, or the end of it
                 continue
             for variable in self.statics(frame, unit):
-                if variable.name == parts[-1] and (
-                    len(parts) == 1 or variable.qualified_name == "::".join(parts)
-                ):
+                if variable.name == parts[-1] and (len(parts) == 1 or variable.qualified_name == "::".join(parts)):
                     return variable
             if len(parts) > 1:
                 local = self._of_function(frame, parts, unit)
@@ -208,10 +194,7 @@ class Names:
         if not text:
             return None
         for other in self.frames_of(frame):
-            if any(
-                function_name == text or split_name(function_name)[-1] == text
-                for function_name in other.names
-            ):
+            if any(function_name == text or split_name(function_name)[-1] == text for function_name in other.names):
                 variable = next((variable for variable in other.variables() if variable.name == name), None)
                 if variable is not None:
                     return variable
@@ -305,9 +288,7 @@ class Names:
             known = self._base_types.get(unit)
             if known is None:
                 known = self._base_types[unit] = {
-                    canonical(die.name or ""): die
-                    for die in unit.root.children()
-                    if die.tag == dw.DW_TAG_base_type
+                    canonical(die.name or ""): die for die in unit.root.children() if die.tag == dw.DW_TAG_base_type
                 }
             if name in known:
                 return self.state.types.of(known[name])
@@ -340,11 +321,7 @@ def _collect(owner: Die, prefix: str, enumerators: dict[str, NamedEnumerator], d
                     enumerators.setdefault(f"{prefix}{own}", NamedEnumerator(die, enumerator))
         elif die.tag in NAMED_SCOPES and depth < MAX_SCOPES and die.has_children:
             name = die.name
-            inner = (
-                f"{prefix}{name}::"
-                if name and (die.tag == dw.DW_TAG_namespace or die.tag in _CLASSES)
-                else prefix
-            )
+            inner = f"{prefix}{name}::" if name and (die.tag == dw.DW_TAG_namespace or die.tag in _CLASSES) else prefix
             _collect(die, inner, enumerators, depth + 1)
 
 
@@ -427,9 +404,7 @@ class Imports:
                 directives += [(_shared(around, target), target) for target in local.directives]
         for count in range(len(around), -1, -1):
             scope = around[:count]
-            directives += [
-                (_shared(scope, target), target) for target in known.get(scope, NOTHING).directives
-            ]
+            directives += [(_shared(scope, target), target) for target in known.get(scope, NOTHING).directives]
         for count in range(len(around), -1, -1):
             seen: set[Path] = set()
             yield from self._within(known, around[:count], parts, seen, directs=False)
@@ -486,11 +461,7 @@ def _collect_imports(owner: Die, scope: Path, imports: dict[Path, Imported]) -> 
     for die in owner.children():
         if die.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module):
             _add(die, own)
-        elif (
-            die.tag in (dw.DW_TAG_namespace, dw.DW_TAG_module)
-            and die.has_children
-            and len(scope) < MAX_SCOPES
-        ):
+        elif die.tag in (dw.DW_TAG_namespace, dw.DW_TAG_module) and die.has_children and len(scope) < MAX_SCOPES:
             _collect_imports(die, (*split_name(qualified_name(die) or ""),), imports)
 
 

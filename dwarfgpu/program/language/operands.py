@@ -65,9 +65,7 @@ def scalar_or_error(type: Type) -> Scalar:
     """Return how the bits of a type are read; raise an error for a type without arithmetic."""
     scalar = scalar_of(type)
     if scalar is None or scalar.kind == "bytes" or not scalar.bits:
-        raise UsageError(
-            f"a value of the type {safe_text(type)} cannot be computed with", kind="not_a_scalar"
-        )
+        raise UsageError(f"a value of the type {safe_text(type)} cannot be computed with", kind="not_a_scalar")
     return scalar
 
 

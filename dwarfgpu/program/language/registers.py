@@ -57,9 +57,7 @@ def named(evaluator: Evaluator, name: str) -> Any:
     if part is not None:
         return Object(part[1], place.moved(part[2]))
     if kind is None:
-        raise unavailable(
-            UNDEFINED_RULE, f"{register.name} has {register.bit_size} bits, and no type has that size"
-        )
+        raise unavailable(UNDEFINED_RULE, f"{register.name} has {register.bit_size} bits, and no type has that size")
     return Object(kind, place)
 
 

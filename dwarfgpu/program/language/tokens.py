@@ -215,9 +215,7 @@ def integer(token: Token, text: str) -> Integer:
         value = int(digits, 8)
     else:
         value = int(digits)
-    return Integer(
-        value, "".join(sorted(suffix, reverse=True)), digits[0] != "0" or digits == "0", token.position
-    )
+    return Integer(value, "".join(sorted(suffix, reverse=True)), digits[0] != "0" or digits == "0", token.position)
 
 
 def floating(token: Token, text: str) -> Float:

@@ -349,11 +349,7 @@ class TypeBuilder:
 
     def _named(self, node: s.NamedType) -> Type:
         built = self.lookup(node.name, node.keyword)
-        if (
-            built is None
-            and not node.keyword
-            and ARITHMETIC.union(("complex",)).issuperset(node.name.split())
-        ):
+        if built is None and not node.keyword and ARITHMETIC.union(("complex",)).issuperset(node.name.split()):
             return self.model.type(node.name)
         if built is None:
             kind = node.keyword or "type"

@@ -164,9 +164,7 @@ def _place(argument: KernelArgument, what: str, size: int) -> tuple[int, int]:
 _NOTHING = object()
 
 
-def _matched(
-    kernel: Kernel, explicit: list[KernelArgument], args: Any
-) -> list[tuple[KernelArgument, object]]:
+def _matched(kernel: Kernel, explicit: list[KernelArgument], args: Any) -> list[tuple[KernelArgument, object]]:
     """Return each argument with its value. With no values at all, every argument is 0."""
     if args is None:
         return [(argument, _NOTHING) for argument in explicit]
@@ -262,9 +260,7 @@ def _by_value(value: object, argument: KernelArgument, length: int, what: str) -
     if number is None:
         data = _buffer(value)
         if data is None:
-            raise UsageError(
-                f"{what} is a value, not {_told(value)}", hint="give a number, bytes or an array"
-            )
+            raise UsageError(f"{what} is a value, not {_told(value)}", hint="give a number, bytes or an array")
         return _exact(data, length, what)
     type_name = argument.type_name or argument.value_type or ""
     is_float_type = _FLOAT_TYPE.fullmatch(type_name) or argument.value_type in ("f16", "f32", "f64")

@@ -49,9 +49,7 @@ def machine_for(file: CodeObject | str, kernel: str) -> Machine:
     code_object = opened(file) if isinstance(file, str) else file
     (chosen, *_more) = code_object.kernels_named([kernel])
     described = chosen.descriptor or chosen.code
-    return machines.Machine(
-        find_target(code_object.image, described.wavefront_size if described else None).target
-    )
+    return machines.Machine(find_target(code_object.image, described.wavefront_size if described else None).target)
 
 
 def launch(
@@ -84,9 +82,7 @@ def launch(
         dynamic_local=dynamic_local,
     )
     if planned.target.name != machine.target.name:
-        message = (
-            f"{planned.kernel.name} is for {planned.target.name}, and the machine is {machine.target.name}"
-        )
+        message = f"{planned.kernel.name} is for {planned.target.name}, and the machine is {machine.target.name}"
         raise UsageError(message, hint="make the machine with `machine_for`")
     waves = Waves(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
     check_room(waves)

@@ -199,9 +199,7 @@ def _private_size(facts: Facts, asked: int | None) -> int:
         return facts.private_size
     if not facts.private_size <= asked < 1 << 32:
         message = f"{asked} bytes of private memory are not possible for {facts.kernel.name}"
-        raise UsageError(
-            message, hint=f"it needs {facts.private_size}, and the packet has 4 bytes for the size"
-        )
+        raise UsageError(message, hint=f"it needs {facts.private_size}, and the packet has 4 bytes for the size")
     return asked
 
 
@@ -218,9 +216,7 @@ def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[GlobalBlock
     alignment = max(PAGE, alignment)
     below = first % alignment
     bias = addresses.take(size + below, alignment) + below - first
-    return bias, [
-        GlobalBlock("code object", segment.address, segment.data) for segment in load(file.image, bias)
-    ]
+    return bias, [GlobalBlock("code object", segment.address, segment.data) for segment in load(file.image, bias)]
 
 
 def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Addresses) -> Scratch:
@@ -264,8 +260,7 @@ def _arguments(
         for buffer in laid_out.buffers
     ]
     explicit = [
-        kernarg.pointing(part, buffers[part.offset]) if part.offset in buffers else part
-        for part in laid_out.parts
+        kernarg.pointing(part, buffers[part.offset]) if part.offset in buffers else part for part in laid_out.parts
     ]
     bases = apertures_of(processor)
     told = kernarg.LaunchFacts(

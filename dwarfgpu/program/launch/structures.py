@@ -105,9 +105,7 @@ def _misaligned(structure: Structure, address: int) -> tuple[str, ...]:
 
 def _part(decoded: FieldValue) -> ShownField:
     field = decoded.field
-    bits = tuple(
-        Bits(part.name, part.shift, part.width, value, meaning) for part, value, meaning in decoded.parts
-    )
+    bits = tuple(Bits(part.name, part.shift, part.width, value, meaning) for part, value, meaning in decoded.parts)
     return ShownField(
         field.offset, field.size, field.name, field.kind,
         decoded.value, decoded.meaning, field.meaning, field.clause, bits,
@@ -147,9 +145,7 @@ def _descriptor(backend: Backend, target: Target, address: int) -> ObjectInMemor
     if address % DESCRIPTOR_SIZE:
         wrong.insert(0, f"a kernel descriptor must be aligned to {DESCRIPTOR_SIZE} bytes")
     parts = _plain_parts(DESCRIPTOR, _DESCRIPTOR_NAMES, data, DESCRIPTOR_CLAUSE, descriptor.fields)
-    return ObjectInMemory(
-        "kernel descriptor", address, DESCRIPTOR_SIZE, DESCRIPTOR_CLAUSE, parts, tuple(wrong)
-    )
+    return ObjectInMemory("kernel descriptor", address, DESCRIPTOR_SIZE, DESCRIPTOR_CLAUSE, parts, tuple(wrong))
 
 
 def _plain_parts(

@@ -105,9 +105,7 @@ class _AliasFinder:
         generic = target.space(GENERIC)
         self.generic = generic
         self.apertures: Apertures | None = (
-            generic.alias.apertures
-            if generic is not None and isinstance(generic.alias, GenericView)
-            else None
+            generic.alias.apertures if generic is not None and isinstance(generic.alias, GenericView) else None
         )
 
     def views(self) -> list[View]:
@@ -171,9 +169,7 @@ class _AliasFinder:
         if self.generic is None:
             return []
         if base is None:
-            self.note = (
-                "the generic address is not known: the apertures are in the AQL queue, at bytes 64 and 68"
-            )
+            self.note = "the generic address is not known: the apertures are in the AQL queue, at bytes 64 and 68"
             return []
         formula = f"{which} aperture {base:#x} + {address:#x}"
         return [View(self.generic, base | address, length, lane, formula)]
@@ -190,9 +186,7 @@ class _AliasFinder:
         return [View(self._named(GENERIC), self.address, self._to_next_aperture(), None, "the same")]
 
     def _to_next_aperture(self) -> int:
-        bases: list[int] = [
-            base for base in (self._base("shared"), self._base("private")) if base is not None
-        ]
+        bases: list[int] = [base for base in (self._base("shared"), self._base("private")) if base is not None]
         return min([base for base in bases if base > self.address] + [1 << 64]) - self.address
 
     def _of_generic(self, alias: GenericView) -> list[View]:

@@ -73,9 +73,7 @@ def by_place(
                 yield index, values
 
 
-def _of_group(
-    attached: Attached, group: WaveGroup, text: str, lanes: tuple[int, ...], number: int
-) -> Iterator[Values]:
+def _of_group(attached: Attached, group: WaveGroup, text: str, lanes: tuple[int, ...], number: int) -> Iterator[Values]:
     machine = attached.stopped.machine
     numbers = b.array(group.numbers, 64)
     names = [machine.ids[wave] for wave in group.numbers]

@@ -67,9 +67,7 @@ def _names(die: Die) -> tuple[str | None, str | None]:
 def parameters(site: Die) -> Iterator[Die]:
     """Yield the parameters that a call site describes."""
     return (
-        die
-        for die in site.children()
-        if die.tag in (dw.DW_TAG_call_site_parameter, dw.DW_TAG_GNU_call_site_parameter)
+        die for die in site.children() if die.tag in (dw.DW_TAG_call_site_parameter, dw.DW_TAG_GNU_call_site_parameter)
     )
 
 

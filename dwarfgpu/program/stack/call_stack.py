@@ -134,9 +134,7 @@ class Stack:
 
 def negative_frame(number: int) -> UsageError:
     """Return the error of a frame with a negative number."""
-    return UsageError(
-        f"there is no frame {number}", kind="no_frame", hint="frames count from 0, the innermost"
-    )
+    return UsageError(f"there is no frame {number}", kind="no_frame", hint="frames count from 0, the innermost")
 
 
 def _place_of(machine: Machine, wave: Any) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.partial_frame import LoneFrame, known_register
+from dwarfgpu.expr.context import LoneFrame, known_register
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.objfile.elf.header import SHT_NOBITS

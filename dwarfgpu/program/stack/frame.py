@@ -186,9 +186,7 @@ class Frame:
         own = () if self.name is None else (self.name,)
         if self.function is None:
             return own
-        return own + tuple(
-            entry.name for entry in scopes.entry_points(self.function) if entry.name is not None
-        )
+        return own + tuple(entry.name for entry in scopes.entry_points(self.function) if entry.name is not None)
 
     @property
     def call(self) -> CallFrame:
@@ -450,9 +448,7 @@ class Frame:
         function = self.function
         attribute = None if function is None else function.find("DW_AT_frame_base")
         if function is None or self.code is None or attribute is None:
-            known = (
-                "the function is not known" if function is None else "the function has no DW_AT_frame_base"
-            )
+            known = "the function is not known" if function is None else "the function has no DW_AT_frame_base"
             raise MissingContext("frame", f"the frame base is not known: {known}")
         unit = self.unit_info(function.unit, self.code)
         expressions = unit.expressions(attribute)
@@ -664,9 +660,7 @@ def _based(base: Expression) -> Expression:
         return base
     named = base.instructions[0]
     instruction = Instruction(row, "DW_OP_bregx", (base.code[0].operands[-1], 0), named.offset, named.end)
-    return Expression(
-        base.data, (instruction,), base.form, base.dialect, section=base.section, offset=base.offset
-    )
+    return Expression(base.data, (instruction,), base.form, base.dialect, section=base.section, offset=base.offset)
 
 
 # --- The contents of registers ------------------------------------------------------------------------------------

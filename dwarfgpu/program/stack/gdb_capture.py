@@ -55,9 +55,7 @@ class Recording(Backend):
         if space.alias is None:
             self.ranges.add((wave, space.number, address, size))
         else:
-            for number, start, length in space.alias.pieces(
-                address, size, lane, self._machine.target.lane_count
-            ):
+            for number, start, length in space.alias.pieces(address, size, lane, self._machine.target.lane_count):
                 self.ranges.add((wave, number, start, length))
         return content
 
@@ -117,9 +115,7 @@ def _register(machine: Any, register: TargetRegister, wave: int) -> bytes | None
 # --- Memory -------------------------------------------------------------------------------------------------------
 
 
-def _copy_memory(
-    machine: Any, copy: Machine, space: AddressSpace, asked: Iterable[tuple[int, int, int, int]]
-) -> None:
+def _copy_memory(machine: Any, copy: Machine, space: AddressSpace, asked: Iterable[tuple[int, int, int, int]]) -> None:
     """Copy the memory of one address space: what was asked for, and local and scratch memory from address 0 on."""
     wanted: dict[int, list[tuple[int, int]]] = {}
     for wave in range(copy.wave_count):

@@ -85,9 +85,7 @@ class LiveCode(LoadedCode):
             file = self._open(self._place)
             section = file.image.section(self._place.section)
             if section is None:
-                message = (
-                    f"{self.name} has no section {self._place.section}: it is not the file of the process"
-                )
+                message = f"{self.name} has no section {self._place.section}: it is not the file of the process"
                 raise MalformedFile("other_file", message)
             options = self._options
             if options["dialect"] is None and file.target.target.default_dialect == "gnu":

@@ -21,9 +21,7 @@ MAX_NAMES = 4
 """How many waves are named."""
 
 
-def open_machine(
-    path: str, read: Callable[[str], str], *, force: bool = False, hint: str
-) -> snapshot.Snapshot:
+def open_machine(path: str, read: Callable[[str], str], *, force: bool = False, hint: str) -> snapshot.Snapshot:
     """Return the snapshot in a file, for a question that a described state cannot answer; ``hint`` says what it needs.
 
     ``read`` returns the text of a file. ``force`` accepts code objects that are not those it was made with.

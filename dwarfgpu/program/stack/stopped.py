@@ -186,9 +186,7 @@ def _check_target(machine: WaveMachine, file: CodeObject) -> None:
     if not file.target.is_known or any("generic" in name for name in names):
         return
     if names[0].split("-")[:2] != names[1].split("-")[:2]:  # waves of 32 and of 64 lanes are of one processor
-        message = (
-            f"{file.name} is code of {file.target.target.name}, and the snapshot is of {machine.target.name}"
-        )
+        message = f"{file.name} is code of {file.target.target.name}, and the snapshot is of {machine.target.name}"
         raise MalformedFile("other_target", message, hint="--force uses it anyway")
 
 
@@ -263,9 +261,7 @@ def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: s
     return Stopped(machine, Loaded(codes, executable), tuple(problems), name=path)
 
 
-def _check_program(
-    program: CodeObject, image: Image, core: CoreFile, mapped: dict[str, list[Mapping]]
-) -> None:
+def _check_program(program: CodeObject, image: Image, core: CoreFile, mapped: dict[str, list[Mapping]]) -> None:
     """Refuse a program that the process cannot have run: its addresses differ, so any answer would be wrong."""
     own = program.image
     why = ""
@@ -302,10 +298,7 @@ def _differs(image: Image, mapping: Mapping, core: CoreFile) -> bool:
         if address <= mapping.start < address + len(data):
             begin = mapping.start - address
             there = data[begin : begin + min(PAGE, mapping.end - mapping.start)]
-            return any(
-                there[first:end] != image.data[first : min(end, len(there))]
-                for first, end in _identity(image)
-            )
+            return any(there[first:end] != image.data[first : min(end, len(there))] for first, end in _identity(image))
     return False
 
 

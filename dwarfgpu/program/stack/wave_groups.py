@@ -126,9 +126,7 @@ def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = 
         error = standing.error
         if error is not None and standing.pc is not None:
             error = unknown_mask(names[0], error)
-        result.append(
-            WaveRow(names, places, standing.pc, call, standing.lane_count, standing.mask, error or problem)
-        )
+        result.append(WaveRow(names, places, standing.pc, call, standing.lane_count, standing.mask, error or problem))
     return result
 
 
@@ -153,9 +151,7 @@ def standings(stopped: Stopped, waves: list[int] | None = None) -> Iterator[Wave
             yield WavesAtPlace(tuple(numbers), group.pc, count, mask, error)
 
 
-def _masks(
-    stopped: Stopped, group: WaveGroup
-) -> Iterator[tuple[list[int], int, int | None, DwarfGpuError | None]]:
+def _masks(stopped: Stopped, group: WaveGroup) -> Iterator[tuple[list[int], int, int | None, DwarfGpuError | None]]:
     """Yield the waves of a group with equal active lanes: which, of how many lanes, the mask, or its error."""
     numbers = group.numbers
     count = stopped.machine.target.lane_count

@@ -68,9 +68,7 @@ def place_of(machine: Machine, wave: int) -> WavePlace:
         _check(grid, group, wave_in_group)
     except DwarfGpuError as error:
         return WavePlace(dispatch, group, wave_in_group, problems=(error,))
-    return WavePlace(
-        dispatch, group, wave_in_group, grid, int(grid.lanes_of(WavePosition(group, wave_in_group, 0)))
-    )
+    return WavePlace(dispatch, group, wave_in_group, grid, int(grid.lanes_of(WavePosition(group, wave_in_group, 0))))
 
 
 def _check(grid: Geometry, group: Triple, wave: int) -> None:

@@ -78,9 +78,7 @@ def member(types: Types, die: Die) -> t.Member:
     offset, location = _place(die)
     if location is None:
         offset = _bit_offset(die, to, offset, bit_size)
-    return t.Member(
-        die.name, to, offset, bit_size, location, _access(die), die.flag(dw.DW_AT_artificial), die
-    )
+    return t.Member(die.name, to, offset, bit_size, location, _access(die), die.flag(dw.DW_AT_artificial), die)
 
 
 def _place(die: Die) -> tuple[int, t.Dynamic | None]:
@@ -140,9 +138,7 @@ def _base(types: Types, die: Die) -> t.BaseClass:
 
 def _is_static(die: Die) -> bool:
     """Whether all objects share a member, which is a declaration before DWARF 5 made it a variable (5.7.7)."""
-    return die.is_declaration or (
-        die.flag(dw.DW_AT_external) and die.number(dw.DW_AT_data_member_location) is None
-    )
+    return die.is_declaration or (die.flag(dw.DW_AT_external) and die.number(dw.DW_AT_data_member_location) is None)
 
 
 # --- Variants -----------------------------------------------------------------------------------------------------
@@ -154,9 +150,7 @@ def _variant_part(types: Types, die: Die) -> t.VariantPart:
     variants = []
     for child in die.children():
         if child.tag == dw.DW_TAG_variant:
-            members = tuple(
-                member(types, entry) for entry in child.children() if entry.tag == dw.DW_TAG_member
-            )
+            members = tuple(member(types, entry) for entry in child.children() if entry.tag == dw.DW_TAG_member)
             variants.append(t.Variant(_labels(child), members))
     return t.VariantPart(None if entry is None else member(types, entry), tuple(variants))
 
@@ -284,9 +278,7 @@ def _count(die: Die) -> t.Bound:
     if attribute is None:
         return None
     value = bound_of(attribute)
-    if isinstance(value, int) and (
-        value < 0 or (attribute.form == dw.DW_FORM_data8 and value == (1 << 64) - 1)
-    ):
+    if isinstance(value, int) and (value < 0 or (attribute.form == dw.DW_FORM_data8 and value == (1 << 64) - 1)):
         return None
     return value
 

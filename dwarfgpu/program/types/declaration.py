@@ -66,9 +66,7 @@ class Declarer:
     dumpers do, where GDB has ``int * const [4]`` and ``int (void)``; vectors are arrays then.
     """
 
-    def __init__(
-        self, *, is_cplus: bool, local: dict[str, str] | None = None, is_tight: bool = False
-    ) -> None:
+    def __init__(self, *, is_cplus: bool, local: dict[str, str] | None = None, is_tight: bool = False) -> None:
         self.is_cplus = is_cplus
         self.is_tight = is_tight
         self.local = local or {}
@@ -183,9 +181,7 @@ class Declarer:
         if self.is_tight:
             return "".join(f"[{'' if length is None else length}]" for length in lengths) or "[]"
         if array.is_vector:
-            return "".join(
-                f" __attribute__ ((vector_size({'' if length is None else length})))" for length in lengths
-            )
+            return "".join(f" __attribute__ ((vector_size({'' if length is None else length})))" for length in lengths)
         shown = [
             "[]" if dimension.is_open else f"[{'variable length' if length is None else length}]"
             for dimension, length in zip(array.dimensions, lengths, strict=True)
@@ -296,9 +292,7 @@ class _MemberWriter:
 
     def _local_names(self, declarer: Declarer) -> dict[str, str]:
         """Return the short names inside a class: template parameters for arguments, typedefs without their scope."""
-        names = {
-            declarer.text(argument.to.get(), "", -1, 0): argument.name for argument in self.body.arguments
-        }
+        names = {declarer.text(argument.to.get(), "", -1, 0): argument.name for argument in self.body.arguments}
         names.update({typedef.name: typedef.name.rpartition("::")[2] for typedef in self.body.typedefs})
         return names
 
@@ -316,9 +310,7 @@ class _MemberWriter:
                 if not _is_table(member):
                     self._member(member, labelled=labelled)
             else:
-                self._static(
-                    next(static for static in body.statics if static.name == entry), labelled=labelled
-                )
+                self._static(next(static for static in body.statics if static.name == entry), labelled=labelled)
         for part in body.variant_parts:
             self._variants(part)
         if self.layout is not None:
@@ -352,8 +344,7 @@ class _MemberWriter:
         if not self.body.arguments or self.type.name is None:
             return ""
         shown = ", ".join(
-            f"{argument.name} = {self.outer.text(argument.to.get(), '', -1, 0)}"
-            for argument in self.body.arguments
+            f"{argument.name} = {self.outer.text(argument.to.get(), '', -1, 0)}" for argument in self.body.arguments
         )
         return f"[with {shown}] "
 

@@ -218,9 +218,7 @@ class Types:
                 values = [enumerator.value for enumerator in _enumerators(definition(child))] or [0]
                 dimensions.append(t.Dimension(min(values), max(values)))
         ordering = _number(die, dw.DW_AT_ordering)
-        column_major = ordering == 1 or (
-            ordering is None and die.unit.root_number(dw.DW_AT_language) in _FORTRAN
-        )
+        column_major = ordering == 1 or (ordering is None and die.unit.root_number(dw.DW_AT_language) in _FORTRAN)
         bit_stride, byte_stride = strides(die)
         size = die.number(dw.DW_AT_byte_size)
         data = bound(die, dw.DW_AT_data_location)
@@ -261,9 +259,7 @@ class Types:
     def _subrange(self, die: Die) -> t.Type:
         from dwarfgpu.program.types.aggregates import dimension
 
-        return t.Subrange(
-            qualified_name(die), self.lazy(die), dimension(die), _number(die, dw.DW_AT_byte_size), die
-        )
+        return t.Subrange(qualified_name(die), self.lazy(die), dimension(die), _number(die, dw.DW_AT_byte_size), die)
 
     def _unspecified(self, die: Die) -> t.Type:
         return t.UnspecifiedType(die.name or "(unspecified)", die)

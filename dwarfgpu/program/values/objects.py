@@ -87,9 +87,7 @@ class Object:
     def _scalar(self) -> Scalar:
         scalar = self.scalar
         if scalar is None:
-            raise UsageError(
-                f"a value of the type {safe_text(self.type)} is not a number", kind="not_a_scalar"
-            )
+            raise UsageError(f"a value of the type {safe_text(self.type)} is not a number", kind="not_a_scalar")
         return scalar
 
     # --- Structures -----------------------------------------------------------------------------------------------
@@ -172,9 +170,7 @@ class Object:
         if isinstance(inner, t.Array):
             return arrays.elements(self, inner)
         if isinstance(inner, t.Base) and inner.vector_size is not None:
-            return arrays.Elements(
-                self, inner.element, self.place, inner.vector_size, byte_size(inner.element) * 8
-            )
+            return arrays.Elements(self, inner.element, self.place, inner.vector_size, byte_size(inner.element) * 8)
         raise UsageError(f"the type {safe_text(self.type)} has no elements", kind="no_elements")
 
     def element(self, index: int) -> Object:
@@ -195,9 +191,7 @@ class Object:
             return None
         size = scalar.storage_bits
         readings = [self.place.moved(shift).read(size) for shift in (0, size)]
-        real, imaginary = (
-            Reading(scalar.pattern(reading.bits, order), reading.undefined) for reading in readings
-        )
+        real, imaginary = (Reading(scalar.pattern(reading.bits, order), reading.undefined) for reading in readings)
         return real, imaginary, scalar
 
     # --- Pointers -------------------------------------------------------------------------------------------------
@@ -239,9 +233,7 @@ class Object:
         """Return the member of this object that a pointer to a member selects (A.5.14)."""
         inner = resolved(pointer.type)
         if not isinstance(inner, t.MemberPointer):
-            raise UsageError(
-                f"the type {safe_text(pointer.type)} is not a pointer to a member", kind="not_a_pointer"
-            )
+            raise UsageError(f"the type {safe_text(pointer.type)} is not a pointer to a member", kind="not_a_pointer")
         value = pointer.number()
         if inner.use_location is not None:
             pattern = pointer.pattern().bits

@@ -150,10 +150,7 @@ def _base(type: t.Base, byte_order: ByteOrder) -> Scalar | None:
 
 def _prefix(type: t.Base) -> str | None:
     """Return the prefix of a character literal of a type; None if the type is not a character."""
-    if (
-        type.encoding in (dw.DW_ATE_signed_char, dw.DW_ATE_unsigned_char, dw.DW_ATE_ASCII)
-        and type.byte_size == 1
-    ):
+    if type.encoding in (dw.DW_ATE_signed_char, dw.DW_ATE_unsigned_char, dw.DW_ATE_ASCII) and type.byte_size == 1:
         return ""
     if type.encoding in (dw.DW_ATE_UTF, dw.DW_ATE_UCS):
         return {1: "", 2: "u", 4: "U"}.get(type.byte_size or 0)

@@ -301,11 +301,7 @@ class Located:
         if not isinstance(result, Value) or not isinstance(result.bits, int):
             message = f"{found.attribute} does not give a single number"
             raise EvaluationError("no_number", message, spec="DWARF 5, 2.19")
-        return (
-            int(result.displacement())
-            if not result.type.is_generic
-            else b.signed(result.bits, result.type.bit_size)
-        )
+        return int(result.displacement()) if not result.type.is_generic else b.signed(result.bits, result.type.bit_size)
 
     def _evaluated(self, dynamic: Dynamic, place: ObjectPlace, value: Any, kind: str) -> Location:
         location = _location(place)
@@ -315,9 +311,7 @@ class Located:
                 stack = (Value(generic(self.around.context.target.address_size), value), location)
             result = self.around.evaluated(dynamic.source, object=None, initial_stack=stack, result_kind=kind)
         else:
-            result = self.around.evaluated(
-                dynamic.source, object=location, initial_stack=(), result_kind=kind
-            )
+            result = self.around.evaluated(dynamic.source, object=location, initial_stack=(), result_kind=kind)
         if not isinstance(result, Location):
             message = f"{dynamic.attribute} does not give a location"
             raise EvaluationError("no_location", message, spec="A.5.18.1")

@@ -293,9 +293,7 @@ class Values:
         import numpy as np
 
         self.read()
-        codes: np.ndarray[Any, Any] = np.where(
-            self.executing, np.uint8(CODES["active"]), np.uint8(CODES["inactive"])
-        )
+        codes: np.ndarray[Any, Any] = np.where(self.executing, np.uint8(CODES["active"]), np.uint8(CODES["inactive"]))
         for slots, error_at in self._missing:
             codes.reshape(-1)[slots] = CODES[reason_of(error_at(0)).state]
         return codes
@@ -419,9 +417,7 @@ class Values:
             lanes = state[0].select(inner)
             return lanes, selected(state[1], inner, frame, lanes)
 
-        read = run_in_parts(
-            part.count, (part, group.result), lambda state: column_of(state[1], byte_order), choose
-        )
+        read = run_in_parts(part.count, (part, group.result), lambda state: column_of(state[1], byte_order), choose)
         for inner in read:
             positions: Any = inner.positions
             if positions is None:

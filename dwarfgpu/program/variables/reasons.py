@@ -72,9 +72,7 @@ class Unavailable(EvaluationError):
 
     def __init__(self, reason: Reason) -> None:
         error = reason.error
-        EvaluationError.__init__(
-            self, reason.kind, reason.message, spec=None if error is None else error.spec
-        )
+        EvaluationError.__init__(self, reason.kind, reason.message, spec=None if error is None else error.spec)
         self.reason = reason
         if error is not None:
             self.hint = error.hint

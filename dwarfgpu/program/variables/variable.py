@@ -98,9 +98,7 @@ class _Plan:
 class Variable(Quantity):
     """A variable in a frame, or a static one."""
 
-    def __init__(
-        self, frame: Frame, die: Die, code: LoadedCode, kind: str, *, is_shadowed: bool = False
-    ) -> None:
+    def __init__(self, frame: Frame, die: Die, code: LoadedCode, kind: str, *, is_shadowed: bool = False) -> None:
         self.frame = frame
         self.die = die
         self.code = code
@@ -227,9 +225,7 @@ class Variable(Quantity):
 
     def as_written(self) -> Variable:
         """Return the same variable without repairs."""
-        unrepaired = Variable(
-            self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed
-        )
+        unrepaired = Variable(self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed)
         plan = self._plan_here()
         if isinstance(plan, _Plan):
             plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
@@ -270,9 +266,7 @@ class Variable(Quantity):
     def is_constant(self) -> bool:
         """Whether the file gives it a value instead of a location."""
         die = self.definition
-        return (
-            die.find_number(dw.DW_AT_location) is None and die.find_number(dw.DW_AT_const_value) is not None
-        )
+        return die.find_number(dw.DW_AT_location) is None and die.find_number(dw.DW_AT_const_value) is not None
 
     def byte_size(self) -> int | None:
         """Return how many bytes it has; None where its type does not tell."""
@@ -316,9 +310,7 @@ def _completed(location: Location, type: Type) -> Location:
     storage: Any = place.storage
     size = known_size(type)
     offset = place.bit_offset
-    if (
-        size is None or not isinstance(offset, int) or offset
-    ):  # 0 in all lanes, as operations leave a composite
+    if size is None or not isinstance(offset, int) or offset:  # 0 in all lanes, as operations leave a composite
         return location
     missing = 8 * size - storage.bit_size
     if not 0 < missing <= 8 * MAX_READ or not storage.parts:

@@ -74,9 +74,7 @@ def problems(start: Start) -> tuple[str, ...]:
     count, limit = start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit
     asked = sum(number for _rule, number in wanted)
     if asked > count:
-        messages.append(
-            f"the fields ask for {asked} user SGPRs, and USER_SGPR_COUNT is {count}: they must match"
-        )
+        messages.append(f"the fields ask for {asked} user SGPRs, and USER_SGPR_COUNT is {count}: they must match")
     if max(asked, count) > limit:
         number = max(asked, count)
         messages.append(f"{number} user SGPRs are more than the {limit} that {start.processor.name} sets")
@@ -348,9 +346,7 @@ def preload_rule(start: Start) -> InitialRule:
     offset = start.field("KERNARG_PRELOAD_SPEC_OFFSET") * DWORD
     meaning = f"the kernarg segment from byte {offset}"
     length = start.field(KERNARG_PRELOAD)
-    return InitialRule(
-        "Preloaded Kernargs", KERNARG_PRELOAD, length, CP, PRELOAD, meaning, _preloaded, is_number=False
-    )
+    return InitialRule("Preloaded Kernargs", KERNARG_PRELOAD, length, CP, PRELOAD, meaning, _preloaded, is_number=False)
 
 
 KERNARG_PRELOAD = "KERNARG_PRELOAD_SPEC_LENGTH"
@@ -502,9 +498,7 @@ M0_LDS = InitialRule(
     _no_words,
 )  # fmt: skip
 VCC = InitialRule("VCC", "", 2, NOBODY, STATE, "the documents do not mention it", _no_words)
-STATUS = InitialRule(
-    "STATUS", "", 1, NOBODY, STATE, "the documents do not mention it; bit 0 is SCC", _no_words
-)
+STATUS = InitialRule("STATUS", "", 1, NOBODY, STATE, "the documents do not mention it; bit 0 is SCC", _no_words)
 
 
 # --- The start of a wave ------------------------------------------------------------------------------
@@ -581,9 +575,7 @@ def tmpring_size(processor: Processor, wave_bytes: int, waves: int) -> int:
     return min(waves, 0xFFF) | wave_bytes // _scratch_unit(processor) << 12 & 0xFFFFFFFF
 
 
-def scratch_descriptor(
-    processor: Processor, base: int, size: int, wave_size: int
-) -> tuple[int, int, int, int]:
+def scratch_descriptor(processor: Processor, base: int, size: int, wave_size: int) -> tuple[int, int, int, int]:
     """Return the V# of scratch memory: dword elements, swizzled with the wave size as the index stride.
 
     AMDGPU usage, "Non-Kernel Functions": "Swizzled with dword element size and stride of wavefront size elements". The

@@ -98,9 +98,7 @@ class Structure:
             if not low <= value < 1 << bits:
                 message = f"{self.name}.{name} has {field.size} bytes, which {shown(value)} does not fit"
                 raise UsageError(message)
-            data[field.offset : field.offset + field.size] = (value % (1 << bits)).to_bytes(
-                field.size, "little"
-            )
+            data[field.offset : field.offset + field.size] = (value % (1 << bits)).to_bytes(field.size, "little")
         return bytes(data)
 
     def decode(self, data: bytes) -> tuple[FieldValue, ...]:

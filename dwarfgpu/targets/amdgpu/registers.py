@@ -117,9 +117,7 @@ def named_if_changed(processor: Processor, wave_size: int) -> tuple[tuple[int, i
     """Return the ranges (first, last) of the registers that compilers name if a function changes them."""
     ranges = [(numbers.sgpr(0), numbers.sgpr(63)), (numbers.sgpr(64), numbers.sgpr(105))]
     ranges += [
-        (family.first, family.first + family.count - 1)
-        for family in families(processor, wave_size)
-        if family.lane_bits
+        (family.first, family.first + family.count - 1) for family in families(processor, wave_size) if family.lane_bits
     ]
     return tuple(sorted(ranges))
 

@@ -13,9 +13,7 @@ for wave in dg.waves():
             print("@@", variable.name, json.dumps(values.array.tolist()), values.states)
             for lane in (0, 3):
                 reason = variable.why(lane)
-                print(
-                    "@@", lane, reason.kind if reason else [str(each) for each in variable.provenance(lane)]
-                )
+                print("@@", lane, reason.kind if reason else [str(each) for each in variable.provenance(lane)])
 frame = dg.selected()
 print("@@", dg.wave().id, frame.number, frame.name, frame.selected_lane)
 for variable in frame.variables():

@@ -34,9 +34,7 @@ def teach(state: str | None = None) -> None:
         rows = json.loads(Path(state).read_text())["dispatches"]
         table = "\n".join(map(_row, rows))
         execute = gdb.execute
-        gdb.execute = lambda text, *more, **named: (
-            table if text == "info dispatches" else execute(text, *more, **named)
-        )
+        gdb.execute = lambda text, *more, **named: table if text == "info dispatches" else execute(text, *more, **named)
 
 
 def _row(dispatch: dict[str, Any]) -> str:

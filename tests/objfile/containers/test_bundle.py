@@ -544,18 +544,14 @@ def test_a_host_program(tmp_path, require_tool, options):
         assert image.symbol_named(f"_Z5unit{index // 2}Pi.kd").size == 64
     if not options:
         run(require_tool("llvm-objdump-22"), "--offloading", path, folder=extracted)
-        theirs = sorted(
-            file.read_bytes() for file in extracted.rglob("*") if file.is_file() and "amdgcn" in file.name
-        )
+        theirs = sorted(file.read_bytes() for file in extracted.rglob("*") if file.is_file() and "amdgcn" in file.name)
         ours = sorted(bytes(container.content(entry)) for entry in devices)
         assert not theirs or theirs == ours
 
 
 def test_offload_binaries_of_llvm(tmp_path, require_tool, objects):
     path = tmp_path / "binary"
-    images = [
-        f"--image=file={file},arch={name},triple=amdgcn-amd-amdhsa,kind=hip" for name, file in objects.items()
-    ]
+    images = [f"--image=file={file},arch={name},triple=amdgcn-amd-amdhsa,kind=hip" for name, file in objects.items()]
     run(require_tool("llvm-offload-binary-22", "clang-offload-packager-22"), "-o", path, *images)
     container = open_container(path)
     assert [(entry.kind, entry.target_id) for entry in container.entries] == [

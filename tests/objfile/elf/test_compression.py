@@ -104,9 +104,7 @@ def test_a_broken_section_hides_no_other():
 @pytest.mark.parametrize("size", [1 << 30, 1 << 40, (1 << 64) - 1])
 @pytest.mark.parametrize("method", [1, 2])
 def test_a_claim_that_cannot_be_true_is_refused_before_decompressing(size, method):
-    error = error_of(
-        lambda b: b.compressed(".debug_info", TEXT, size=size, method=method, stream=b"\x78\x9c")
-    )
+    error = error_of(lambda b: b.compressed(".debug_info", TEXT, size=size, method=method, stream=b"\x78\x9c"))
     assert error.kind == "too_large"
 
 
@@ -122,9 +120,7 @@ def test_a_real_bomb_is_refused(monkeypatch):
     # one that lies about its size makes no more than it claims, and a byte
     read = []
     original = sections.decompress_some
-    monkeypatch.setattr(
-        sections, "decompress_some", lambda *a, **k: read.append(original(*a, **k)) or read[-1]
-    )
+    monkeypatch.setattr(sections, "decompress_some", lambda *a, **k: read.append(original(*a, **k)) or read[-1])
     error = error_of(lambda b: b.compressed(".debug_info", b"", size=1000, stream=stream))
     assert (error.kind, len(read[0])) == ("size_mismatch", 1001)
 

@@ -115,10 +115,7 @@ def test_symbols_are_found_by_name_and_address():
     builder.symbols(rows)
     image = Image(builder.build())
 
-    names = {
-        address: getattr(image.symbol_at(address), "name", None)
-        for address in (0x1000, 0x1010, 0x101F, 0x1020)
-    }
+    names = {address: getattr(image.symbol_at(address), "name", None) for address in (0x1000, 0x1010, 0x101F, 0x1020)}
     assert names == {0x1000: "outer", 0x1010: "inner", 0x101F: "inner", 0x1020: "outer"}
     assert image.symbol_at(0x10A0).name == "lonely"
     assert image.symbol_at(0x10A1) is None
@@ -146,9 +143,7 @@ def test_symbols_of_an_object_are_found_by_section():
 def random_symbols(rng, size, order):
     """A table whose names overlap, are no text, or have no end, and whose symbols overlap too."""
     builder = ElfBuilder(address_size=size, byte_order=order)
-    sections = [
-        builder.section(f".text.{i}", bytes(64), flags=0x6, address=0x1000 + 64 * i) for i in range(2)
-    ]
+    sections = [builder.section(f".text.{i}", bytes(64), flags=0x6, address=0x1000 + 64 * i) for i in range(2)]
     sections.append(builder.section("s.kd", bytes(64), flags=0x2, address=0x2000))
     names = b"\0abc.kd\0k.kd\0.kd\0abc\0a\xffb\0a\\xffb\0twice\0\0k.kd"
     rows = bytes(16 if size == 4 else 24)
@@ -434,9 +429,7 @@ def test_random_changes_give_a_result_or_an_error(data):
     size, order = data.draw(st.sampled_from(CLASSES))
     content = bytearray(small_elf(address_size=size, byte_order=order))
     for _ in range(data.draw(st.integers(1, 8))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(
-            st.sampled_from([0, 1, 0x7F, 0x80, 0xFF])
-        )
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]))
     with contextlib.suppress(DwarfGpuError):
         read_everything(Image(bytes(content)))
 
@@ -509,9 +502,7 @@ def assert_same_as_readobj(path, tools):
         assert (section.type, section.flags) == (row["Type"]["Value"], row["Flags"]["Value"])
         assert section.type_name in row["Type"]["Name"]
     symbols = [item["Symbol"] for item in said["Symbols"]]
-    assert [
-        (s.name, s.value, s.size, s.bind_number, s.type_number, s.section_index) for s in image.symbols()
-    ] == [
+    assert [(s.name, s.value, s.size, s.bind_number, s.type_number, s.section_index) for s in image.symbols()] == [
         (
             row["Name"]["Name"],
             row["Value"],

@@ -226,9 +226,7 @@ def test_a_linker_has_applied_those_it_leaves():
 # --- The same as other readers --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "processor, options", [("gfx90a", ("-gdwarf-5",)), ("gfx1100", ("-gdwarf-4", "-O2"))]
-)
+@pytest.mark.parametrize("processor, options", [("gfx90a", ("-gdwarf-5",)), ("gfx1100", ("-gdwarf-4", "-O2"))])
 def test_amdgpu_debug_sections_are_those_of_the_linker(tmp_path, require_tool, processor, options):
     """lld -O0 merges no strings: its debug sections differ only in the addresses it gave to code and data."""
     linked = open_image(opencl(tmp_path, require_tool, processor, *options, link="-O0"))
@@ -257,9 +255,7 @@ def test_amdgpu_debug_sections_are_those_of_the_linker(tmp_path, require_tool, p
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang-22"])
-@pytest.mark.parametrize(
-    "options", ["-gdwarf-5", "-gdwarf-4 -gz=none -O2 -ffunction-sections", "-gdwarf-3 -m32"]
-)
+@pytest.mark.parametrize("options", ["-gdwarf-5", "-gdwarf-4 -gz=none -O2 -ffunction-sections", "-gdwarf-3 -m32"])
 def test_host_debug_sections_are_those_of_pyelftools(tmp_path, require_tool, compiler, options):
     source, out = tmp_path / "a.c", tmp_path / "a.o"
     source.write_text(

@@ -15,9 +15,7 @@ ADDRESS, HEADER = 0x4000, 0x3000
 COUNT = 20_000
 
 
-def functions(
-    kind="debug_frame", *, count=8, size=8, order="little", wide=False, encoding=None, version=None
-):
+def functions(kind="debug_frame", *, count=8, size=8, order="little", wide=False, encoding=None, version=None):
     """A section with functions of 16 bytes at 0x1000, 0x1020, ...; between them there is nothing."""
     builder = FrameBuilder(kind, size=size, order=order, wide=wide)
     options = {} if encoding is None else {"augmentation": "zR", "augmentation_data": z(bytes([encoding]))}

@@ -254,9 +254,7 @@ def test_all_letters_of_gnu(kind, order, size):
 def test_a_vendor_behind_the_letters_of_gnu():
     builder = FrameBuilder("eh_frame")
     cie = builder.cie("def_cfa 7 8", augmentation="zR[amd:v0.0]", augmentation_data=z(b"\x03"))
-    builder.fde(
-        cie, 0, 0, location=builder.number(0x1000, 4) + builder.number(16, 4), augmentation_data=z(b"")
-    )
+    builder.fde(cie, 0, 0, location=builder.number(0x1000, 4) + builder.number(16, 4), augmentation_data=z(b""))
 
     assert entries(builder)[1].low == 0x1000
 
@@ -326,9 +324,7 @@ def test_augmentation_data_longer_than_the_entry(data):
     assert fault(builder).kind == "bad_augmentation"
 
 
-@pytest.mark.parametrize(
-    "text, data", [("zR", b""), ("zPLR", b"\x03\x01\x02\x03\x04\x03"), ("zP", b"\x0b\x01")]
-)
+@pytest.mark.parametrize("text, data", [("zR", b""), ("zPLR", b"\x03\x01\x02\x03\x04\x03"), ("zP", b"\x0b\x01")])
 def test_augmentation_data_too_short_for_its_letters(text, data):
     builder = FrameBuilder("eh_frame")
     builder.cie(augmentation=text, augmentation_data=z(data))
@@ -338,9 +334,7 @@ def test_augmentation_data_too_short_for_its_letters(text, data):
 
 def test_augmentation_data_of_an_entry_longer_than_it():
     builder = FrameBuilder("eh_frame")
-    builder.fde(
-        builder.cie(augmentation="z", augmentation_data=z(b"")), 0x1000, 16, augmentation_data=b"\x40"
-    )
+    builder.fde(builder.cie(augmentation="z", augmentation_data=z(b"")), 0x1000, 16, augmentation_data=b"\x40")
 
     assert fault(builder).kind == "bad_augmentation"
 
@@ -509,9 +503,7 @@ class TestOneBrokenEntryHidesNoOther:
         assert error.kind == "bad_cie"
 
     def test_a_string_without_an_end(self, kind):
-        error = around(
-            FrameBuilder(kind), lambda b, _: b.entry(b.id(0 if b.is_eh else -1) + b"\x01zRRRRRR", align=1)
-        )
+        error = around(FrameBuilder(kind), lambda b, _: b.entry(b.id(0 if b.is_eh else -1) + b"\x01zRRRRRR", align=1))
         assert (error.kind, error.error_class) == ("truncated", "malformed")
 
     @pytest.mark.parametrize("size", range(4, 9))
@@ -530,9 +522,7 @@ class TestOneBrokenEntryHidesNoOther:
     def test_an_entry_that_is_its_own_cie(self, kind):
         def own(builder, _):
             start = len(builder.data)
-            builder.entry(
-                builder.id(4 if builder.is_eh else start) + builder.number(0x1800) + builder.number(16)
-            )
+            builder.entry(builder.id(4 if builder.is_eh else start) + builder.number(0x1800) + builder.number(16))
 
         assert around(FrameBuilder(kind), own).kind == "bad_cie"
 
@@ -554,9 +544,7 @@ class TestOneBrokenEntryHidesNoOther:
         assert around(FrameBuilder(kind), cut).kind == "truncated"
 
     def test_an_entry_too_short_for_an_id(self, kind):
-        assert (
-            around(FrameBuilder(kind), lambda builder, _: builder.entry(b"\1\2", align=1)).kind == "truncated"
-        )
+        assert around(FrameBuilder(kind), lambda builder, _: builder.entry(b"\1\2", align=1)).kind == "truncated"
 
     def test_a_range_behind_the_last_address(self, kind):
         error = around(FrameBuilder(kind), lambda b, first: b.fde(first, (1 << 64) - 16, 32))

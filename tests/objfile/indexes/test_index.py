@@ -195,16 +195,12 @@ def test_qualified_names():
     )  # fmt: skip
 
     assert found(one, "f") == [("function", "ns::S::f"), ("variable", "f")]
-    assert (
-        found(one, "S::f") == found(one, "ns::S::f") == found(one, "::ns::S::f") == [("function", "ns::S::f")]
-    )
+    assert found(one, "S::f") == found(one, "ns::S::f") == found(one, "::ns::S::f") == [("function", "ns::S::f")]
     assert found(one, "::f") == [("variable", "f")]
     assert found(one, "ns::f") == found(one, "T::f") == []
     assert found(one, "S::s") == [("variable", "ns::S::s")]
     assert found(one, "ns::hidden") == [("variable", "ns::(anonymous namespace)::hidden")]
-    assert (
-        found(one, "ns::versioned") == found(one, "ns::v1::versioned") == [("function", "ns::v1::versioned")]
-    )
+    assert found(one, "ns::versioned") == found(one, "ns::v1::versioned") == [("function", "ns::v1::versioned")]
     assert found(one, "(anonymous namespace)") == [("namespace", "ns::(anonymous namespace)")]
     assert found(one, "Local") == [("type", "Local")]
     assert found(one, "ns::S::E") == [("type", "ns::S::E")]
@@ -264,8 +260,7 @@ def plain(dwarf):
 
 def answers(dwarf, names, kinds=KINDS):
     return {
-        name: [(entry.die.unit.offset, entry.die.offset) for entry in dwarf.index.find(name, kinds)]
-        for name in names
+        name: [(entry.die.unit.offset, entry.die.offset) for entry in dwarf.index.find(name, kinds)] for name in names
     }
 
 
@@ -297,9 +292,7 @@ def check_all_ways(open_it):
     warm = open_it()
     for kinds in (KINDS, KINDS[::-1]):  # searched often, a unit gets an index on the way
         assert answers(warm, names, kinds) == cold
-    assert {name for name in built.index.names() if cold.get(name)} == {
-        name for name in expected if cold[name]
-    }
+    assert {name for name in built.index.names() if cold.get(name)} == {name for name in expected if cold[name]}
     for each in (built, warm):
         assert each.problems == []
 
@@ -307,9 +300,7 @@ def check_all_ways(open_it):
 def random_units(seed, version=5, offset_size=4):
     rng = random.Random(seed)
     pool = ["f", "g", "value", "lue", "e", "int", "operator<<", "_ZN1a1fEv"]
-    forms = ["strp", "string", "line_strp"] + (
-        ["strx", "strx1", "strx2", "strx3", "strx4"] if version >= 5 else []
-    )
+    forms = ["strp", "string", "line_strp"] + (["strx", "strx1", "strx2", "strx3", "strx4"] if version >= 5 else [])
     references = ["ref1", "ref2", "ref4", "ref8", "ref_udata"] if seed % 3 else ["ref4", "ref_addr"]
     trees, labels = [], []
     for u in range(rng.randrange(1, 4)):
@@ -327,9 +318,7 @@ def random_units(seed, version=5, offset_size=4):
                 what = rng.choice(["specification", "abstract_origin"])
                 parts.append(die(rng.choice(["subprogram", "variable"]), (what, form, target), label=label))
             elif kind == 2:
-                inner = die(
-                    "variable", name, ("location", "exprloc", rng.choice([ADDRESS, b"\x91\x10", b""]))
-                )
+                inner = die("variable", name, ("location", "exprloc", rng.choice([ADDRESS, b"\x91\x10", b""])))
                 parts.append(die("subprogram", ("name", "string", rng.choice(pool)), inner, label=label))
             elif kind == 3:
                 parts.append(die("namespace", name, die("structure_type", name, label=label)))
@@ -460,8 +449,7 @@ def loaded(dwarf):
 
 def test_a_name_reads_only_the_units_that_have_it():
     trees = [
-        unit(die("compile_unit", ("name", "string", f"u{i}"), function(f"f{i}", 0x1000 * i + 16, 4)))
-        for i in range(5)
+        unit(die("compile_unit", ("name", "string", f"u{i}"), function(f"f{i}", 0x1000 * i + 16, 4))) for i in range(5)
     ]
     one = dwarf(*trees)
 
@@ -575,10 +563,7 @@ def test_one_broken_function_does_not_hide_the_others():
 
 def test_one_broken_unit_does_not_hide_the_others():
     built = build(
-        *(
-            unit(die("compile_unit", function(f"f{i}", 0x100 * (i + 1), 16), ("name", "string", "u")))
-            for i in range(3)
-        )
+        *(unit(die("compile_unit", function(f"f{i}", 0x100 * (i + 1), 16), ("name", "string", "u"))) for i in range(3))
     )
     data = bytearray(built.sections[".debug_info"])
     second = len(data) // 3

@@ -28,9 +28,7 @@ def number(value, size, order="little"):
 class Names:
     """Writes ``.debug_names``: names with entries ``(code, values)``, each code with its tag and attributes."""
 
-    def __init__(
-        self, abbreviations, names, *, units=(0,), types=(), foreign=(), order="little", size=4, hashed=True
-    ):
+    def __init__(self, abbreviations, names, *, units=(0,), types=(), foreign=(), order="little", size=4, hashed=True):
         self.order, self.size = order, size
         self.strings = bytearray(b"\0")
         table = b""
@@ -50,9 +48,7 @@ class Names:
             for code, values in entries:
                 pool += encode_unsigned(code)
                 for (_, form), value in zip(abbreviations[code][1:], values, strict=True):
-                    width = {"data1": 1, "data2": 2, "ref4": 4, "data8": 8, "flag_present": 0, "data4": 4}[
-                        form
-                    ]
+                    width = {"data1": 1, "data2": 2, "ref4": 4, "data8": 8, "flag_present": 0, "data4": 4}[form]
                     pool += number(value, width, order) if width else b""
             pool += b"\0"
         buckets = [0] * count
@@ -183,9 +179,7 @@ def test_the_attributes_of_an_entry_are_numbers(attribute, form):
 @pytest.mark.parametrize("attribute", [1, 2])
 def test_there_is_no_unit_before_the_first(attribute):
     names = Names({1: (SUBPROGRAM, (attribute, "data1"))}, {"f": [(1, [0x7F])]}, units=(0, 1), types=(2, 3))
-    names.data = names.data.replace(
-        bytes([1, SUBPROGRAM, attribute, 0x0B]), bytes([1, SUBPROGRAM, attribute, 0x0D])
-    )
+    names.data = names.data.replace(bytes([1, SUBPROGRAM, attribute, 0x0B]), bytes([1, SUBPROGRAM, attribute, 0x0D]))
 
     with pytest.raises(MalformedFile) as error:  # -1 as DW_FORM_sdata
         names.table().find(b"f")
@@ -313,9 +307,7 @@ _FIELD = re.compile(r"(Tag|DW_IDX_die_offset|DW_IDX_compile_unit|DW_IDX_type_uni
 
 
 def dumped_names(tool, path):
-    text = subprocess.run(
-        [tool, "--debug-names", str(path)], check=True, capture_output=True, text=True
-    ).stdout
+    text = subprocess.run([tool, "--debug-names", str(path)], check=True, capture_output=True, text=True).stdout
     found, name, fields = [], "", {}
     for line in text.splitlines():
         if match := _NAME.search(line):
@@ -350,9 +342,7 @@ def test_the_index_of_clang(options, link, tmp_path, require_tool):
     expected = dumped_names(require_tool("llvm-dwarfdump-22", "llvm-dwarfdump"), path)
 
     mine = [(name, entry) for name in table.names() for entry in table.find(name)]
-    assert {(name.decode(), entry.offset) for name, entry in mine} == {
-        (name, offset) for name, offset, _ in expected
-    }
+    assert {(name.decode(), entry.offset) for name, entry in mine} == {(name, offset) for name, offset, _ in expected}
     by_offset = {entry.offset: entry for _, entry in mine}
     for _, offset, fields in expected:
         entry = by_offset[offset]
@@ -373,17 +363,13 @@ def test_the_index_of_clang(options, link, tmp_path, require_tool):
 
 def aranges(*pairs, unit=0, order="little", address_size=8, segment_size=0, offset_size=4, version=2):
     start = 4 if offset_size == 4 else 12
-    header = (
-        number(version, 2, order) + number(unit, offset_size, order) + bytes([address_size, segment_size])
-    )
+    header = number(version, 2, order) + number(unit, offset_size, order) + bytes([address_size, segment_size])
     width = segment_size + 2 * address_size
     padding = -(start + len(header)) % width
     body = header + bytes(padding)
     for low, size in (*pairs, (0, 0)):
         body += bytes(segment_size) + number(low, address_size, order) + number(size, address_size, order)
-    return (
-        number(len(body), 4, order) if offset_size == 4 else b"\xff" * 4 + number(len(body), 8, order)
-    ) + body
+    return (number(len(body), 4, order) if offset_size == 4 else b"\xff" * 4 + number(len(body), 8, order)) + body
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
@@ -410,9 +396,7 @@ def test_address_sets(order, offset_size, address_size, segment_size):
     ]
 
 
-@pytest.mark.parametrize(
-    "broken", [aranges((1, 1), version=3), aranges((1, 1), address_size=4)[:4] + b"\xff" * 20]
-)
+@pytest.mark.parametrize("broken", [aranges((1, 1), version=3), aranges((1, 1), address_size=4)[:4] + b"\xff" * 20])
 def test_a_broken_set_does_not_hide_the_others(broken):
     broken = number(len(broken) - 4, 4) + broken[4:]
     found = list(read_sets(broken + aranges((0x10, 4), unit=3), "little"))
@@ -439,11 +423,7 @@ def test_address_sets_lead_to_the_unit():
     trees = [unit(die("compile_unit", function(i))) for i in range(3)]
     built = build(*trees)
     second = len(built.sections[".debug_info"]) // 3
-    data = (
-        aranges((0x2000, 16), unit=second)
-        + aranges((0x5000, 16), unit=1)
-        + aranges((0x1000, 16), unit=second)
-    )
+    data = aranges((0x2000, 16), unit=second) + aranges((0x5000, 16), unit=1) + aranges((0x1000, 16), unit=second)
     found = Dwarf(DictSections({**built.sections, ".debug_aranges": data}))
 
     assert [each.name for each in found.index.functions_at(0x2004)] == ["f1"]

@@ -320,9 +320,7 @@ def test_codes_of_any_length(count):
 
 def test_a_padded_code_is_understood():
     """A producer may write code 1 as 0x81 0x00."""
-    abbreviations = (
-        declaration(1, 0x11, (NAME, "string"), children=1) + declaration(2, 0x34, (NAME, "data1")) + b"\0"
-    )
+    abbreviations = declaration(1, 0x11, (NAME, "string"), children=1) + declaration(2, 0x34, (NAME, "data1")) + b"\0"
     body = b"\x81\x80\x00cu\0" + b"\x82\x00\x07" + b"\x02\x08" + b"\0"
     header = (len(body) + 8).to_bytes(4, "little") + b"\5\0\1\x08\0\0\0\0"
     from dwarfgpu.objfile.dwarf import Dwarf
@@ -335,9 +333,7 @@ def test_a_padded_code_is_understood():
 
 
 def test_every_unit_of_a_file_has_its_own_codes():
-    built = build(
-        unit(die("compile_unit", ("name", "string", "a"))), unit(die("type_unit", ("name", "data1", 3)))
-    )
+    built = build(unit(die("compile_unit", ("name", "string", "a"))), unit(die("type_unit", ("name", "data1", 3))))
     from dwarfgpu.objfile.dwarf import Dwarf
 
     first, second = Dwarf(DictSections(built.sections)).units

@@ -80,9 +80,7 @@ def test_the_sign_of_a_constant_depends_on_the_context(form, value, unsigned, si
 
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("form", ["exprloc", "block", "block1", "block2", "block4", "indirect/exprloc"])
-@pytest.mark.parametrize(
-    "before", [("name", "string", "abc"), ("name", "strp", "abc"), ("byte_size", "udata", 300)]
-)
+@pytest.mark.parametrize("before", [("name", "string", "abc"), ("name", "strp", "abc"), ("byte_size", "udata", 300)])
 def test_a_block_knows_where_it_stands(form, before, order):
     """An expression is identified by its section and offset."""
     found = dwarf(
@@ -194,9 +192,7 @@ def test_a_tree_is_read_as_it_was_written(seed):
 
 def with_siblings(tree, names, path="0"):
     """The same tree, in which every entry that owns others says what is beside it, as GCC does."""
-    children = tuple(
-        with_siblings(child, names, f"{path}.{i}") for i, child in enumerate(tree.children or ())
-    )
+    children = tuple(with_siblings(child, names, f"{path}.{i}") for i, child in enumerate(tree.children or ()))
     labelled = []
     for i, child in enumerate(children):
         tells = child.children is not None and i + 1 < len(children)
@@ -205,9 +201,7 @@ def with_siblings(tree, names, path="0"):
     return tree._replace(children=tuple(labelled) if tree.children is not None else None)
 
 
-@pytest.mark.parametrize(
-    "descents,steps,owners", [(0, 64, 8), (3, 64, 8), (1000, 64, 8), (1000, 3, 8), (1000, 2, 1)]
-)
+@pytest.mark.parametrize("descents,steps,owners", [(0, 64, 8), (3, 64, 8), (1000, 64, 8), (1000, 3, 8), (1000, 2, 1)])
 @pytest.mark.parametrize("seed", range(6))
 def test_sibling_attributes_change_no_answer(seed, descents, steps, owners, monkeypatch):
     monkeypatch.setattr(tree_module, "DESCENTS", descents)
@@ -232,9 +226,7 @@ def test_sibling_attributes_change_no_answer(seed, descents, steps, owners, monk
 
 @pytest.mark.parametrize("target", ["self", 3, 0, 0xFFFFFFFF])
 def test_a_sibling_must_be_behind_the_entry(target):
-    found = only(
-        die("structure_type", ("sibling", "ref4", target), die("member"), label="self"), die("variable")
-    )
+    found = only(die("structure_type", ("sibling", "ref4", target), die("member"), label="self"), die("variable"))
 
     with pytest.raises(MalformedFile) as caught:
         list(found.root.children())
@@ -374,9 +366,7 @@ def test_parents_asked_for_on_the_way():
     """What one question has found out does not mislead the next."""
     big = die("member", ("name", "string", "m" * 600))
     inner = die("structure_type", ("name", "string", "inner"), big, big)
-    found = only(
-        die("namespace", ("name", "string", "a"), die("namespace", ("name", "string", "b"), inner), big), big
-    )
+    found = only(die("namespace", ("name", "string", "a"), die("namespace", ("name", "string", "b"), inner), big), big)
     dies = list(found.dies())
 
     assert dies[3].parent() == dies[2]
@@ -406,9 +396,7 @@ def test_references(form, first):
     user = die("variable", ("type", form, "int"), label="user")
     target = die("base_type", ("name", "string", "int"), label="int")
     children = [user, target] if first else [target, user]
-    found = dwarf(
-        unit(die("compile_unit", ("name", "string", "other"))), unit(die("compile_unit", *children))
-    )
+    found = dwarf(unit(die("compile_unit", ("name", "string", "other"))), unit(die("compile_unit", *children)))
     variable = next(each for each in found.units[1].dies() if each.tag_name == "DW_TAG_variable")
 
     assert variable.type().name == "int"

@@ -30,9 +30,7 @@ from tests.builders.dwarf import FORM_CODES, build, die, dwarf, unit
 
 FORMATS = [
     Format(address_size, offset_size, order, version)
-    for order, offset_size, address_size, version in itertools.product(
-        ("little", "big"), (4, 8), (4, 8), (2, 5)
-    )
+    for order, offset_size, address_size, version in itertools.product(("little", "big"), (4, 8), (4, 8), (2, 5))
 ]
 
 # Each form with values as bytes of a little-endian DWARF32 unit with addresses of 8 bytes, and what they mean.
@@ -241,9 +239,7 @@ def test_every_form_has_a_class():
     ],
 )
 def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
-    built = dwarf(
-        unit(die("compile_unit", (code, form, b"" if form == "exprloc" else 0))), attributes=dialect
-    )
+    built = dwarf(unit(die("compile_unit", (code, form, b"" if form == "exprloc" else 0))), attributes=dialect)
     (attribute,) = built.units[0].root.attributes
 
     assert attribute.name == name
@@ -270,9 +266,7 @@ def test_without_a_choice_the_strings_of_the_unit_tell(parts, dialect):
 
     assert found.dialect.name == dialect
     assert found.dialect_reason
-    assert found.augmentation == (
-        "[amdgpu:v0.0]" if parts and parts[0][1:] == ("string", "[amdgpu:v0.0]") else None
-    )
+    assert found.augmentation == ("[amdgpu:v0.0]" if parts and parts[0][1:] == ("string", "[amdgpu:v0.0]") else None)
 
 
 def test_an_unknown_dialect_is_refused():

@@ -151,9 +151,7 @@ def test_ranges_hold_their_start_and_not_their_end():
 
 RANGE = st.tuples(st.integers(0, 20), st.integers(0, 20))
 TREES = st.recursive(
-    st.builds(
-        Die, st.sampled_from((FUNCTION, BLOCK, CALL, VARIABLE)), st.just("leaf"), st.lists(RANGE, max_size=2)
-    ),
+    st.builds(Die, st.sampled_from((FUNCTION, BLOCK, CALL, VARIABLE)), st.just("leaf"), st.lists(RANGE, max_size=2)),
     lambda dies: st.builds(
         Die,
         st.sampled_from((FUNCTION, BLOCK, CALL, NAMESPACE, STRUCT)),

@@ -63,9 +63,7 @@ def test_every_version_and_format(format, order):
 
 
 @pytest.mark.parametrize("version", [5, 6])
-@pytest.mark.parametrize(
-    "kind", ["compile", "type", "partial", "skeleton", "split_compile", "split_type", "0x80"]
-)
+@pytest.mark.parametrize("kind", ["compile", "type", "partial", "skeleton", "split_compile", "split_type", "0x80"])
 def test_unit_types(kind, version):
     tree = die("type_unit", die("structure_type", ("name", "string", "S"), label="S"))
     found = dwarf(
@@ -551,9 +549,7 @@ def package(version, order="little"):
     start = len(decoy[".debug_str_offsets.dwo"]) + (8 if version == 5 else 0)
     table = bytearray(merged[".debug_str_offsets.dwo"])
     for i in range(start, len(table), 4):
-        table[i : i + 4] = number(
-            int.from_bytes(table[i : i + 4], order) + len(decoy[".debug_str.dwo"]), 4, order
-        )
+        table[i : i + 4] = number(int.from_bytes(table[i : i + 4], order) + len(decoy[".debug_str.dwo"]), 4, order)
     merged[".debug_str_offsets.dwo"] = bytes(table)
     return merged, decoy, sections
 
@@ -593,9 +589,7 @@ def test_split_units_in_a_package(version, order):
         third = {**second, 2: (0, len(sections[".debug_types.dwo"]))}
         del third[1]
     number_of_index = 5 if version == 5 else 2
-    cu = index_section(
-        number_of_index, [9, 42], [1, 3, 6], [list(first.values()), list(second.values())], order
-    )
+    cu = index_section(number_of_index, [9, 42], [1, 3, 6], [list(first.values()), list(second.values())], order)
     columns = sorted(third)
     tu = index_section(number_of_index, [5], columns, [[third[column] for column in columns]], order)
     merged |= {".debug_cu_index": cu, ".debug_tu_index": tu}
@@ -646,9 +640,7 @@ def test_a_missing_split_file_is_missing_context():
 
 
 def test_a_split_file_of_another_build_is_refused():
-    other = build(
-        unit(SPLIT_5, "split_compile", dwo_id=43, section=".debug_info.dwo"), suffix=".dwo"
-    ).sections
+    other = build(unit(SPLIT_5, "split_compile", dwo_id=43, section=".debug_info.dwo"), suffix=".dwo").sections
     found = Dwarf(DictSections(skeleton_sections(5)), open_split=lambda _: DictSections(other, name="a.dwo"))
 
     with pytest.raises(MissingContext, match="no unit with the id 0x2a"):

@@ -205,9 +205,7 @@ def test_preloaded_arguments_follow_the_user_sgprs():
         (None, False, None, None, None),
     ],
 )
-def test_registers_are_counted_in_the_blocks_of_the_generation(
-    generation, wave32, vgprs, sgprs, wavefront_size
-):
+def test_registers_are_counted_in_the_blocks_of_the_generation(generation, wave32, vgprs, sgprs, wavefront_size):
     found = parse_descriptor(descriptor(rsrc1=2 | 2 << 6, properties=wave32 << 10), generation)
     assert (found.vgprs, found.sgprs, found.wavefront_size) == (vgprs, sgprs, wavefront_size)
 
@@ -384,9 +382,7 @@ def test_the_offset_of_an_object_is_relocated():
     rodata = builder.section(".rodata", bytes(64) + descriptor(offset=0), flags=2, align=64)
     text = builder.section(".text", bytes(0x300), flags=6, align=256)
     table = builder.symbols([("k.kd", 64, 64, 1, 1, rodata), ("k", 0x200, 0x40, 2, 1, text)])
-    builder.relocations(
-        rodata, table, [(64 + 16, 5, 2, 16)]
-    )  # REL64 of the entry, from the start of the descriptor
+    builder.relocations(rodata, table, [(64 + 16, 5, 2, 16)])  # REL64 of the entry, from the start of the descriptor
     (kernel,) = read_kernels(Image(builder.build())).kernels
     assert (kernel.entry, kernel.size) == (0x200, 0x40)
 
@@ -432,9 +428,7 @@ def test_a_host_program_has_no_kernels():
 def test_random_changes():
     chance = random.Random(3)
     rows = [("k.kd", 0x1000, 64, 1, 1, 1), ("k", 0x2100, 0x40, 2, 1, 2), ("old", 0x2000, 0x180, 10, 1, 2)]
-    sample = bytes(
-        code_object(rows, data=descriptor(offset=0x1100), notes=[metadata_note()], text=CLRX * 3).data
-    )
+    sample = bytes(code_object(rows, data=descriptor(offset=0x1100), notes=[metadata_note()], text=CLRX * 3).data)
     for _ in range(500):
         data = bytearray(sample)
         for _ in range(chance.randint(1, 6)):

@@ -174,9 +174,7 @@ def test_a_kernel_with_every_field():
 
 
 def test_printf_formats():
-    found = metadata_of(
-        document(**{"amdhsa.printf": ["1:2:4:8:a:b %d %s", "2:0:plain", "bad", "3:9:1:x", 5]})
-    )
+    found = metadata_of(document(**{"amdhsa.printf": ["1:2:4:8:a:b %d %s", "2:0:plain", "bad", "3:9:1:x", 5]}))
     assert found.printf == (PrintfFormat(1, (4, 8), "a:b %d %s"), PrintfFormat(2, (), "plain"))
     assert len(found.problems) == 3
 
@@ -274,9 +272,7 @@ SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text() |
 
 @given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
 def test_any_document_is_read(value):
-    metadata_of(
-        {"amdhsa.kernels": value, "amdhsa.printf": value, "amdhsa.version": value, "amdhsa.target": value}
-    )
+    metadata_of({"amdhsa.kernels": value, "amdhsa.printf": value, "amdhsa.version": value, "amdhsa.target": value})
     metadata_of({"amdhsa.kernels": [{".args": value, ".name": value, ".sgpr_count": value}]})
 
 
@@ -456,8 +452,7 @@ def test_the_target_is_in_the_metadata_or_in_the_notes():
     modern = msgpack.packb(document(**{"amdhsa.target": "amdgcn-amd-amdhsa--gfx90a"}))
     assert target_name(image_of((b"AMDGPU\0", 32, modern))) == "amdgcn-amd-amdhsa--gfx90a"
     assert (
-        target_name(image_of((b"AMD\0", 11, b"amdgcn-amd-amdhsa--gfx902+xnack")))
-        == "amdgcn-amd-amdhsa--gfx902+xnack"
+        target_name(image_of((b"AMD\0", 11, b"amdgcn-amd-amdhsa--gfx902+xnack"))) == "amdgcn-amd-amdhsa--gfx902+xnack"
     )
     isa = bytes([4, 0, 7, 0, 9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0]) + b"AMD\0AMDGPU\0"
     assert target_name(image_of((b"AMD\0", 3, isa))) == "amdgcn-amd-amdhsa--gfx90a"

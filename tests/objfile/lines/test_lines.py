@@ -41,11 +41,7 @@ def shown(found):
     for row in found.rows:
         words = [f"{row.address:x} {row.file}:{row.line}:{row.column}"]
         words += [flag for flag in FLAGS if getattr(row, flag)]
-        words += [
-            f"{name}={getattr(row, name)}"
-            for name in ("isa", "discriminator", "op_index")
-            if getattr(row, name)
-        ]
+        words += [f"{name}={getattr(row, name)}" for name in ("isa", "discriminator", "op_index") if getattr(row, name)]
         out.append(" ".join(words))
     return out
 
@@ -198,8 +194,7 @@ def test_standard_opcodes_of_later_versions_are_passed_over_by_their_lengths():
 def test_a_table_may_have_fewer_standard_opcodes():
     """DWARF 2 had nine; what comes after them is special."""
     assert (
-        rows(bytes([10 + 5 + 1]), "end_sequence", version=2, opcode_base=10, lengths=bytes(9))[0]
-        == "0 1:2:0 is_stmt"
+        rows(bytes([10 + 5 + 1]), "end_sequence", version=2, opcode_base=10, lengths=bytes(9))[0] == "0 1:2:0 is_stmt"
     )
 
 
@@ -209,15 +204,11 @@ def test_extended_opcodes_that_are_not_known_are_passed_over(code):
 
 
 def test_an_extended_instruction_may_be_longer_than_its_operands():
-    assert rows(("extended", 4, b"\x85\x00\x00"), "copy", ("extended", 1, b"\x00"))[0].endswith(
-        "discriminator=5"
-    )
+    assert rows(("extended", 4, b"\x85\x00\x00"), "copy", ("extended", 1, b"\x00"))[0].endswith("discriminator=5")
 
 
 def test_addresses_of_32_bits_wrap_around():
-    assert rows(("set_address", 0xFFFFFFFF), "copy", ("advance_pc", 5), "copy", "end_sequence", size=4)[
-        :2
-    ] == [
+    assert rows(("set_address", 0xFFFFFFFF), "copy", ("advance_pc", 5), "copy", "end_sequence", size=4)[:2] == [
         "ffffffff 1:1:0 is_stmt",
         "4 1:1:0 is_stmt",
     ]
@@ -513,8 +504,7 @@ TWO = (
 
 def lines_at(found, address):
     return [
-        f"{span.start:x}-{span.end:x} {span.row.file}:{span.row.line}:{span.row.column}"
-        for span in found.at(address)
+        f"{span.start:x}-{span.end:x} {span.row.file}:{span.row.line}:{span.row.column}" for span in found.at(address)
     ]
 
 
@@ -649,11 +639,7 @@ def test_paths(directory, name, path):
 
 # --- What llvm-dwarfdump says -------------------------------------------------------------------------------------
 
-GCC = [
-    ("gcc", f"-gdwarf-{v} -O{o} {more}")
-    for v in (2, 3, 4, 5)
-    for o, more in ((0, ""), (2, "-ffunction-sections"))
-]
+GCC = [("gcc", f"-gdwarf-{v} -O{o} {more}") for v in (2, 3, 4, 5) for o, more in ((0, ""), (2, "-ffunction-sections"))]
 GCC += [("gcc", "-gdwarf-5 -gdwarf64 -O2"), ("gcc", "-gdwarf-4 -gdwarf64 -O1 -gno-as-loc-support")]
 CLANG = [(t, f"-gdwarf-{v} -O{o}") for t in ("x86-64", "amdgcn") for v in (2, 3, 4, 5) for o in (0, 2)]
 CLANG += [(t, f"-gdwarf-{v} -O2") for t in ("i386", "ppc64") for v in (4, 5)]
@@ -671,9 +657,7 @@ def dumped_tables(text):
         directories = re.findall(r'^include_directories\[ *\d+\] = "(.*)"$', block, re.MULTILINE)
         entries = re.split(r"^file_names\[", block, flags=re.MULTILINE)[1:]
         files = [dict(re.findall(r"^ *(\w+): (.+)$", e.partition("\n\n")[0], re.MULTILINE)) for e in entries]
-        rows = re.findall(
-            r"^0x([0-9a-f]{16}) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) *(.*)$", block, re.MULTILINE
-        )
+        rows = re.findall(r"^0x([0-9a-f]{16}) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) *(.*)$", block, re.MULTILINE)
         rows = [(int(a, 16), *map(int, numbers), tuple(flags.split())) for a, *numbers, flags in rows]
         yield int(block.partition("]")[0], 16), fields, directories, files, rows
 
@@ -744,13 +728,9 @@ def test_embedded_sources_are_kept(tmp_path, require_tool):
 @pytest.mark.parametrize("compiler", ["x86-64", "gcc", "amdgcn"])
 @pytest.mark.parametrize("version", [4, 5])
 @pytest.mark.parametrize("tombstone", ["", "-z dead-reloc-in-nonalloc=.debug_*=0xffffffffffffffff"])
-def test_dropped_functions_of_real_linkers_answer_nothing(
-    compiler, version, tombstone, tmp_path, require_tool
-):
+def test_dropped_functions_of_real_linkers_answer_nothing(compiler, version, tombstone, tmp_path, require_tool):
     options = f"-gdwarf-{version} -O2 -ffunction-sections -fvisibility=hidden"
-    path = compiled.compiled(
-        tmp_path, require_tool, compiler, options, link=f"--gc-sections -e third {tombstone}"
-    )
+    path = compiled.compiled(tmp_path, require_tool, compiler, options, link=f"--gc-sections -e third {tombstone}")
     with path.open("rb") as stream:
         text = ELFFile(stream).get_section_by_name(".text").header
     tables = list(line_tables(compiled.sections(path)[".debug_line"]))

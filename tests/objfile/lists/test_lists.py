@@ -104,9 +104,7 @@ def test_every_kind_of_entry(entries, expected, size, order):
 
 
 def test_a_list_says_where_its_entries_and_expressions_stand():
-    data = (
-        b"\xff" * 3 + loclist(("base_address", 0), ("offset_pair", 0, 0x90, "5051"), "end_of_list") + b"\xff"
-    )
+    data = b"\xff" * 3 + loclist(("base_address", 0), ("offset_pair", 0, 0x90, "5051"), "end_of_list") + b"\xff"
     found = read(data, offset=3)
     [entry] = found.entries
 
@@ -116,9 +114,7 @@ def test_a_list_says_where_its_entries_and_expressions_stand():
 
 
 def test_a_view_pair_belongs_to_the_entry_after_it():
-    data = loclist(
-        ("GNU_view_pair", 1, 3), ("start_length", 4, 0, "50"), ("start_length", 4, 8, "51"), "end_of_list"
-    )
+    data = loclist(("GNU_view_pair", 1, 3), ("start_length", 4, 0, "50"), ("start_length", 4, 8, "51"), "end_of_list")
     found = read(data)
     assert shown(found) == ["4-4 50", "4-c 51"]
     assert [entry.views for entry in found.entries] == [(1, 3), None]
@@ -347,9 +343,7 @@ def test_an_error_that_is_raised_again_holds_on_to_nothing():
 
 
 def test_an_entry_that_ends_before_it_begins_hides_no_other():
-    data = loclist(
-        ("start_end", 1, 2, "50"), ("start_end", 9, 8, "51"), ("start_end", 3, 4, "52"), "end_of_list"
-    )
+    data = loclist(("start_end", 1, 2, "50"), ("start_end", 9, 8, "51"), ("start_end", 3, 4, "52"), "end_of_list")
     found = read(data)
     assert [entry.expression.hex() for entry in found.entries] == ["50", "52"]
     assert failed(found) == ("bad_range", ".debug_loclists+0x13")
@@ -378,9 +372,7 @@ def test_a_view_pair_without_an_entry_is_none(entries, kind):
 
 
 def test_the_views_of_a_broken_entry_belong_to_no_other():
-    found = read(
-        loclist(("GNU_view_pair", 1, 2), ("start_end", 9, 8, "50"), ("start_end", 1, 2, "51"), "end_of_list")
-    )
+    found = read(loclist(("GNU_view_pair", 1, 2), ("start_end", 9, 8, "50"), ("start_end", 1, 2, "51"), "end_of_list"))
     assert [(entry.start, entry.views) for entry in found.entries] == [(1, None)]
 
 
@@ -502,9 +494,7 @@ PRODUCERS += [
 PRODUCERS += [(t, f"-gdwarf-{v} -O2") for t in ("x86-64", "amdgcn", "i386", "ppc64") for v in (2, 4, 5)]
 PRODUCERS += [(t, "-gdwarf-5 -gdwarf64 -O2 -ffunction-sections") for t in ("x86-64", "amdgcn")]
 
-UNIT = re.compile(
-    r"^0x\w+: Compile Unit: .* format = (\w+), version = 0x(\w+), .* addr_size = 0x(\w+)", re.MULTILINE
-)
+UNIT = re.compile(r"^0x\w+: Compile Unit: .* format = (\w+), version = 0x(\w+), .* addr_size = 0x(\w+)", re.MULTILINE)
 LIST = re.compile(
     r"^ +DW_AT_(\w+)\t\((?:indexed \(0x(\w+)\) (?:loclist|rangelist) = )?0x(\w+):? *((?:\n +\[.*)+)\)$",
     re.MULTILINE,
@@ -554,15 +544,11 @@ def test_lists_are_what_llvm_dwarfdump_prints(compiler, options, tmp_path, requi
     found, order = compiled.sections(path), compiled.byte_order(path)
     seen = 0
     for unit, name, index, offset, spans in dumped_lists(compiled.dumped(path, require_tool, "--debug-info")):
-        new, old = (
-            (".debug_rnglists", ".debug_ranges") if name == "ranges" else (".debug_loclists", ".debug_loc")
-        )
+        new, old = (".debug_rnglists", ".debug_ranges") if name == "ranges" else (".debug_loclists", ".debug_loc")
         section = new if unit["version"] >= 5 else old
         if index is not None:
             base = unit["rnglists_base" if name == "ranges" else "loclists_base"]
-            table = list_table(
-                found[section], base, section=section, offset_size=unit["offset_size"], byte_order=order
-            )
+            table = list_table(found[section], base, section=section, offset_size=unit["offset_size"], byte_order=order)
             assert table[index] == offset
         reader = read_range_list if name == "ranges" else read_location_list
         mine = reader(found[section], offset, section=section, context=context_of_unit(unit, found, order))
@@ -596,9 +582,7 @@ def test_lists_are_what_pyelftools_reads(compiler, options, tmp_path, require_to
                     offset = theirs[0].entry_offset
                     mine = read_location_list(found[section], offset, section=section, context=context)
                     assert [entry.expression for entry in mine.entries] == [bytes(e.loc_expr) for e in theirs]
-                    assert [entry.offset for entry in mine.entries] == [
-                        entry.entry_offset for entry in theirs
-                    ]
+                    assert [entry.offset for entry in mine.entries] == [entry.entry_offset for entry in theirs]
                     seen += 1
     assert seen > 5
 
@@ -610,17 +594,13 @@ def test_lists_of_dropped_functions_match_nothing(compiler, version, tmp_path, r
     options = f"-gdwarf-{version} -O2 -ffunction-sections -fvisibility=hidden"
     dead = "-z dead-reloc-in-nonalloc=.debug_*=0xffffffffffffffff"
     if version < 5:
-        dead += "".join(
-            f" -z dead-reloc-in-nonalloc=.debug_{s}=0xfffffffffffffffe" for s in ("loc", "ranges")
-        )
+        dead += "".join(f" -z dead-reloc-in-nonalloc=.debug_{s}=0xfffffffffffffffe" for s in ("loc", "ranges"))
     path = compiled.compiled(tmp_path, require_tool, compiler, options, link=f"--gc-sections -e third {dead}")
     found, order, empty, full = compiled.sections(path), compiled.byte_order(path), 0, 0
     with path.open("rb") as stream:
         text = ELFFile(stream).get_section_by_name(".text").header
     for unit, name, _, offset, _ in dumped_lists(compiled.dumped(path, require_tool, "--debug-info")):
-        new, old = (
-            (".debug_rnglists", ".debug_ranges") if name == "ranges" else (".debug_loclists", ".debug_loc")
-        )
+        new, old = (".debug_rnglists", ".debug_ranges") if name == "ranges" else (".debug_loclists", ".debug_loc")
         section = new if version >= 5 else old
         reader = read_range_list if name == "ranges" else read_location_list
         mine = reader(found[section], offset, section=section, context=context_of_unit(unit, found, order))
@@ -636,12 +616,8 @@ def test_lists_of_dropped_functions_match_nothing(compiler, version, tmp_path, r
 def test_lists_with_views_are_what_readelf_prints(tmp_path, require_tool):
     """DW_LLE_GNU_view_pair, which llvm-dwarfdump and pyelftools do not know."""
     readelf = require_tool("readelf")
-    path = compiled.compiled(
-        tmp_path, require_tool, "gcc", "-gdwarf-5 -O2 -gvariable-location-views=incompat5"
-    )
-    shown = subprocess.run(
-        [readelf, "--debug-dump=loc", path], check=True, capture_output=True, text=True
-    ).stdout
+    path = compiled.compiled(tmp_path, require_tool, "gcc", "-gdwarf-5 -O2 -gvariable-location-views=incompat5")
+    shown = subprocess.run([readelf, "--debug-dump=loc", path], check=True, capture_output=True, text=True).stdout
     data, found = compiled.sections(path)[".debug_loclists"], []
     for header in list_tables(data, section=".debug_loclists"):
         offset = header.header.base
@@ -682,12 +658,8 @@ def test_lists_of_split_units_are_what_llvm_dwarfdump_prints(compiler, more, ver
             data, int(part.partition(":")[0], 16), section=section, context=ListContext()
         )
         assert error is None
-        theirs = [
-            (k, compiled.numbers(o)) for k, o in re.findall(r"^ +(DW_LLE_\w+) +\((.*?)\)", part, re.MULTILINE)
-        ]
-        assert [(location_lists.kind_name(e.kind), e.operands) for e in entries] == [
-            t for t in theirs if t[1]
-        ]
+        theirs = [(k, compiled.numbers(o)) for k, o in re.findall(r"^ +(DW_LLE_\w+) +\((.*?)\)", part, re.MULTILINE)]
+        assert [(location_lists.kind_name(e.kind), e.operands) for e in entries] == [t for t in theirs if t[1]]
         seen += 1
     assert seen > 3
 

@@ -18,9 +18,7 @@ from tests.builders.lists import loclist, rnglist, table_of_lists
 from tools import fuzz_drives
 from tools.fixtures import FOLDER
 
-LINES = table(
-    program(("set_address", 0x1000), ("advance_line", 6), "copy", ("advance_pc", 8), "end_sequence")
-)
+LINES = table(program(("set_address", 0x1000), ("advance_line", 6), "copy", ("advance_pc", 8), "end_sequence"))
 
 
 def object_with(*units, lines=LINES, extra=None):
@@ -92,12 +90,8 @@ def test_units_share_what_is_read_of_a_line_table():
 
 
 def test_a_broken_list_hides_neither_other_lists_nor_entries():
-    lists = table_of_lists(
-        loclist(("start_end", 1, 2, "50")), loclist(("start_end", 3, 4, "51"), "end_of_list")
-    )
-    ranges = table_of_lists(
-        rnglist(("start_end", 9, 8)), rnglist(("start_end", 0x1000, 0x1008), "end_of_list")
-    )
+    lists = table_of_lists(loclist(("start_end", 1, 2, "50")), loclist(("start_end", 3, 4, "51"), "end_of_list"))
+    ranges = table_of_lists(rnglist(("start_end", 9, 8)), rnglist(("start_end", 0x1000, 0x1008), "end_of_list"))
     bases = (("loclists_base", "sec_offset", 12), ("rnglists_base", "sec_offset", 12))
     parts = [
         die(
@@ -121,9 +115,7 @@ def test_a_broken_list_hides_neither_other_lists_nor_entries():
     assert good.ranges() == [(0x1000, 0x1008)]
     section, offset = good.get("DW_AT_frame_base").list_place()
     context = ListContext(8, "little", 0)
-    assert [
-        each.start for each in read_location_list(lists, offset, section=section, context=context).entries
-    ] == [3]
+    assert [each.start for each in read_location_list(lists, offset, section=section, context=context).entries] == [3]
     section, offset = broken.get("DW_AT_frame_base").list_place()
     assert read_location_list(lists, offset, section=section, context=context).entries[0].start == 1
     assert [each.function for each in at_address(code, 0x1004).frames] == ["good"]
@@ -261,6 +253,4 @@ def test_a_container_that_is_cut_lists_what_is_before(name):
         for size in (entry.offset + entry.size + step for step in (-1, 0, 1)):
             found = list_contents(data[:size])
             readable = [each.id for each in found.entries if each.format == "elf"]
-            assert readable == [
-                each.id for each in whole if each.format == "elf" and each.offset + each.size <= size
-            ]
+            assert readable == [each.id for each in whole if each.format == "elf" and each.offset + each.size <= size]

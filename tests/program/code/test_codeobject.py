@@ -149,9 +149,7 @@ def test_a_stripped_file_names_its_other_half(tmp_path):
     stripped = summary(opened(str(copy)))
 
     assert stripped.debug_file is None
-    assert "stripped.gcc.x86_64.debug" in next(
-        each.hint for each in stripped.missing if each.what == ".debug_info"
-    )
+    assert "stripped.gcc.x86_64.debug" in next(each.hint for each in stripped.missing if each.what == ".debug_info")
 
 
 def test_the_other_half_tells_what_it_has_not():
@@ -176,12 +174,8 @@ def test_the_debug_file_of_a_stripped_one_is_read(name, folder, tmp_path):
 
     assert summary(found).debug_file == str((tmp_path / folder / other.name).resolve())
     assert ".debug_info" not in [each.what for each in summary(found).missing]
-    assert [die.name for die in found.dwarf.units[0].dies()] == [
-        die.name for die in alone.dwarf.units[0].dies()
-    ]
-    function = next(
-        die for die in found.dwarf.units[0].dies() if die.tag_name == "DW_TAG_subprogram" and die.ranges()
-    )
+    assert [die.name for die in found.dwarf.units[0].dies()] == [die.name for die in alone.dwarf.units[0].dies()]
+    function = next(die for die in found.dwarf.units[0].dies() if die.tag_name == "DW_TAG_subprogram" and die.ranges())
     low = function.ranges()[0][0]
     assert at_address(found, low).symbol.address == low
     assert found.problems == ()
@@ -233,9 +227,7 @@ def test_contents_name_the_target_of_the_file_itself():
 
     assert own.target_id == "x86_64"
     assert [each.target_id for each in others] == ["", "gfx90a", "gfx1100"]
-    assert (
-        list_contents((FIXTURES / "containers/tiny.gfx90a.co").read_bytes()).entries[0].target_id == "gfx90a"
-    )
+    assert list_contents((FIXTURES / "containers/tiny.gfx90a.co").read_bytes()).entries[0].target_id == "gfx90a"
 
 
 def test_contents_of_one_image():

@@ -186,9 +186,7 @@ def test_names_of_address_spaces():
     assert (frames.space_name(6), frames.space_name(0x77)) == ("private_wave", "aspace0x77")
 
 
-@pytest.mark.parametrize(
-    "name", ["hip-calls.gfx1030.w32.O0.co", "hip-calls.gfx1200.w64.O2.co", "triton.gfx942.w64.co"]
-)
+@pytest.mark.parametrize("name", ["hip-calls.gfx1030.w32.O0.co", "hip-calls.gfx1200.w64.O2.co", "triton.gfx942.w64.co"])
 def test_every_register_of_a_file_has_a_name(name):
     """So the size of the waves is right."""
     frames = fixture(f"llvm24/{name}").frames
@@ -266,9 +264,7 @@ def test_an_entry_whose_rows_are_broken():
 
 def test_the_entries_of_a_function():
     file = fixture("host/frames.gcc.O2.v5.x86_64")
-    name = next(
-        frame_rows.code_name(file, entry) for entry in file.frames.entries() if isinstance(entry, Fde)
-    )
+    name = next(frame_rows.code_name(file, entry) for entry in file.frames.entries() if isinstance(entry, Fde))
     (fde,) = frame_rows.fdes_of(file, name.strip("<>"))
 
     assert frame_rows.code_name(file, fde) == name
@@ -313,9 +309,7 @@ def listed(*sections):
         line
         for entry in file.frames.entries()
         if not isinstance(entry, DwarfGpuError)
-        for line in render.listed_text(
-            file.frames.listed(entry), file.frames, name=frame_rows.code_name(file, entry)
-        )
+        for line in render.listed_text(file.frames.listed(entry), file.frames, name=frame_rows.code_name(file, entry))
     ]
 
 
@@ -380,9 +374,7 @@ def test_what_is_broken_stands_at_the_end():
     lines = listed((".debug_frame", debug_frame("advance_loc 4; restore_state; nop; undefined 3").data, 0))
 
     assert "    0x1000 to 0x1004" in lines
-    assert lines[-2].startswith(
-        "  error: restore without remember at DW_CFA_restore_state, .debug_frame+0x31:"
-    )
+    assert lines[-2].startswith("  error: restore without remember at DW_CFA_restore_state, .debug_frame+0x31:")
 
 
 def test_an_augmentation_that_is_not_known():
@@ -414,9 +406,7 @@ def test_lines_fit_80_columns(name):
 
 def test_json_has_every_row_whole():
     file = fixture("asm/cfi.gfx90a.w64.co")
-    documents = [
-        render.listed_json(file.frames.listed(entry), file.frames) for entry in file.frames.entries()
-    ]
+    documents = [render.listed_json(file.frames.listed(entry), file.frames) for entry in file.frames.entries()]
 
     assert [each["kind"] for each in documents[:3]] == ["cie", "fde", "fde"]
     assert documents[0]["cfa"]["register_name"] == "s32"
@@ -433,9 +423,7 @@ def test_json_has_every_row_whole():
 
 def test_json_of_what_is_broken():
     file = file_of((".debug_frame", debug_frame("restore_state", "").data + bytes(4), 0))
-    cie, fde, end = [
-        render.listed_json(file.frames.listed(entry), file.frames) for entry in file.frames.entries()
-    ]
+    cie, fde, end = [render.listed_json(file.frames.listed(entry), file.frames) for entry in file.frames.entries()]
 
     assert "error" not in cie
     assert fde["error"]["kind"] == "restore_without_remember"

@@ -110,9 +110,7 @@ def test_readelf_rows(name, require_tool):
 @pytest.mark.parametrize("options", ["-O2", "-O0", "-O2 -gdwarf-4 -fno-asynchronous-unwind-tables"])
 def test_readelf_rows_of_a_big_endian_machine(options, tmp_path, require_tool):
     path = compiled.compiled(tmp_path, require_tool, "ppc64", options)
-    compare_rows(
-        path, require_tool("readelf"), lambda text: framedump.interpreted_by_readelf(text, "generic", 65)
-    )
+    compare_rows(path, require_tool("readelf"), lambda text: framedump.interpreted_by_readelf(text, "generic", 65))
 
 
 def compare_rows(path, tool, interpreted):

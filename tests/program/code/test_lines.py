@@ -37,9 +37,7 @@ def test_each_line_reaches_to_the_next(order):
 def test_rows_that_discriminators_tell_apart_are_one_line():
     plain = lines(row(0, 2), row(4, 0), row(4, 1), ("advance_pc", 4), "end_sequence")
     assert starts(plain) == [(0x100, 0x104, 3), (0x104, 0x108, 3), (0x108, 0x10C, 4)]
-    apart = lines(
-        row(0, 2), ("set_discriminator", 1), row(4, 0), row(4, 1), ("advance_pc", 4), "end_sequence"
-    )
+    apart = lines(row(0, 2), ("set_discriminator", 1), row(4, 0), row(4, 1), ("advance_pc", 4), "end_sequence")
     assert starts(apart) == [(0x100, 0x108, 3), (0x108, 0x10C, 4)]
 
 

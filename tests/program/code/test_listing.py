@@ -96,9 +96,7 @@ def test_instructions_are_all_of_the_code(name, count, require_tool):
 def test_the_wave_size_is_told(require_tool):
     require_tool(*OBJDUMP)
     texts = {
-        size: " ".join(
-            each.text for each in listed(str(FIXTURES / f"llvm24/hip-kernels.gfx1030.w{size}.O2.co"))
-        )
+        size: " ".join(each.text for each in listed(str(FIXTURES / f"llvm24/hip-kernels.gfx1030.w{size}.O2.co")))
         for size in (32, 64)
     }
     assert "s_and_saveexec_b32" in texts[32]

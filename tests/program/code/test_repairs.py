@@ -272,9 +272,7 @@ def test_any_bytes_are_repaired_or_not(data, attribute):
 # --- What the compiler means ------------------------------------------------------------------------------------------
 
 COMPILED = sorted(
-    each.name
-    for each in (FIXTURES / "amdgpu").glob("*.co")
-    if re.match(r"(hip|cl)-(kernels|two-units)", each.name)
+    each.name for each in (FIXTURES / "amdgpu").glob("*.co") if re.match(r"(hip|cl)-(kernels|two-units)", each.name)
 )
 
 
@@ -448,9 +446,7 @@ def test_a_variable_tells_its_repairs_and_what_the_text_says():
     assert told(variable.location(LANE)) == ("private_lane", 0x1000 + 4)
     alone = variable.as_written()
     assert alone.repairs == ()
-    with pytest.raises(
-        DwarfGpuError, match="64 bits at bit offset 0 reach past the end of the storage of 32 bits"
-    ):
+    with pytest.raises(DwarfGpuError, match="64 bits at bit offset 0 reach past the end of the storage of 32 bits"):
         alone.location(LANE)
     off = dwarfgpu.open(str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"), repair="off")
     assert off.attach(machine_at(program, pc))[0].frame()["base"].repairs == ()

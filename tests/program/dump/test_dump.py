@@ -55,9 +55,7 @@ def test_every_entry_is_shown_once_with_its_owner(name):
     for unit in (*code.dwarf.units, *code.dwarf.split_units):
         for die, depth in unit.root.walk():
             owner = die.parent()
-            expected.append(
-                (unit.section, die.section_offset, depth, owner and owner.section_offset, die.tag_name)
-            )
+            expected.append((unit.section, die.section_offset, depth, owner and owner.section_offset, die.tag_name))
 
     found = [(each.section, each.offset, each.depth, each.parent, each.tag) for each in entries(name)]
 
@@ -65,9 +63,7 @@ def test_every_entry_is_shown_once_with_its_owner(name):
 
 
 def test_a_skeleton_is_followed_by_what_it_stands_for():
-    heads = [
-        item for item in EntryDump(file("features/split.v5.co"), Selection()) if isinstance(item, ShownUnit)
-    ]
+    heads = [item for item in EntryDump(file("features/split.v5.co"), Selection()) if isinstance(item, ShownUnit)]
 
     assert [(head.kind, head.section) for head in heads] == [
         ("skeleton", ".debug_info"),
@@ -117,12 +113,7 @@ def test_a_register_of_the_other_wave_size_is_explained():
 
 def test_operations_that_are_not_known_stand_as_bytes():
     found = entries("asm/operations-legacy.gfx90a.w64.co")
-    codes = [
-        each.detail
-        for entry in found
-        for each in entry.attributes
-        if isinstance(each.detail, DumpedExpression)
-    ]
+    codes = [each.detail for entry in found for each in entry.attributes if isinstance(each.detail, DumpedExpression)]
     broken = [code for code in codes if code.error is not None]
 
     assert broken
@@ -145,9 +136,7 @@ def test_the_assembler_reads_what_is_shown(name, width):
     for each in codes:
         text = "\n".join(render_entries.code_text(each, width))
         data = asm.assemble(text, dump.code.dialect, form, target=dump.code.target)
-        assert (
-            dump.code.read(data, form, "", 0).operations == each.operations
-        )  # a number may have been padded
+        assert dump.code.read(data, form, "", 0).operations == each.operations  # a number may have been padded
 
 
 def test_references_into_other_units_and_files():
@@ -174,14 +163,10 @@ def test_a_tag_selects_entries_with_all_that_is_below(tag, depth):
     for unit in code.dwarf.units:
         for die in unit.dies():
             chain = [die, *die.ancestors()]
-            if any(
-                each.tag_name.endswith(tag) and (depth is None or i <= depth) for i, each in enumerate(chain)
-            ):
+            if any(each.tag_name.endswith(tag) and (depth is None or i <= depth) for i, each in enumerate(chain)):
                 expected.append(die.section_offset)
 
-    assert [
-        each.offset for each in entries(HOST, tags=frozenset((tag_number(tag),)), depth=depth)
-    ] == expected
+    assert [each.offset for each in entries(HOST, tags=frozenset((tag_number(tag),)), depth=depth)] == expected
     assert expected
 
 
@@ -190,9 +175,7 @@ def test_names_are_those_of_entries_of_any_kind():
     for name in ("gravity", "physics::gravity", "_ZN7physics7gravityE", "charge", "out", "State"):
         found = [each.offset for each in entries(code, names=(name,), depth=0)]
         last = name.split("::")[-1]
-        expected = [
-            die.section_offset for die in code.dwarf.units[0].dies() if last in (die.name, die.linkage_name)
-        ]
+        expected = [die.section_offset for die in code.dwarf.units[0].dies() if last in (die.name, die.linkage_name)]
         assert found == expected, name
         assert found, name
     with pytest.raises(NotFound, match="no entry that is called nothing"):
@@ -214,9 +197,7 @@ def test_one_entry_by_its_offset():
 
 def test_an_address_selects_the_scopes_that_have_it():
     code = file(HOST)
-    functions = [
-        die for die in code.dwarf.units[0].dies() if die.tag_name == "DW_TAG_subprogram" and die.ranges()
-    ]
+    functions = [die for die in code.dwarf.units[0].dies() if die.tag_name == "DW_TAG_subprogram" and die.ranges()]
     checked = 0
     for function in functions:
         for low, high in function.ranges():
@@ -227,9 +208,7 @@ def test_an_address_selects_the_scopes_that_have_it():
                 for die, _ in function.walk():
                     scopes = [die, *die.ancestors()]
                     inside = scopes[: scopes.index(function) + 1]
-                    if all(
-                        not each.ranges() or any(a <= pc < b for a, b in each.ranges()) for each in inside
-                    ):
+                    if all(not each.ranges() or any(a <= pc < b for a, b in each.ranges()) for each in inside):
                         expected.append(die.section_offset)
                         checked += 1
                 assert [each.offset for each in found] == expected
@@ -340,9 +319,7 @@ def test_rows_of_lines():
 )
 def test_every_list_that_an_entry_leads_to(name, section):
     """Each has the entries that the attribute shows, whose base addresses and views are left out there."""
-    lists = {
-        part.offset: list(part.tables[0].rows) for part in parts(name, section) if part.title.endswith("list")
-    }
+    lists = {part.offset: list(part.tables[0].rows) for part in parts(name, section) if part.title.endswith("list")}
     led = [
         each.detail
         for entry in entries(name)

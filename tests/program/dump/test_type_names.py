@@ -82,9 +82,7 @@ def test_a_function_of_itself_has_a_name_all_the_same():
     function = die("subroutine_type", *parameters, label="f")
     pointer = die("pointer_type", ("type", "ref4", "f"), label="p")
     found = dwarf(unit(die("compile_unit", function, pointer)))
-    name = type_name(
-        next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_subroutine_type")
-    )
+    name = type_name(next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_subroutine_type"))
     assert "..." in name
     assert len(name) < 100_000
 
@@ -96,10 +94,7 @@ def test_a_bound_is_unsigned_as_its_index_is():
     bounds = die("subrange_type", ("type", "ref4", "index"), ("upper_bound", "data1", 255))
     array = die("array_type", ("type", "ref4", "int"), bounds)
     found = dwarf(unit(die("compile_unit", index, element, array)))
-    assert (
-        type_name(next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_array_type"))
-        == "int[256]"
-    )
+    assert type_name(next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_array_type")) == "int[256]"
 
 
 def test_a_type_without_a_name_is_named_by_its_tag():

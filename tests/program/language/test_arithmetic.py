@@ -83,10 +83,7 @@ def test_common_types(left, right, name):
 def test_common_types_where_long_has_the_size_of_int():
     """A signed type of higher rank that cannot hold the unsigned one: both become its unsigned type."""
     compute = Arithmetic(DataModel(long_size=4))
-    assert (
-        type_text(compute.common(compute.model.base("unsigned int"), compute.model.base("long")))
-        == "unsigned long"
-    )
+    assert type_text(compute.common(compute.model.base("unsigned int"), compute.model.base("long"))) == "unsigned long"
 
 
 def test_enumerations_are_integers():
@@ -211,9 +208,7 @@ def test_pointers_move_by_objects():
     assert C.binary("+", pointer(0x1000), C.unary("-", literal("1"))).bits == 0xFFC
     assert C.binary("-", pointer(0x1010), pointer(0x1000)).number() == 4
     assert C.binary("-", pointer(0x1000), pointer(0x1010)).number() == -4
-    moved = C.binary(
-        "+", ScalarOperand(C.model.pointer_to(C.model.base("int")), b.array([16, 32], 64)), literal("1")
-    )
+    moved = C.binary("+", ScalarOperand(C.model.pointer_to(C.model.base("int")), b.array([16, 32], 64)), literal("1"))
     assert moved.bits.tolist() == [20, 36]
 
 
@@ -296,9 +291,7 @@ def parts_of(operand):
 def test_long_double_divided_by_zero_has_the_sign_of_both():
     zero, one = literal("0.0l"), literal("1.0l")
     negative = C.unary("-", zero)
-    quotients = [
-        C.binary("/", left, right) for left in (one, C.unary("-", one)) for right in (zero, negative)
-    ]
+    quotients = [C.binary("/", left, right) for left in (one, C.unary("-", one)) for right in (zero, negative)]
     assert [quotient.number() for quotient in quotients] == [math.inf, -math.inf, -math.inf, math.inf]
     assert math.isnan(C.binary("/", negative, zero).number())
 
@@ -307,9 +300,7 @@ def test_long_double_divided_by_zero_has_the_sign_of_both():
 def test_complex_numbers(operator):
     found = C.binary(operator, complex_of("3.0", "4.0"), complex_of("1.0", "2.0"))
     assert parts_of(found) == eval(f"complex(3, 4) {operator} complex(1, 2)")
-    assert parts_of(C.binary(operator, complex_of("3.0", "4.0"), literal("2"))) == eval(
-        f"complex(3, 4) {operator} 2"
-    )
+    assert parts_of(C.binary(operator, complex_of("3.0", "4.0"), literal("2"))) == eval(f"complex(3, 4) {operator} 2")
 
 
 def test_complex_numbers_compare_and_convert():
@@ -325,9 +316,7 @@ def test_complex_numbers_compare_and_convert():
 def vector_of(numbers, name="int"):
     element = C.model.base(name)
     bits = sum((number & 0xFFFFFFFF) << 32 * index for index, number in enumerate(numbers))
-    return ScalarOperand(
-        Array(Lazy.known(element), (Dimension(0, count=len(numbers)),), is_vector=True), bits
-    )
+    return ScalarOperand(Array(Lazy.known(element), (Dimension(0, count=len(numbers)),), is_vector=True), bits)
 
 
 def test_vectors_are_computed_element_by_element():

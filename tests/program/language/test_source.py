@@ -31,9 +31,7 @@ def shown(node) -> str:
         s.Boolean: lambda n: str(n.value).lower(),
         s.Null: lambda _: "null",
         s.MemberAccess: lambda n: f"({shown(n.operand)}{'->' if n.is_arrow else '.'}{'::'.join(n.name)})",
-        s.MemberPointerAccess: lambda n: (
-            f"({shown(n.operand)}{'->*' if n.is_arrow else '.*'}{shown(n.pointer)})"
-        ),
+        s.MemberPointerAccess: lambda n: f"({shown(n.operand)}{'->*' if n.is_arrow else '.*'}{shown(n.pointer)})",
         s.Subscript: lambda n: f"{shown(n.operand)}[{shown(n.index)}]",
         s.Unary: lambda n: f"({n.operator}{shown(n.operand)})",
         s.Binary: lambda n: f"({shown(n.left)} {n.operator} {shown(n.right)})",

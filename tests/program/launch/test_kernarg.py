@@ -34,9 +34,7 @@ LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx90a.w64.O2.co"
 
 def argument(offset: int, size: int, kind: str = "by_value", **more: Any) -> KernelArgument:
     values: dict[str, Any] = dict.fromkeys(attrs.fields_dict(KernelArgument))
-    return KernelArgument(
-        **{**values, "offset": offset, "size": size, "value_kind": kind, "other": {}, **more}
-    )
+    return KernelArgument(**{**values, "offset": offset, "size": size, "value_kind": kind, "other": {}, **more})
 
 
 def kernel(*args: KernelArgument, size: int = 64, align: int = 8) -> Kernel:
@@ -227,9 +225,7 @@ def test_the_segment_of_a_compiled_kernel_has_every_argument_in_its_place():
     three = np.arange(4, dtype=np.float32)
     padded = struct.pack("<c7xd", b"a", 2.5)
     out = np.zeros(1)
-    laid_out = lay_out(
-        found, [-1, -2, -3, -4, 0.5, 1.5, 2.5, three, floats, padded, floats, floats, 256, out], 16
-    )
+    laid_out = lay_out(found, [-1, -2, -3, -4, 0.5, 1.5, 2.5, three, floats, padded, floats, floats, 256, out], 16)
     data = segment_bytes(laid_out.size, laid_out.parts)
     at = {part.name: part.offset for part in laid_out.parts}
     assert struct.unpack_from("<bxhiq", data) == (-1, -2, -3, -4)
@@ -292,18 +288,14 @@ def test_what_the_runtime_adds(kind, size, value):
 
 def test_a_count_that_does_not_fit_its_field():
     told = evolve(TOLD, geometry=geometry((2**32 - 1,), (1,), 64))
-    with pytest.raises(
-        UsageError, match="hidden_block_count_x of k has 2 bytes, which 4294967295 does not fit"
-    ):
+    with pytest.raises(UsageError, match="hidden_block_count_x of k has 2 bytes, which 4294967295 does not fit"):
         hidden_parts(kernel(argument(0, 2, "hidden_block_count_x")), 64, told)
 
 
 # --- Any metadata -------------------------------------------------------------------------------------------------
 
 NUMBERS = st.one_of(st.none(), st.integers(-(1 << 70), 1 << 70))
-KINDS = st.sampled_from(
-    ["by_value", "global_buffer", "dynamic_shared_pointer", "hidden_queue_ptr", "strange", None]
-)
+KINDS = st.sampled_from(["by_value", "global_buffer", "dynamic_shared_pointer", "hidden_queue_ptr", "strange", None])
 ARGUMENTS = st.builds(
     lambda offset, size, kind, align: argument(offset, size, kind, pointee_align=align),  # type: ignore[arg-type]
     NUMBERS, st.one_of(NUMBERS, st.integers(0, 16)), KINDS, NUMBERS,
@@ -311,9 +303,7 @@ ARGUMENTS = st.builds(
 VALUES = st.one_of(st.integers(), st.floats(), st.binary(max_size=20), st.none(), st.text(max_size=3))
 
 
-@given(
-    st.lists(ARGUMENTS, max_size=4), st.lists(VALUES, max_size=4), st.integers(-1, 100), st.integers(-1, 100)
-)
+@given(st.lists(ARGUMENTS, max_size=4), st.lists(VALUES, max_size=4), st.integers(-1, 100), st.integers(-1, 100))
 def test_any_metadata_and_any_values_give_a_segment_or_an_error(arguments, values, size, align):
     of = kernel(*arguments, size=size, align=align)
     with contextlib.suppress(DwarfGpuError):

@@ -49,9 +49,7 @@ def fixture(name: str) -> str:
 
 
 def launched(path: Path | str, kernel: str | None = None, **options: Any) -> tuple[Machine, Launched]:
-    (found, *_more) = (
-        opened(str(path)).kernels_named([kernel]) if kernel else opened(str(path)).kernels.kernels
-    )
+    (found, *_more) = opened(str(path)).kernels_named([kernel]) if kernel else opened(str(path)).kernels.kernels
     name = found.name
     machine = machine_for(str(path), name)
     given = {"grid": GRID, "work_group": GROUP}
@@ -140,9 +138,7 @@ def test_accumulation_registers_begin_at_their_offset():
 # --- Memory -------------------------------------------------------------------------------------------------------
 
 
-def read(
-    machine: Machine, space: str, address: int, size: int, wave: int = 0, lane: int | None = None
-) -> bytes:
+def read(machine: Machine, space: str, address: int, size: int, wave: int = 0, lane: int | None = None) -> bytes:
     return machine.read_memory(machine.target.space_named(space), address, size, wave, lane)
 
 
@@ -247,9 +243,7 @@ def test_a_second_launch_finds_the_code_loaded():
     assert second.plan.load_address == first.plan.load_address
     assert machine.ids == ["1:1:1:1", "1:1:1:2", "1:1:2:1"]
     assert int(machine.column("pc")[2]) == first.plan.load_address + second.plan.kernel.entry
-    assert registers_of(machine, 0) == registers_of(
-        launched(path, "group_x", grid=(128,), work_group=(64,))[0], 0
-    )
+    assert registers_of(machine, 0) == registers_of(launched(path, "group_x", grid=(128,), work_group=(64,))[0], 0)
     other = launch(machine, fixture("gfx90a.w64.O0"), "group_x", grid=(64,), work_group=(64,))
     assert len(machine.code_objects) == 2
     assert other.plan.load_address > first.plan.load_address
@@ -294,9 +288,7 @@ def test_a_snapshot_of_a_launch_is_the_same_machine(path, suffix, tmp_path):
 # --- Any bytes ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "path", [Path(fixture("gfx942.w64.O2")), V2, FIXTURES / "containers/tiny.gfx1100.co"], ids=str
-)
+@pytest.mark.parametrize("path", [Path(fixture("gfx942.w64.O2")), V2, FIXTURES / "containers/tiny.gfx1100.co"], ids=str)
 @given(st.data())
 def test_any_bytes_are_launched_or_refused(path, data):
     content = bytearray(path.read_bytes())
@@ -356,9 +348,7 @@ def test_what_cannot_be_launched_leaves_the_machine_alone(kernel, options, messa
 def test_a_machine_of_another_target():
     with pytest.raises(UsageError, match="group_x is for amdgcn-gfx90a, and the machine is amdgcn-gfx942"):
         launch(Machine(resolve("gfx942")), fixture("gfx90a.w64.O2"), "group_x", grid=(1,), work_group=(1,))
-    with pytest.raises(
-        UsageError, match="is for amdgcn-gfx1100-wave32, and the machine is amdgcn-gfx1100-wave64"
-    ):
+    with pytest.raises(UsageError, match="is for amdgcn-gfx1100-wave32, and the machine is amdgcn-gfx1100-wave64"):
         launch(
             Machine(resolve("gfx1100-wave64")),
             fixture("gfx1100.w32.O2"),

@@ -134,9 +134,7 @@ def test_everything_that_can_be_asked_for_is_read_by_some_kernel() -> None:
     found = set()
     for folder, prologue in CASES:
         known = owners(planned(folder, prologue.file, prologue.kernel))
-        found |= {
-            known[name][0].rule.name for names, _line in prologue.reads for name in names if name in known
-        }
+        found |= {known[name][0].rule.name for names, _line in prologue.reads for name in names if name in known}
     assert found == {
         "Private Segment Buffer", "Dispatch Ptr", "Queue Ptr", "Kernarg Segment Ptr", "Dispatch Id",
         "Flat Scratch Init", "Preloaded Kernargs", "Work-Group Id X", "Work-Group Id Y", "Work-Group Id Z",
@@ -183,9 +181,7 @@ def check_kernel(file: str, kernel: str, lines: list[str]) -> None:
             assert (min(stored), words) == (OUT, expected(kernel, place.group, shape.item(place, lane)))
 
 
-@pytest.mark.parametrize(
-    "file,kernel,lines", read_small(), ids=lambda each: each if isinstance(each, str) else ""
-)
+@pytest.mark.parametrize("file,kernel,lines", read_small(), ids=lambda each: each if isinstance(each, str) else "")
 def test_kernels_store_what_they_are_given(file: str, kernel: str, lines: list[str]) -> None:
     check_kernel(str(ROOT / "fixtures/amdgpu" / file), kernel, lines)
 
@@ -206,10 +202,7 @@ LATER = (
 EARLIER = ("gfx940", "gfx941")
 """Processors that LLVM 22 knows no more."""
 PROCESSORS = [
-    (each.name, size)
-    for each in processors()
-    for size in each.wave_sizes
-    if each.name not in (*LATER, *EARLIER)
+    (each.name, size) for each in processors() for size in each.wave_sizes if each.name not in (*LATER, *EARLIER)
 ]
 
 

@@ -98,9 +98,7 @@ def test_a_lane_must_be_chosen(text):
         shown(WAVE64, text, 64)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "local#", "local#x", "nowhere#1", "local#0x100000000", "local#-1", "127#1"]
-)
+@pytest.mark.parametrize("text", ["", "local#", "local#x", "nowhere#1", "local#0x100000000", "local#-1", "127#1"])
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(UsageError):
         parse_address(text, WAVE64)

@@ -156,18 +156,14 @@ def test_random_snapshots_agree(attached):
     machine = Machine(example_machine.target)
     count = 12
     machine.add_waves(count)
-    pcs = [
-        attached.stopped.machine.program_counter(int(each)) for each in chance.integers(0, len(PLACES), count)
-    ]
+    pcs = [attached.stopped.machine.program_counter(int(each)) for each in chance.integers(0, len(PLACES), count)]
     for wave, pc in enumerate(pcs):
         for name in ("pc", "exec", "s4", "s5", "s6"):
             register = machine.register_named(name)
             if name == "pc" or chance.random() < 0.8:
                 value = pc if name == "pc" else int(chance.integers(0, 1 << 32))
                 machine.write_register(register, value.to_bytes(register.bit_size // 8, "little"), wave, None)
-    machine.set_register(
-        "v0", chance.integers(0, 1 << 32, (count, machine.target.lane_count), dtype=np.uint32)
-    )
+    machine.set_register("v0", chance.integers(0, 1 << 32, (count, machine.target.lane_count), dtype=np.uint32))
     other = attached.program.attach(machine)
     other.stopped.loaded = other.state.loaded = attached.stopped.loaded
     for text in ("lane", "limit", "out"):
@@ -205,9 +201,7 @@ def spread():
     return program.attach(machine)
 
 
-@pytest.mark.parametrize(
-    "text", ["x", "pair", "four", "spilled", "partly", "pair.second + four.c", "partly.first"]
-)
+@pytest.mark.parametrize("text", ["x", "pair", "four", "spilled", "partly", "pair.second + four.c", "partly.first"])
 def test_structures_in_several_places(spread, text):
     (found,) = all_waves(spread, text)
     for wave in range(10):
@@ -244,9 +238,10 @@ def test_structures_with_arrays_are_documents_and_texts():
         ["active"] * 2,
         ["active"],
     ]
-    assert [
-        [member["value"] for member in each["lanes"]["0"]["members"][0]["elements"]] for each in documents
-    ] == [[257] * 8, [514] * 8]
+    assert [[member["value"] for member in each["lanes"]["0"]["members"][0]["elements"]] for each in documents] == [
+        [257] * 8,
+        [514] * 8,
+    ]
     assert list(renderer.text(found))[1:3] == [
         "    0: {items = {257, 257, 257, 257, 257, 257, 257, 257}, head = 16843009}",
         "    1: {items = {514, 514, 514, 514, 514, 514, 514, 514}, head = 33686018}",

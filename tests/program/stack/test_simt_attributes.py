@@ -29,9 +29,7 @@ SECOND = (INNER + 0x60, INNER + 0x70)
 """Another call of the same function."""
 NOT_ACTIVE = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 64 64"
 ALL_AT_PC = "DW_OP_regx pc; DW_OP_LLVM_extend 64 64"
-ACTIVE_AT_PC = (
-    f"{NOT_ACTIVE}; {ALL_AT_PC}; DW_OP_regx {{}}; DW_OP_deref_size 4; DW_OP_LLVM_select_bit_piece 64 64"
-)
+ACTIVE_AT_PC = f"{NOT_ACTIVE}; {ALL_AT_PC}; DW_OP_regx {{}}; DW_OP_deref_size 4; DW_OP_LLVM_select_bit_piece 64 64"
 CHOSEN = "DW_OP_regx s10; DW_OP_deref_size 4; DW_OP_LLVM_select_bit_piece 64 64"
 """The second of two vectors in the lanes of a mask."""
 KERNEL = expression("DW_OP_lit0; DW_OP_lit6; DW_OP_LLVM_form_aspace_address").hex()
@@ -97,9 +95,7 @@ def stopped(*, outer=None, inner=None, inlined=None, pc=INNER, mask=0xFF, **regi
 
 
 def function(name, low, *parts):
-    return die(
-        "subprogram", ("name", "string", name), ("low_pc", "addr", low), ("high_pc", "data4", SIZE), *parts
-    )
+    return die("subprogram", ("name", "string", name), ("low_pc", "addr", low), ("high_pc", "data4", SIZE), *parts)
 
 
 def simt(depth=None, **found):

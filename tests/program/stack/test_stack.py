@@ -46,13 +46,9 @@ ALIGNED, INDIRECT, PROGRAM, STARTER = 0x401100, 0x40119E, 0x401211, 0x401225
 def host_stack(bias: int = 0, pc: int = ALIGNED, **registers: int) -> Any:
     """`aligned` at its first instruction, called by `indirect`, called by `program`."""
     words = {0x7000: INDIRECT, 0x7008: 8, 0x7010: PROGRAM, 0x7018: 0x18, 0x7020: STARTER, 0x7028: 0x28}
-    memory = [
-        (at, (word + (bias if word > 0x400000 else 0)).to_bytes(8, "little")) for at, word in words.items()
-    ]
+    memory = [(at, (word + (bias if word > 0x400000 else 0)).to_bytes(8, "little")) for at, word in words.items()]
     known = {"rip": pc + bias, "rsp": 0x7000, "rdi": 3, **registers}
-    machine = CoreMachine(
-        X86_64, {"1": {name: value.to_bytes(8, "little") for name, value in known.items()}}, memory
-    )
+    machine = CoreMachine(X86_64, {"1": {name: value.to_bytes(8, "little") for name, value in known.items()}}, memory)
     file = opened(str(FIXTURES / "host/frames.gcc.O2.v5.x86_64"))
     return Stopped(machine, Loaded([LoadedCode(file, bias)])).stack(0)  # type: ignore[arg-type]
 
@@ -61,9 +57,7 @@ def value(frame: Any, text: str, **changes: Any) -> Any:
     """What an expression gives in a frame."""
     code = asm.assemble(text, dialects.get("gnu"), Format())
     expression = decode(code, dialects.get("gnu"), Format())
-    return result_for(
-        evaluate(expression, evolve(frame.context(frame.lane(None)), result_kind=None, **changes))
-    )
+    return result_for(evaluate(expression, evolve(frame.context(frame.lane(None)), result_kind=None, **changes)))
 
 
 # --- Frames of a host program -----------------------------------------------------------------------------------------
@@ -153,9 +147,7 @@ def test_a_register_as_frame_base_is_the_address_in_it():
     symbol = file.image.symbol_named("recursion")
     assert symbol is not None
     row = next(
-        pc
-        for pc in range(symbol.value, symbol.value + symbol.size)
-        if code.information_at(pc).row.cfa.register == 6
+        pc for pc in range(symbol.value, symbol.value + symbol.size) if code.information_at(pc).row.cfa.register == 6
     )
     memory = [(0x7000, (0x7100).to_bytes(8, "little") + (row + 1).to_bytes(8, "little")), (0x7100, bytes(16))]
     registers = {"rip": row, "rbp": 0x7000, "rsp": 0x6F00}

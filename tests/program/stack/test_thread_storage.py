@@ -38,9 +38,7 @@ def build(tools: Any, folder: Path, compiler: str, part: int, out: str, *options
     return made
 
 
-def stopped(
-    tools: Any, folder: Path, program: Path, expressions: tuple[str, ...] = ()
-) -> tuple[Any, list[str]]:
+def stopped(tools: Any, folder: Path, program: Path, expressions: tuple[str, ...] = ()) -> tuple[Any, list[str]]:
     """The program with a core file of it in the middle of two threads, and what gdb prints of the second."""
     script = folder / "script.gdb"
     prints = "\n".join(["thread 2", *(f"print {each}" for each in expressions)])

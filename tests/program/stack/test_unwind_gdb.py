@@ -87,9 +87,7 @@ def check_values(frame: Any, values: dict[str, int | None]) -> None:
 
 def value_of(frame: Any, name: str) -> int | None:
     """The value of a variable of type long in a frame; None where it has none."""
-    die = next(
-        each for each, _ in frame.function.walk() if each.name == name and each.tag in (VARIABLE, PARAMETER)
-    )
+    die = next(each for each, _ in frame.function.walk() if each.name == name and each.tag in (VARIABLE, PARAMETER))
     attribute = die.find("DW_AT_location")
     constant = die.find("DW_AT_const_value")
     if attribute is None:
@@ -122,9 +120,7 @@ def check_saved(frame: Any, thread: Any, saved: dict[str, int], *, called_by_rea
         saved["rip"] = ours["rip"]
     ours.pop("rsp", None)  # which GDB shows in a place of its own
     code = thread.backend.read_memory(thread.target.default_space, frame.pc, 1, 0, None)
-    if (
-        frame.level == 0 and code == RETURN
-    ):  # GDB distrusts what clang says of the last instruction, and reads it
+    if frame.level == 0 and code == RETURN:  # GDB distrusts what clang says of the last instruction, and reads it
         assert ours["rip"] == saved["rip"]
     else:
         assert ours == saved

@@ -135,9 +135,7 @@ def check_registers(
             expected = sum(value << 32 * lane for lane, value in enumerate(expected))
         found: Any = reading.bits
         if register.number in borrowed:  # the rule is about all lanes, the code only about those
-            others = sum(
-                waves.MASK << 32 * lane for lane in range(target.lane_count) if not truth.mask >> lane & 1
-            )
+            others = sum(waves.MASK << 32 * lane for lane in range(target.lane_count) if not truth.mask >> lane & 1)
             found, expected = found & others, expected & others
         assert reading.undefined == 0
         assert found == expected, (frame.level, register.name)

@@ -57,9 +57,7 @@ class Fixture:
         attributes = "llvm-old" if "legacy" in name else None
         self.file = opened(str(FIXTURES / name), attributes=attributes)
         self.target = self.file.target.target
-        context = Context(
-            target=self.target, rules=AMD, backend=loaded(FIXTURES / name), lanes=LaneSet(1, 0, 0)
-        )
+        context = Context(target=self.target, rules=AMD, backend=loaded(FIXTURES / name), lanes=LaneSet(1, 0, 0))
         self.around = ObjectSurroundings(context, LoadedCode(self.file, dialect=FILES[name]))
         self.types = Types()
         dies = [die for unit in self.file.dwarf.compile_units() for die in unit.dies() if die.tag == 0x34]
@@ -98,9 +96,7 @@ def described_array(value: Object) -> str:
     bounds, texts = [], []
 
     def walk(each: Object, depth: int) -> None:
-        if not isinstance(each.inner, Array) and not (
-            isinstance(each.inner, Base) and each.inner.vector_size
-        ):
+        if not isinstance(each.inner, Array) and not (isinstance(each.inner, Base) and each.inner.vector_size):
             number = each.number()
             texts.append(f"{number:g}" if isinstance(number, float) else str(number))
             return
@@ -112,9 +108,7 @@ def described_array(value: Object) -> str:
 
     walk(value, 0)
     shown = " ".join(texts)
-    return (
-        shown if found.is_vector or isinstance(value.inner, Base) else f"({','.join(bounds[::-1])}) {shown}"
-    )
+    return shown if found.is_vector or isinstance(value.inner, Base) else f"({','.join(bounds[::-1])}) {shown}"
 
 
 OTHERWISE = {

@@ -12,12 +12,8 @@ from dwarfgpu.program.types.reader import Types, canonical, find_type, spellings
 from dwarfgpu.program.types.sizes import byte_size, known_size, stripped
 from tests.builders.dwarf import die, dwarf, unit
 
-INT = die(
-    "base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int"
-)
-CHAR = die(
-    "base_type", ("name", "string", "char"), ("encoding", "data1", 6), ("byte_size", "data1", 1), label="char"
-)
+INT = die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int")
+CHAR = die("base_type", ("name", "string", "char"), ("encoding", "data1", 6), ("byte_size", "data1", 1), label="char")
 SIZE = die(
     "base_type",
     ("name", "string", "long unsigned int"),
@@ -227,9 +223,7 @@ def test_arrays_of_fortran_begin_with_one_and_are_column_major():
     get = types_of(array("a", die("subrange_type", upper)), language=FORTRAN)
     assert get("a").dimensions[0].lower == 1
     assert get("a").column_major
-    get = types_of(
-        array("a", die("subrange_type", upper), extra=[("ordering", "data1", 0)]), language=FORTRAN
-    )
+    get = types_of(array("a", die("subrange_type", upper), extra=[("ordering", "data1", 0)]), language=FORTRAN)
     assert not get("a").column_major
 
 
@@ -315,9 +309,7 @@ def test_old_bit_fields_count_from_the_other_end(byte_order, expected):
 
 
 def test_new_bit_fields_count_from_the_beginning():
-    member = die(
-        "member", named("b"), typed("int"), ("data_bit_offset", "data1", 35), ("bit_size", "data1", 5)
-    )
+    member = die("member", named("b"), typed("int"), ("data_bit_offset", "data1", 35), ("bit_size", "data1", 5))
     get = types_of(die("structure_type", named("s"), ("byte_size", "data1", 8), member))
     assert (get("s").body.members[0].bit_offset, get("s").body.members[0].bit_size) == (35, 5)
 
@@ -341,9 +333,7 @@ def test_where_members_are(form, value, offset, is_computed):
 
 
 def test_static_members_before_and_since_version_5():
-    old = die(
-        "member", named("old"), typed("int"), ("external", "flag_present"), ("declaration", "flag_present")
-    )
+    old = die("member", named("old"), typed("int"), ("external", "flag_present"), ("declaration", "flag_present"))
     new = die("variable", named("new"), typed("int"), ("declaration", "flag_present"))
     plain = die("member", named("plain"), typed("int"), ("data_member_location", "data1", 0))
     get = types_of(die("class_type", named("s"), ("byte_size", "data1", 4), old, plain, new), language=CPLUS)
@@ -373,9 +363,7 @@ def test_variants_have_their_values():
                     ("discr_list", "block1", b"\x00\x02\x01\x05\x07"),
                     die("member", named("b"), typed("char"), ("data_member_location", "data1", 4)),
                 ),
-                die(
-                    "variant", die("member", named("c"), typed("char"), ("data_member_location", "data1", 5))
-                ),
+                die("variant", die("member", named("c"), typed("char"), ("data_member_location", "data1", 5))),
             ),
         )
     )
@@ -387,9 +375,7 @@ def test_variants_have_their_values():
 
 def test_a_declaration_is_completed_by_a_definition_elsewhere():
     declared = die("structure_type", named("s"), ("declaration", "flag_present"), label="declared")
-    first = unit(
-        die("compile_unit", ("language", "data2", C), declared, die("typedef", named("t"), typed("declared")))
-    )
+    first = unit(die("compile_unit", ("language", "data2", C), declared, die("typedef", named("t"), typed("declared"))))
     second = unit(
         die(
             "compile_unit",

@@ -52,16 +52,14 @@ references = st.tuples(
 numbers = st.tuples(st.sampled_from(NUMBERS), st.just("data1"), st.integers(0, 255)) | st.tuples(
     st.sampled_from(NUMBERS), st.just("sdata"), st.integers(-(1 << 63), (1 << 63) - 1)
 )
-flags = st.sampled_from(
-    ["declaration", "GNU_vector", "artificial", "external", "enum_class", "prototyped"]
-).map(lambda name: (name, "flag_present"))
+flags = st.sampled_from(["declaration", "GNU_vector", "artificial", "external", "enum_class", "prototyped"]).map(
+    lambda name: (name, "flag_present")
+)
 expressions = st.tuples(
     st.sampled_from(COMPUTED),
     st.just("exprloc"),
     st.lists(
-        st.sampled_from(
-            [b"\x97", b"\x06", b"\x31", b"\x38", b"\x12", b"\x22", b"\x23\x08", b"\xe9\x02", b"\x19"]
-        ),
+        st.sampled_from([b"\x97", b"\x06", b"\x31", b"\x38", b"\x12", b"\x22", b"\x23\x08", b"\xe9\x02", b"\x19"]),
         max_size=5,
     ).map(b"".join),
 )
@@ -91,9 +89,7 @@ def asked(function, *arguments):
         return None
 
 
-@given(
-    graphs, st.binary(min_size=64, max_size=64), st.sampled_from(["little", "big"]), st.sampled_from([3, 5])
-)
+@given(graphs, st.binary(min_size=64, max_size=64), st.sampled_from(["little", "big"]), st.sampled_from([3, 5]))
 def test_any_graph_of_entries_is_read(entries, data, byte_order, version):
     found = dwarf(
         unit(die("compile_unit", ("language", "data2", 0x1A), *entries), version=version),

@@ -39,9 +39,7 @@ VALUES = [
     Difference(r"print(/[sr])? wc_unseen", r"L'\\255'", "gdb writes characters that nobody sees as they are"),
     Difference(r"(print|ptype).*methods?", r" \* const[,)]", "gdb makes the parameter `this` constant"),
     Difference(r"ptype.*", r"virtual ~", "gdb does not say that a destructor is virtual"),
-    Difference(
-        r"(print|ptype).*", r"_vtable\$", "clang describes a member `_vtable$`, and gdb does not find it"
-    ),
+    Difference(r"(print|ptype).*", r"_vtable\$", "clang describes a member `_vtable$`, and gdb does not find it"),
     Difference(
         r"print/[xduotzfca] (function_reference|moved)",
         r".",
@@ -53,9 +51,7 @@ VALUES = [
         "a pointer to a member function: gdb has no such format",
     ),
     Difference(r"(print|ptype).* nothing", r".", "std::nullptr_t: gdb takes it for an int, or for void"),
-    Difference(
-        r"ptype uhuge", r"unsigned int __int128", "clang's `unsigned __int128`: gdb takes the words apart"
-    ),
+    Difference(r"ptype uhuge", r"unsigned int __int128", "clang's `unsigned __int128`: gdb takes the words apart"),
     Difference(
         r"ptype constant_triple",
         r"const int \[3\]",

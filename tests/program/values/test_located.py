@@ -74,9 +74,7 @@ def test_members_in_a_composite_with_a_missing_part():
         "struct",
         "P",
         8,
-        Lazy.known(
-            Body((), (Member("x", Lazy.known(INT), 0), Member("y", Lazy.known(INT), 32)), order=(0, 1))
-        ),
+        Lazy.known(Body((), (Member("x", Lazy.known(INT), 0), Member("y", Lazy.known(INT), 32)), order=(0, 1))),
     )
     value = Object(pair, around(LaneSet.one(0)).located(place))
     assert value_text(value) == "{x = 0, y = <optimized out>}"

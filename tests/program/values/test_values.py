@@ -124,9 +124,7 @@ def test_both_byte_orders_read_a_value_in_its_storage():
 
 
 @pytest.mark.parametrize("byte_order", ["little", "big"])
-@pytest.mark.parametrize(
-    "kind", [INT, CHAR, DOUBLE, Base("odd", 5, 4, 12, 3), Base("s", 5, 4, byte_order="big")]
-)
+@pytest.mark.parametrize("kind", [INT, CHAR, DOUBLE, Base("odd", 5, 4, 12, 3), Base("s", 5, 4, byte_order="big")])
 def test_storing_is_the_opposite_of_reading(kind, byte_order):
     scalar = scalar_of(kind, byte_order)
     pattern = 0x123456789ABCDEF & ((1 << scalar.bits) - 1)
@@ -360,16 +358,11 @@ def test_missing_bits_are_optimized_out():
     with pytest.raises(EvaluationError, match="optimized out"):
         value.member("y").number()
     assert value_text(stored(POINT, bytes(8), undefined=b"\xff" * 8)) == "<optimized out>"
-    assert (
-        value_text(stored(array(CHAR, 3), b"abc", undefined=b"\0\xff\0"))
-        == "{97 'a', <optimized out>, 99 'c'}"
-    )
+    assert value_text(stored(array(CHAR, 3), b"abc", undefined=b"\0\xff\0")) == "{97 'a', <optimized out>, 99 'c'}"
 
 
 def test_what_cannot_be_read_says_so():
-    assert (
-        value_text(stored(POINT, bytes(4))) == "{x = 0, y = <error: Cannot access memory at address 0x1004>}"
-    )
+    assert value_text(stored(POINT, bytes(4))) == "{x = 0, y = <error: Cannot access memory at address 0x1004>}"
     pointer = Pointer("*", Lazy.known(CHAR), 8)
     value = stored(pointer, (0x9999).to_bytes(8, "little"))
     assert value_text(value) == "0x9999 <error: Cannot access memory at address 0x9999>"
@@ -382,9 +375,7 @@ def test_pointers_are_followed():
     value = stored(Pointer("*", Lazy.known(CHAR), 8), data)
     assert value_text(value) == '0x1008 "text"'
     assert value_text(value, Look(elements=2)) == '0x1008 "te"...'
-    assert (
-        value_text(value, Look(symbol=lambda each: f"sym+{each.value - 0x1000}")) == '0x1008 <sym+8> "text"'
-    )
+    assert value_text(value, Look(symbol=lambda each: f"sym+{each.value - 0x1000}")) == '0x1008 <sym+8> "text"'
     assert value.element(2).number() == ord("x")
     numbers = stored(Pointer("*", Lazy.known(INT), 8), data)
     assert value_text(numbers) == "(int *) 0x1008"
@@ -435,9 +426,7 @@ def test_misuse_is_told():
 def test_enumerations(values, number, text):
     names = tuple(Enumerator(name, value) for name, value in values.items())
     kind = Enumeration("E", 4, Lazy.known(names), prefix="ns::")
-    expected = (
-        text if text[0].isdigit() else text.replace("A", "ns::A").replace("B", "ns::B").replace("C", "ns::C")
-    )
+    expected = text if text[0].isdigit() else text.replace("A", "ns::A").replace("B", "ns::B").replace("C", "ns::C")
     assert value_text(constant(kind, number.to_bytes(4, "little"))) == expected
 
 
@@ -486,9 +475,7 @@ def test_json_keeps_numbers_exact():
     wide = Base("long double", 4, 16)
     tenth = f.X87.encode_exact(Fraction(1, 10)).to_bytes(16, "little")
     assert value_json(constant(wide, tenth))["value"] == "0.100000000000000000001"
-    assert (
-        value_json(constant(wide, f.X87.encode_exact(Fraction(5, 4)).to_bytes(16, "little")))["value"] == 1.25
-    )
+    assert value_json(constant(wide, f.X87.encode_exact(Fraction(5, 4)).to_bytes(16, "little")))["value"] == 1.25
     assert value_json(constant(Base("u", 7, 16), b"\xff" * 16))["value"] == (1 << 128) - 1
     assert value_json(constant(Base("c", 3, 8), bytes(4) + b"\0\0\x80\x3f")) == {
         "type": "c", "real": 0.0, "imaginary": 1.0,
@@ -540,9 +527,7 @@ def kinds(draw, depth=0):
     if choice == 5:
         return Function(Lazy.known(draw(inner)), Lazy.known(()))
     if choice == 6:
-        return Enumeration(
-            "E", draw(st.none() | sizes), Lazy.known((Enumerator("A", draw(st.integers(-9, 9))),))
-        )
+        return Enumeration("E", draw(st.none() | sizes), Lazy.known((Enumerator("A", draw(st.integers(-9, 9))),)))
     return draw(leaf | st.just(VOID))
 
 
@@ -553,8 +538,6 @@ def kinds(draw, depth=0):
     st.sampled_from([None, *"xduotzfcasr"]),
 )
 def test_any_type_and_any_bytes_give_a_text(kind, data, byte_order, letter):
-    value = stored(
-        kind, data, byte_order=byte_order, undefined=data[::-1][: len(data) // 2].ljust(len(data), b"\0")
-    )
+    value = stored(kind, data, byte_order=byte_order, undefined=data[::-1][: len(data) // 2].ljust(len(data), b"\0"))
     assert isinstance(value_text(value, Look(letter, elements=20)), str)
     json.dumps(value_json(value, Look(elements=20)))

@@ -48,9 +48,7 @@ def compared(program: Program, commands: dict[str, object], answer, table) -> in
 @pytest.mark.parametrize("source, least", [("constructs.c", 1000), ("constructs.cpp", 260)])
 def test_values_and_types_are_those_of_gdb(tmp_path, require_tool, compiler, version, source, least):
     program = built(tmp_path, require_tool, compiler, version, source)
-    variables = {
-        name: die for name, die in program.variables().items() if not any(each in name for each in HIDDEN)
-    }
+    variables = {name: die for name, die in program.variables().items() if not any(each in name for each in HIDDEN)}
     letters = ["", "/x", "/d", "/c", "/f"] if version == 4 else ["", "/u", "/o", "/t", "/z", "/a", "/s", "/r"]
     commands = {f"print{letter} {name}": die for letter in letters for name, die in variables.items()}
     commands |= {f"ptype {name}": die for name, die in variables.items()}

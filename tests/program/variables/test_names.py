@@ -135,9 +135,7 @@ def test_pointers_to_classes_are_cast_as_gdb_does(tmp_path, require_tool, compil
 
 
 def test_a_name_that_is_two_things_elsewhere_says_which(tmp_path):
-    spaces = [
-        die("namespace", named(name), variable("x", offset)) for name, offset in (("one", 0), ("two", 4))
-    ]
+    spaces = [die("namespace", named(name), variable("x", offset)) for name, offset in (("one", 0), ("two", 4))]
     (frame,) = program(tmp_path, *spaces).at(CODE)
     with pytest.raises(dg.DwarfGpuError, match="no variable `x` in f") as caught:
         frame["x"].value()

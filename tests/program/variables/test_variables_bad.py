@@ -111,9 +111,7 @@ def test_types_and_origins_that_are_not_there(tmp_path):
 def test_locations_that_are_no_expressions(tmp_path):
     variables = [
         die("variable", named(f"v{index}"), typed("int"), ("location", "exprloc", data))
-        for index, data in enumerate(
-            [b"\x03\x01", b"\xff", b"\x9f", b"\x06", b"\x91\x00", b"\x9c", b"\x97", b""]
-        )
+        for index, data in enumerate([b"\x03\x01", b"\xff", b"\x9f", b"\x06", b"\x91\x00", b"\x9c", b"\x97", b""])
     ]
     found = program(tmp_path, locals=tuple(variables))
     (frame,) = found.at(CODE)
@@ -166,12 +164,8 @@ def answered(variable: Any) -> None:
 
 
 def test_a_number_without_bits_has_no_arithmetic(tmp_path):
-    empty = die(
-        "base_type", named("empty"), ("encoding", "data1", 5), ("byte_size", "data1", 0), label="empty"
-    )
-    (frame,) = program(tmp_path, empty, locals=(die("variable", named("x"), typed("empty"), AT_DATA),)).at(
-        CODE
-    )
+    empty = die("base_type", named("empty"), ("encoding", "data1", 5), ("byte_size", "data1", 0), label="empty")
+    (frame,) = program(tmp_path, empty, locals=(die("variable", named("x"), typed("empty"), AT_DATA),)).at(CODE)
     for text in ("-x", "x + 1", "x == 0", "(int) x", "!x", "(empty) 1"):
         with pytest.raises(dg.DwarfGpuError, match="cannot be computed with"):
             frame[text].value()

@@ -64,9 +64,7 @@ DIFFERENCES = (
     Difference(
         "16 byte integers",
         "gdb 13 cannot shift integers of more than 8 bytes",
-        lambda gdb, _ours: gdb.startswith(
-            "<error: That operation is not available on integers of more than 8 bytes"
-        ),
+        lambda gdb, _ours: gdb.startswith("<error: That operation is not available on integers of more than 8 bytes"),
     ),
     Difference(
         "array of no length",
@@ -173,15 +171,11 @@ BUILDS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "language, compiler, options", BUILDS, ids=[f"{a} {b} {' '.join(c)}" for a, b, c in BUILDS]
-)
+@pytest.mark.parametrize("language, compiler, options", BUILDS, ids=[f"{a} {b} {' '.join(c)}" for a, b, c in BUILDS])
 def test_variables_equal_those_of_gdb(tmp_path, require_tool, language, compiler, options):
     program = build(require_tool, tmp_path, language, compiler, options)
     file = dg.open(str(program)).file
-    names = demangled(
-        require_tool, {each.name for each in file.symbol_image.symbols() if each.name[:2] == "_Z"}
-    )
+    names = demangled(require_tool, {each.name for each in file.symbol_image.symbols() if each.name[:2] == "_Z"})
     names["main"] = "main(int, char**)" if language == "cpp" else "main"
     wrong = []
     compared: Counter[str] = Counter()
@@ -437,9 +431,7 @@ def test_expressions_equal_those_of_gdb(tmp_path, require_tool, compiler):
     language = "cpp" if "+" in compiler else "c"
     program = build(require_tool, tmp_path, language, compiler, ["-O0", "-gdwarf-5"])
     file = dg.open(program).file
-    names = demangled(
-        require_tool, {each.name for each in file.symbol_image.symbols() if each.name[:2] == "_Z"}
-    )
+    names = demangled(require_tool, {each.name for each in file.symbol_image.symbols() if each.name[:2] == "_Z"})
     names["main"] = "main(int, char**)" if language == "cpp" else "main"
     wrong = {}
     compared = 0

@@ -31,9 +31,7 @@ def words(*values: int) -> str:
     return struct.pack(f"<{len(values)}I", *(value & 0xFFFFFFFF for value in values)).hex()
 
 
-def stopped(
-    name: str, target: str, pc: int, exec_mask: int, registers: dict[str, Any], memory: list[Any]
-) -> Any:
+def stopped(name: str, target: str, pc: int, exec_mask: int, registers: dict[str, Any], memory: list[Any]) -> Any:
     """One wave of a file, attached."""
     document = {
         "schema": 1,
@@ -96,9 +94,7 @@ def test_every_lane_has_its_own_variables(lanes):
     assert frame["result"].values().array.tolist() == [3 * lane for lane in every]
     assert frame["limit"].values().array.tolist() == [LIMIT] * lanes
     assert frame["out"].values().array.tolist() == [0x10000] * lanes
-    assert frame["slots"].values().array.tolist() == [
-        [100 * lane + each for each in range(4)] for lane in every
-    ]
+    assert frame["slots"].values().array.tolist() == [[100 * lane + each for each in range(4)] for lane in every]
     assert frame["__lex_1_save_exec"].value(0) == (1 << lanes) - 1
     assert [str(frame[name].values().array.dtype) for name in ("lane", "out")] == ["int32", "uint64"]
 
@@ -338,14 +334,10 @@ def test_variables_in_all_address_spaces(lanes, tmp_path):
         ),
         "in_wave": (f"{wave}; DW_OP_lit6", f"private_wave#{0x40 * lanes + 4:#x}", [1] * lanes),
     }
-    variables = [
-        (name, "int", f"{place}; DW_OP_LLVM_form_aspace_address") for name, (place, _, _) in truth.items()
-    ]
+    variables = [(name, "int", f"{place}; DW_OP_LLVM_form_aspace_address") for name, (place, _, _) in truth.items()]
     path = tmp_path / "spaces.co"
     path.write_bytes(code_object(0x1000, variables, TARGETS[lanes], FLAGS[lanes]))
-    frame = stopped(str(path), TARGETS[lanes], 0x1010, 1, {"v0": [0] * lanes}, in_all_spaces(lanes))[0].frame(
-        0
-    )
+    frame = stopped(str(path), TARGETS[lanes], 0x1010, 1, {"v0": [0] * lanes}, in_all_spaces(lanes))[0].frame(0)
 
     for name, (_, where, expected) in truth.items():
         variable = frame[name]
@@ -458,9 +450,7 @@ def test_every_variable_of_every_fixture_has_an_answer():
     for path in sorted(FIXTURES.glob("*/*")):
         try:
             program = dg.open(str(path))
-            units = (
-                list(program.file.dwarf.compile_units()) if program.state and program.file.has_dwarf else []
-            )
+            units = list(program.file.dwarf.compile_units()) if program.state and program.file.has_dwarf else []
         except dg.DwarfGpuError:
             continue
         for unit in units:
