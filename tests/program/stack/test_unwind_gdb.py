@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.machine import evaluate, result_for
@@ -92,12 +93,13 @@ def value_of(frame: Any, name: str) -> int | None:
     constant = die.find("DW_AT_const_value")
     if attribute is None:
         return None if constant is None else int.from_bytes(constant_bytes(constant), "little", signed=True)
-    found = frame.unit.expressions(attribute)
+    found = frame.unit_info(attribute.die.unit, frame.code).expressions(attribute)
     expressions = found if isinstance(found, tuple) else (found,)
     if not expressions:
         return None
     try:
-        location = result_for(evaluate(expressions[0], frame.context(result_kind="location")))
+        lanes = frame.lane(None)
+        location = result_for(evaluate(expressions[0], evolve(frame.context(lanes), result_kind="location")))
         reading = frame.activation.thread.accessor.read(location, 64)
     except DwarfGpuError as error:
         if error.kind not in UNAVAILABLE:
