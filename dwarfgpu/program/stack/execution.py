@@ -38,16 +38,13 @@ class Execution:
         self.types = Types()
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
-        self._names: Names | None = None
 
-    @property
+    @cached_property
     def names(self) -> Names:
         """The names of the code."""
-        if self._names is None:
-            from dwarfgpu.program.language.names import Names
+        from dwarfgpu.program.language.names import Names
 
-            self._names = Names(self)
-        return self._names
+        return Names(self)
 
     @cached_property
     def sources(self) -> SourceFiles:
@@ -59,7 +56,7 @@ class Execution:
     def with_machine(self, backend: Backend) -> Execution:
         """Return the same code with another machine, or the same machine later; what is known of the code is kept."""
         execution = Execution(self.loaded, self.target, backend, self.rules)
-        execution.types, execution._names = self.types, self._names
+        execution.types, execution.names = self.types, self.names
         return execution
 
     def symbol_at(self, address: int) -> str | None:

@@ -370,7 +370,7 @@ def test_the_file_is_one_of_the_code_objects(tmp_path):
     ]
     assert [error.kind for error in stopped.found] == ["unreadable"]
     assert stopped.stack(0).top.function.name == "leaf"
-    with pytest.raises(UsageError, match="none of the 3 code objects") as caught:
+    with pytest.raises(UsageError, match="is not among the 3 code objects") as caught:
         open_stopped(opened(str(FIXTURES / "llvm24/hip-calls.gfx90a.w64.O0.co")), state)
     assert "triton" in (caught.value.hint or "")
 
