@@ -123,7 +123,7 @@ MOST_ENTERED = 110
 MOST_LOADED = 150
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),
-    *("dwarfgpu.cases", "dwarfgpu.questions", "dwarfgpu.repl", "dwarfgpu.expr.asm", "dwarfgpu.expr.verify"),
+    *("dwarfgpu.cases", "dwarfgpu.repl", "dwarfgpu.expr.asm", "dwarfgpu.expr.verify"),
     *("dwarfgpu.backends.core", "dwarfgpu.objfile.elf.core", "dwarfgpu.program.stack.gdb_process"),
     *("dwarfgpu.program.language.syntax", "dwarfgpu.program.language.names", "dwarfgpu.objfile.kernels"),
     *("dwarfgpu.program.stack.call_sites", "dwarfgpu.program.code.thread_storage", "dwarfgpu.cfi.rules"),

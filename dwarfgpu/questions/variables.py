@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.language.history import Remembered, kept
 from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.variables.answers import answer
@@ -386,6 +385,8 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     last one, $$ the one before, $$3 the third before the last. `print $x = 3` sets a convenience variable. Without
     EXPR the last value is shown again. /F is a letter: x d u o t a c f s z r.
     """
+    from dwarfgpu.program.language.history import Remembered, kept
+
     letter = asking.print_format(arguments)
     history = selection.state_of(Remembered)
     lanes = asking.lanes_of(selection, arguments)
