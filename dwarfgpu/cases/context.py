@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
@@ -342,7 +342,7 @@ def _no_table(what: str, name: str) -> NoReturn:
     raise MissingContext("unit", message, hint=f"describe them as `{name}`")
 
 
-@frozen(eq=False)
+@define(eq=False)
 class DescribedFrame:
     """A call frame: the top one of a described machine, with what is known about its caller.
 

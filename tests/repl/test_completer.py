@@ -107,7 +107,7 @@ class TestDefects:
         assert list(found.get_completions(document, event)) == []
 
     def test_in_the_toolbar(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("dwarfgpu.repl.prompt.shown", broken)
+        monkeypatch.setattr("dwarfgpu.repl.terminal.shown", broken)
         assert toolbar(run.debugger, 200) == " internal error "
 
     def test_on_the_full_screen(self, monkeypatch: pytest.MonkeyPatch) -> None:

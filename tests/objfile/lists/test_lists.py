@@ -13,8 +13,9 @@ from elftools.elf.elffile import ELFFile
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.info.unit_tables import AddressTable, address_table
+from dwarfgpu.objfile.info.unit_tables import address_table
 from dwarfgpu.objfile.lists import list_encoding as lists
 from dwarfgpu.objfile.lists import location_lists, range_lists
 from dwarfgpu.objfile.lists.list_encoding import ListContext, list_table, list_table_at, list_tables
@@ -37,8 +38,11 @@ LAST = (1 << 64) - 1
 
 
 def address_at(index):
-    data = b"".join(number(address, 8) for address in ADDRESSES)
-    return AddressTable(data, 0, len(data), 8, "little")[index]
+    """Return an address as the tables of a unit do, which refuse an index that they do not have."""
+    if index >= len(ADDRESSES):
+        error = MalformedFile("index_out_of_range", f"there is no address {index}")
+        raise error.at(section=".debug_addr", offset=0)
+    return ADDRESSES[index]
 
 
 def context(base=0x100, size=8, order="little"):
@@ -530,10 +534,7 @@ def context_of_unit(unit, found, order):
         addresses = address_table(
             found[".debug_addr"],
             unit["addr_base"],
-            version=unit["version"],
-            address_size=unit["size"],
-            byte_order=order,
-            offset_size=unit["offset_size"],
+            Format(unit["size"], unit["offset_size"], order, unit["version"]),
         ).__getitem__
     return ListContext(unit["size"], order, unit["low_pc"], addresses)
 
