@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.access import Accessor
     from dwarfgpu.expr.asm import assemble, parse
     from dwarfgpu.expr.context import Context, Limits
-    from dwarfgpu.expr.decode import decode
+    from dwarfgpu.expr.instruction import decode
     from dwarfgpu.expr.listing import lines, text
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.machine import evaluate
@@ -63,7 +63,7 @@ _HOMES = {
     "expr.access": ("Accessor",),
     "expr.asm": ("assemble", "parse"),
     "expr.context": ("Context", "Limits"),
-    "expr.decode": ("decode",),
+    "expr.instruction": ("decode",),
     "expr.listing": ("lines", "text"),
     "expr.locations": ("Location",),
     "expr.machine": ("evaluate",),

@@ -31,8 +31,7 @@ from dwarfgpu import dialects
 from dwarfgpu.dwarf_constants import DW_TAG_subprogram
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
-from dwarfgpu.expr.decode import decode
-from dwarfgpu.expr.instruction import Expression
+from dwarfgpu.expr.instruction import Expression, decode
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.objfile.elf.image import BYTES, Image
 from dwarfgpu.objfile.info.dies import Attribute, Die

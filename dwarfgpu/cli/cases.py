@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.cli.session import BAD_FILE, MAX_REPORTED, NO_ANSWER, OK, given, read_input, read_lines
+from dwarfgpu.cli.session import ALONE, BAD_FILE, ENCODING, MAX_REPORTED, NO_ANSWER, OK, given, read_input, read_lines
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,31 +54,6 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
 
 # --- An expression without a program ----------------------------------------------------------------------------------
 
-_ENCODING = ("target", "address_size", "byte_order", "offset_size", "dwarf_version")
-_ALONE = ("rules", "want", "read", "write", "stack", *_ENCODING)
-"""The options of an expression that is evaluated without a program."""
-_OF_SOURCE = ("frame", "pc", "format", "location", "repair", "npz", "csv", "all")
-"""The options that are about a frame of a program."""
-
-
-def is_alone(given_options: dict[str, Any]) -> bool:
-    """Return whether `eval` is about no program; refuse options that do not go with it."""
-    options = SimpleNamespace(**given_options)
-    chosen = given(options, ("ops", "hex", "cases"))
-    if options.file is not None:
-        if options.cases is not None:
-            hint = "leave out FILE and what follows it, or the option"
-            raise UsageError("--cases does not go with expressions of the source language", hint=hint)
-        for name in given(options, _ALONE):
-            raise UsageError(f"{name} is for --ops, --hex and --cases without FILE", hint="leave out FILE")
-        return False
-    if len(chosen) != 1:
-        message = "FILE with expressions, or exactly one of --ops, --hex and --cases is needed"
-        raise UsageError(message, hint="`dwarfgpu eval --help` shows examples")
-    for name in given(options, _OF_SOURCE):
-        raise UsageError(f"{name} is for expressions of the source language", hint="name a FILE for them")
-    return True
-
 
 def evaluate(session: Session, given_options: dict[str, Any]) -> int:
     """Answer a file of cases, or evaluate an expression against a machine state."""
@@ -87,7 +62,7 @@ def evaluate(session: Session, given_options: dict[str, Any]) -> int:
         return _one(session, options)
     from dwarfgpu.cases.case import run_case
 
-    for name in given(options, ("state", "wave", "force", "lane", "trace", "dialect", *_ALONE)):
+    for name in given(options, ("state", "wave", "force", "lane", "trace", "dialect", *ALONE)):
         raise UsageError(f"{name} does not go with --cases: each case says it for itself")
     return answer_cases(session, options.cases, run_case)
 
@@ -149,7 +124,7 @@ def _question(options: Any) -> dict[str, Any]:
 
 def encoding_keys(options: Any) -> dict[str, Any]:
     """The keys of a case for the options that an encoding depends on."""
-    return {name: getattr(options, name) for name in _ENCODING[1:] if getattr(options, name) is not None}
+    return {name: getattr(options, name) for name in ENCODING[1:] if getattr(options, name) is not None}
 
 
 def _read(text: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.cli import debug
-from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Progress, Session, read_input
+from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Progress, Session, is_alone, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import STDIN_PART
@@ -179,11 +179,10 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     from dwarfgpu.questions.selection import Selection, select
 
     assert command.shell is not None  # noqa: S101 (it was asked at the shell)
-    if command.name == "eval":
+    if command.name == "eval" and is_alone(given):
         from dwarfgpu.cli import cases
 
-        if cases.is_alone(given):
-            return cases.evaluate(session, given)
+        return cases.evaluate(session, given)
     output = Output(session.out.write, session.style)
     output.progress = partial(Progress, session)
     output.binary = None if session.out.isatty() else getattr(session.out, "buffer", None)

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
@@ -251,3 +252,31 @@ class Progress:
             self._is_shown = False
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+
+
+# --- Whether eval is about a program ------------------------------------------------------------------------------
+
+ENCODING = ("target", "address_size", "byte_order", "offset_size", "dwarf_version")
+ALONE = ("rules", "want", "read", "write", "stack", *ENCODING)
+"""The options of an expression that is evaluated without a program."""
+OF_SOURCE = ("frame", "pc", "format", "location", "repair", "npz", "csv", "all")
+"""The options that are about a frame of a program."""
+
+
+def is_alone(given_options: dict[str, Any]) -> bool:
+    """Return whether `eval` is about no program; refuse options that do not go with it."""
+    options = SimpleNamespace(**given_options)
+    chosen = given(options, ("ops", "hex", "cases"))
+    if options.file is not None:
+        if options.cases is not None:
+            hint = "leave out FILE and what follows it, or the option"
+            raise UsageError("--cases does not go with expressions of the source language", hint=hint)
+        for name in given(options, ALONE):
+            raise UsageError(f"{name} is for --ops, --hex and --cases without FILE", hint="leave out FILE")
+        return False
+    if len(chosen) != 1:
+        message = "FILE with expressions, or exactly one of --ops, --hex and --cases is needed"
+        raise UsageError(message, hint="`dwarfgpu eval --help` shows examples")
+    for name in given(options, OF_SOURCE):
+        raise UsageError(f"{name} is for expressions of the source language", hint="name a FILE for them")
+    return True

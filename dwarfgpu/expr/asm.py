@@ -23,8 +23,7 @@ from attrs import evolve, frozen
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
-from dwarfgpu.expr.decode import decode
-from dwarfgpu.expr.instruction import Expression, Instruction
+from dwarfgpu.expr.instruction import Expression, Instruction, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

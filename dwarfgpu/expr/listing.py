@@ -13,7 +13,7 @@ from attrs import frozen
 
 from dwarfgpu.encoding import operands
 from dwarfgpu.expr.asm import UNDECODED, encode, implied_register
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

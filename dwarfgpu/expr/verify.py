@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from attrs import evolve, frozen
 
 from dwarfgpu.errors import Unsupported
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.listing import operands_of, registers_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.cfi.unwind import OUTSIDE_CODE, CallStack
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.objfile.frames.frame_section import Fde, FrameSection
 from dwarfgpu.targets.resolve import resolve

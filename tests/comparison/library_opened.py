@@ -7,7 +7,7 @@ import contextlib
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.info.unit import Unit
 from dwarfgpu.objfile.lines.line_table import LineTable, line_table

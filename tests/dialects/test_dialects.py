@@ -9,8 +9,8 @@ from dwarfgpu.dialects.dwarf6 import UNNUMBERED
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DialectConflict, UsageError
 from dwarfgpu.expr import asm, table
-from dwarfgpu.expr.decode import decode
 from dwarfgpu.expr.dialect import Dialect, Encoding, compose
+from dwarfgpu.expr.instruction import decode
 
 
 @pytest.mark.parametrize("name", dialects.NAMES)

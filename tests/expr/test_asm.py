@@ -9,7 +9,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import rules
 from dwarfgpu.expr.asm import MAX_DEPTH, assemble, encode, implied_register, parse
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.table import find
 from tests.expr.programs import (
     AMDGCN,

@@ -12,7 +12,7 @@ import pytest
 
 from dwarfgpu.expr import table
 from dwarfgpu.expr.asm import assemble, encode
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from tests.comparison import library_operations, llvm_operations
 from tests.expr.programs import AMDGCN, FORM, GNU, LLVM_USER, X86_64, edges, encodable, instruction
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.asm import assemble, encode, parse
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.listing import lines, text
 from tests.expr.programs import (
     DIALECTS,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import rules, table
 from dwarfgpu.expr.asm import parse
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.verify import _MAX_STATES, MAX_DEPTH, Finding, _ExpressionWalk, verify
 from tests.expr.programs import (

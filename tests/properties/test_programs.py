@@ -14,8 +14,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, listing, table
 from dwarfgpu.expr.context import Context
-from dwarfgpu.expr.decode import decode
-from dwarfgpu.expr.instruction import Expression, Instruction, steps_of
+from dwarfgpu.expr.instruction import Expression, Instruction, decode, steps_of
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.verify import verify

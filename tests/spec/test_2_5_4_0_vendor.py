@@ -8,7 +8,7 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr import table as operations
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from tests.builders.cases import Case, answer, table
 
 # --- What all programs here are evaluated in -----------------------------------------------------------------------

@@ -20,7 +20,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm, locations, types
 from dwarfgpu.expr import table as operations
 from dwarfgpu.expr.context import Context, DieInfo
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6
 from dwarfgpu.expr.storages import Memory, Register

@@ -9,7 +9,7 @@ from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import types
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.convert import block_stream, evaluate_location
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.locations import Location, may_hold_pointer
 from dwarfgpu.expr.storages import pointer_misuse
 from dwarfgpu.expr.table import equivalent, operation

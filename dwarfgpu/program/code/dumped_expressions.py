@@ -9,7 +9,7 @@ from attrs import frozen
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.listing import operands_of, registers_of, statements
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types.declaration import Declarer

@@ -36,7 +36,7 @@ class EncodingContext:
     def decoded(self, data: bytes, section: str | None = None) -> Expression:
         """Decode the bytes of an expression."""
         from dwarfgpu.dialects import known_in
-        from dwarfgpu.expr.decode import decode
+        from dwarfgpu.expr.instruction import decode
 
         return decode(data, self.dialect, self.form, section=section, known_in=known_in)
 

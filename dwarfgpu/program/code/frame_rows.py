@@ -18,7 +18,7 @@ from dwarfgpu.cfi.rules import CfaRule, ExpressionBytes, Rule
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, encoding_text
 from dwarfgpu.errors import DwarfGpuError, NotFound
-from dwarfgpu.expr.decode import decode as decode_expression
+from dwarfgpu.expr.instruction import decode as decode_expression
 from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, FrameIndex, read_frame_header
 from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
 from dwarfgpu.program.code.code_lookup import named

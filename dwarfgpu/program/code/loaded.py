@@ -10,7 +10,7 @@ from dwarfgpu.cfi.unwind import OUTSIDE_CODE
 from dwarfgpu.dwarf_constants import DW_END_big, DW_END_default, DW_END_little, DW_TAG_base_type
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
 from dwarfgpu.expr.context import DieInfo as ExpressionDie
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list

@@ -9,29 +9,14 @@ from attrs import frozen
 from dwarfgpu.backends import snapshot
 from dwarfgpu.backends.columns import names_of
 from dwarfgpu.backends.machine import Machine
-from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.backends.machine import Dispatch
     from dwarfgpu.program.stack.stopped import Stopped
 
 MAX_NAMES = 4
 """How many waves are named."""
-
-
-def open_machine(path: str, read: Callable[[str], str], *, force: bool = False, hint: str) -> snapshot.Snapshot:
-    """Return the snapshot in a file, for a question that a described state cannot answer; ``hint`` says what it needs.
-
-    ``read`` returns the text of a file. ``force`` accepts code objects that are not those it was made with.
-    """
-    document = snapshot.load_document(path, read, force=force)
-    if isinstance(document, snapshot.Snapshot):
-        return document
-    if not isinstance(document, dict):
-        raise MalformedFile("bad_state", f"{path}: a state is a JSON object")
-    raise UsageError(f"{path} is a described state", hint=hint)
 
 
 @frozen(eq=False, repr=False)

@@ -106,9 +106,14 @@ def open_snapshot(
     state: str, read: Callable[[str], str] | None = None, *, force: bool = False, hint: str
 ) -> WaveMachine:
     """Open a snapshot by itself; ``hint`` says what needs one."""
-    from dwarfgpu.program.stack.snapshot_files import open_machine
+    from dwarfgpu.backends import snapshot
 
-    return open_machine(state, read or _text_of, force=force, hint=hint)
+    document = snapshot.load_document(state, read or _text_of, force=force)
+    if isinstance(document, snapshot.Snapshot):
+        return document
+    if not isinstance(document, dict):
+        raise MalformedFile("bad_state", f"{state}: a state is a JSON object")
+    raise UsageError(f"{state} is a described state", hint=hint)
 
 
 def _is_elf(path: str) -> bool:

@@ -17,7 +17,7 @@ from dwarfgpu.backends.machine import Machine
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import asm, listing
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register, Undefined
 from dwarfgpu.program.code.repairs import (
     AUTO,

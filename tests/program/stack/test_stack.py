@@ -15,7 +15,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import asm, locations
 from dwarfgpu.expr.context import DieReference
-from dwarfgpu.expr.decode import decode
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
