@@ -33,7 +33,7 @@ FUNCTION_HELP = """Read a variable or an expression with dwarfgpu: $dwarfgpu("x"
 
 A value that GDB can reach is an lvalue: it has an address, or can be assigned to."""
 SAVE_CORE = "generate-core-file"
-_MEANINGS = re.compile(r'\ndef (\w+)\([^"]*?:\n    """(.*?)"""', re.DOTALL)
+_MEANINGS = re.compile(r'\ndef (\w+)\([^)]*\) -> [^\n]*:\n    """(.*?)"""', re.DOTALL)
 
 
 class Prefix(gdb.Command):  # type: ignore[misc]

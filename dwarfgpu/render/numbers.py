@@ -170,7 +170,7 @@ def escapes(codes: Iterable[int]) -> str:
     return "".join(f"\\{code:03o}" if code <= 0o777 else f"\\x{code:x}" for code in codes)
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class _Unit:
     """One character of a string as it is written, or bytes that are no character."""
 

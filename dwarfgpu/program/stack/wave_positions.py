@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
 from dwarfgpu.targets.amdgpu.geometry import Geometry, WavePosition, geometry
 
 if TYPE_CHECKING:
-    from dwarfgpu.backends.machine import Dispatch
+    from dwarfgpu.backends.machine import Dispatch, Machine
     from dwarfgpu.program.stack.stopped import Stopped
 
 Triple = tuple[int, int, int]
@@ -40,11 +39,11 @@ class WavePlace:
 
 def waves_of(stopped: Stopped) -> Machine:
     """Return the machine of a state, whose threads must be waves."""
-    machine = stopped.machine
-    if not isinstance(machine, Machine) or machine.target.execution_mask is None:
+    machine: Any = stopped.machine  # a snapshot, or the process of GDB, which has the same columns
+    if machine.target.execution_mask is None:
         message = f"threads of {machine.target.name} have no lanes"
         raise UsageError(message, hint="`dwarfgpu bt` shows the frames of threads")
-    return machine
+    return machine  # type: ignore[no-any-return]
 
 
 def unknown_mask(wave: str, error: DwarfGpuError) -> DwarfGpuError:
