@@ -26,8 +26,8 @@ PATIENCE = 60.0
 EDITOR = b"\x1b[?2004h"
 """Asks the terminal to mark what is pasted: the editor is there."""
 LOOPS = {
-    "printing": "set pagination off\nwhile 1\necho round\\n\nend\n",
-    "busy": "echo round\\n\nwhile 1\nset $a = 1\nend\n",
+    "printing": "while True:\n    print('round', flush=True)\n",
+    "busy": "print('round', flush=True)\nwhile True:\n    pass\n",
 }
 TYPED = {
     "idle": ("", b""),
@@ -98,12 +98,12 @@ class Terminal:
     ],
 )  # fmt: skip
 def test_it_ends_with_its_terminal(tmp_path: Path, is_told: bool, does: str) -> None:
-    (tmp_path / "loop").write_text(LOOPS.get(does, ""))
+    (tmp_path / "loop.py").write_text(LOOPS.get(does, ""))
     text, shown = TYPED[does]
     terminal = Terminal(is_told=is_told)
     try:
         terminal.shows(EDITOR)
-        terminal.types(text.format(tmp_path / "loop"))
+        terminal.types(text.format(tmp_path / "loop.py"))
         terminal.shows(shown)
         terminal.goes_away()
         assert terminal.has_ended()
