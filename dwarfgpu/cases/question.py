@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dwarfgpu.cases.case import Case
     from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.targets.target import Target
 
 
 def open_state(path: str, read: Callable[[str], str], *, force: bool = False) -> dict[str, Any] | Snapshot:
@@ -94,13 +93,6 @@ def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) ->
         pc=machine.program_counter(index),
     )
     return evolve(case, context=context, wave=machine.ids[index])
-
-
-def target_named(name: str) -> Target:
-    """Return the target with a name."""
-    from dwarfgpu.targets.resolve import resolve
-
-    return resolve(name)
 
 
 def _is_about(message: str, question: dict[str, Any]) -> bool:

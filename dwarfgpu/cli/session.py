@@ -55,7 +55,6 @@ class Session:
         self.as_json = as_json
         self.as_lines = as_lines
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}
-        self._has_paragraph = False
 
     def print(self, text: str = "") -> None:
         """Write a line of data."""
@@ -65,13 +64,6 @@ class Session:
         """Write lines of data."""
         for line in lines:
             self.print(line)
-
-    def print_paragraph(self, lines: Iterable[str]) -> None:
-        """Write lines that belong together, below the paragraph before them with an empty line between."""
-        if self._has_paragraph:
-            self.print()
-        self._has_paragraph = True
-        self.print_lines(lines)
 
     def style(self, style: str, text: str, stream: TextIO | None = None) -> str:
         """Text in a style, where the stream shows colour."""
@@ -92,22 +84,6 @@ class Session:
             from dwarfgpu.questions.document import write_json
 
             write_json({"schema": 1, **document}, self.out.write)
-
-    def print_rows(
-        self, document: dict[str, Any], name: str, text: Iterable[str], *, row: dict[str, Any] | None = None
-    ) -> None:
-        """Write what was found in the form that was asked for: a document, its rows one by one, or text.
-
-        The rows are what stands under ``name``: an iterator, of which nothing is made where text is asked for. ``row``
-        is what each says first when it stands alone.
-        """
-        if self.as_lines:
-            for each in document[name]:
-                self.print_json({**(row or {}), **each})
-        elif self.as_json:
-            self.print_json(document)
-        else:
-            self.print_lines(text)
 
     @property
     def form(self) -> str:

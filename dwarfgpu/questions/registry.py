@@ -167,10 +167,6 @@ class Registry:
         if command.shell is not None:
             self._shell.update(dict.fromkeys(command.shell.names, command))
 
-    def at_shell(self) -> dict[str, Command]:
-        """Return the commands by the names that they have at the shell."""
-        return self._shell
-
     def names(self, prefix: str = "") -> dict[str, Command]:
         """The words that may follow a prefix command (none: that may begin a line), aliases too."""
         return self._names.get(prefix, {})
