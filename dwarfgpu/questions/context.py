@@ -249,7 +249,7 @@ def _stack(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     lines: list[str] = []
     chosen = debugger.frame_number
     first = max(0, chosen - MAX_FRAMES + 1)
-    for frame in debugger.wave:
+    for frame in debugger.seen_wave:
         if frame.number < first:
             continue
         if len(lines) == MAX_FRAMES:

@@ -18,7 +18,7 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import Variable, variable_called
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.lanes import Group, LaneSet
     from dwarfgpu.objfile.info.dies import Die
@@ -45,6 +45,9 @@ class SourceExpression(Quantity):
     def type(self) -> Type:
         """The type of the value; an error where it depends on a value that is missing."""
         return self.find(self.frame.lane(None)).type
+
+    def in_frame(self, frame: Frame) -> Quantity:
+        return frame[self.text]
 
     def _evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
         evaluator = Evaluator(self.frame, lanes, self.text)
@@ -109,8 +112,22 @@ def make(write: Write, frame: Frame, lanes: LaneSet) -> None:
 def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str | None) -> None:
     """Make the assignment ``target = text`` in some lanes, after all values have been computed."""
     numbers = frame.lane_numbers(lanes)
-    tree = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
     writes: list[tuple[Write, LaneSet]] = []
+    for place, positions in frame.by_place(numbers):
+        if isinstance(place, DwarfGpuError):
+            raise place
+        there = target if place is frame else target.in_frame(place)
+        lanes_there = tuple(numbers[position] for position in positions)
+        writes += _assignments(place, there, text, lanes_there)
+    for write, part in writes:
+        make(write, frame, part)
+
+
+def _assignments(
+    frame: Frame, target: Quantity, text: str, numbers: tuple[int | None, ...]
+) -> Iterator[tuple[Write, LaneSet]]:
+    """Yield what an assignment writes in some lanes of a frame."""
+    tree = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
 
     def find(part: LaneSet) -> Any:
         evaluator = Evaluator(frame, part, text)
@@ -118,9 +135,7 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str
         return evaluator.writes[-1], part
 
     for lane_numbers, chosen in frame.lane_sets(numbers):
-        writes += [_result(group, chosen, lane_numbers) for group in each_part(chosen, find)]
-    for write, part in writes:
-        make(write, frame, part)
+        yield from (_result(group, chosen, lane_numbers) for group in each_part(chosen, find))
 
 
 def _result(group: Group[Any], lanes: LaneSet, numbers: Sequence[int | None] | None = None) -> Any:

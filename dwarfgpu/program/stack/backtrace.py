@@ -151,7 +151,7 @@ class _FrameWriter:
         self.registers = registers
 
     def backtrace(self, wave: int) -> Backtrace:
-        stack = self.stopped.stack(wave)
+        stack = self.stopped.wave(wave).seen_by(self.lane).stack
         shown: list[ShownFrame] = []
         skipped = 0
         explicit: set[int] = set()
@@ -172,7 +172,7 @@ class _FrameWriter:
         self, activation: Activation, frames: tuple[Frame, ...], mask: int | None, explicit: set[int]
     ) -> Iterator[ShownFrame]:
         """Yield the frames that are inlined, and the function itself with what belongs to it."""
-        code, pc = frames[-1].code, activation.pc
+        code, pc = frames[-1].code, frames[-1].pc or activation.pc
         file = None if code is None else code.file.name
         for frame in frames[:-1]:
             yield ShownFrame(frame.number, pc, file, frame.call, lanes=mask)

@@ -30,6 +30,7 @@ from dwarfgpu.program.stack.execution import FileFrame
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.selectors import no_lanes
 from dwarfgpu.program.values.storage import ObjectSurroundings
+from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.variable import Variable, kind_of
 
 if TYPE_CHECKING:
@@ -156,8 +157,9 @@ class Frame:
 
     @property
     def pc(self) -> int | None:
-        """The program counter, or where execution continues when the callee returns."""
-        return self.place if self.activation is None else self.activation.pc
+        """The program counter, or where execution continues when the callee returns; of a lane its own."""
+        activation = self.activation
+        return self.place if activation is None or self.place != activation.place else activation.pc
 
     @property
     def function(self) -> Die | None:
@@ -246,6 +248,57 @@ class Frame:
             return tuple(lane for lane in every if mask is None or mask >> lane & 1)
         return tuple(dict.fromkeys(lanes))
 
+    def in_lane(self, lane: int | None) -> Frame:
+        """Return the frame as a lane sees it: at the place of the lane, where a function says that (A.2.5.1).
+
+        The innermost frame is that of the innermost function that the lane is in. Raise `Unavailable` for a lane that
+        was not active when the function was called.
+        """
+        stack = self.stack
+        if lane is None or stack is None or not self._is_one:
+            return self
+        pcs = stack.lane_pcs(self.level)
+        if pcs is None or not 0 <= lane < len(pcs):
+            return self
+        at = pcs[lane]
+        if at.pc is None:
+            if at.error is not None:
+                raise MissingContext("pc", f"the place of lane {lane} is not known: {at.error.message}")
+            name = self.outer.name or "the function"
+            raise reasons.unavailable(reasons.NOT_ENTERED, f"lane {lane} was not active when `{name}` was called")
+        if stack.lane == lane or (stack.lane is None and at.pc == self.pc):
+            return self
+        ours, theirs = stack.call(self.level), stack.of_lane(lane).call(self.level)
+        outwards = 0 if self.is_innermost else max(0, len(theirs) - len(ours) + self._depth)
+        frame = theirs[min(outwards, len(theirs) - 1)]
+        if not self._is_repaired:
+            frame = frame.as_written()
+        frame.trace, frame.repaired = self.trace, self.repaired
+        return frame
+
+    def by_place(self, numbers: tuple[int | None, ...]) -> list[tuple[Frame | DwarfGpuError, list[int]]]:
+        """Return some lanes grouped by where they are: the frame as they see it, or why they have none, and which.
+
+        Lanes are given by their positions among the numbers.
+        """
+        stack = self.stack
+        pcs = None if stack is None or not self._is_one else stack.lane_pcs(self.level)
+        if pcs is None:
+            return [(self, list(range(len(numbers))))]
+        groups: dict[int | None, tuple[Frame | DwarfGpuError, list[int]]] = {}
+        for position, lane in enumerate(numbers):
+            at = pcs[lane] if lane is not None and 0 <= lane < len(pcs) else None
+            key = None if at is None else at.pc
+            if at is not None and at.pc is None:
+                key = ~position  # the error of each names it
+            if key not in groups:
+                try:
+                    groups[key] = self.in_lane(lane), []
+                except DwarfGpuError as error:
+                    groups[key] = error, []
+            groups[key][1].append(position)
+        return list(groups.values())
+
     def lane_set(self, numbers: tuple[int | None, ...]) -> LaneSet:
         """Return some lanes as one set."""
         if len(numbers) == 1:
@@ -279,6 +332,9 @@ class Frame:
     def _find_mask(self) -> tuple[int | None, DwarfGpuError | None]:
         if self.activation is None or not self.has_lanes:
             return None, None
+        stack = self.stack
+        if stack is not None and stack.lane is not None:
+            return stack.wave_stack.call(self.level)[0]._find_mask()
         try:
             mask = Simt(self).active_mask()
         except DwarfGpuError as error:
@@ -297,10 +353,16 @@ class Frame:
         return count
 
     def active_lanes(self) -> int | None:
-        """Return the execution mask on entry: the lanes that made the call. None where it has no value.
+        """Return the lanes that made the call, as a mask. None where they are not known.
 
-        A target without one has a single lane, which is active.
+        They are those with a place in the call, where its functions say where lanes are (A.2.5.1 current call frame,
+        A.3.3.5 (5)), else those of the execution mask on entry. A target without one has a single lane, which is active.
         """
+        pcs = None if self.stack is None or not self._is_one else self.stack.lane_pcs(self.level)
+        if pcs is not None:
+            if any(at.error is not None for at in pcs):
+                return None
+            return sum(1 << lane for lane, at in enumerate(pcs) if at.pc is not None)
         number = self.target.execution_mask
         if number is None:
             return 1

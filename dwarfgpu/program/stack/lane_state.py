@@ -157,6 +157,18 @@ class Simt:
                 break
         return tuple([LanePc(self.pc)] * count if result is None else result)
 
+    def known_places(self, mask: int | None) -> tuple[tuple[LanePc, ...], DwarfGpuError | None]:
+        """Return where each lane is, and the error where the attribute cannot be evaluated.
+
+        An active lane is at the place of the wave, whatever else is not known.
+        """
+        try:
+            return self.lane_pcs(), None
+        except DwarfGpuError as error:
+            active = mask or 0
+            lanes = range(self.lane_count)
+            return tuple(LanePc(self.pc) if active >> lane & 1 else LanePc(None, error) for lane in lanes), error
+
     def _elements(self, attribute: Attribute, count: int) -> list[LanePc]:
         """Return the elements of the vector that an attribute describes, evaluated once for all lanes."""
         size = 8 * self.target.address_size

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.stack.call_stack import negative_frame
-from dwarfgpu.program.stack.lane_state import LanePc, Simt
+from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.wave_positions import place_of, waves_of
 
 if TYPE_CHECKING:
@@ -161,22 +161,17 @@ class _LanePlacer:
         left = set(range(self.count))
         for frames in self._outwards():
             is_first = frames[-1] is self.frame.outer
-            try:
-                pcs = (simt if is_first else Simt(frames[0])).lane_pcs()
-            except DwarfGpuError as error:
+            pcs, error = (simt if is_first else Simt(frames[0])).known_places(mask if is_first else None)
+            if error is not None:
                 problems.append(error)
                 if not is_first or mask is None:
                     break
-                pcs = tuple(  # an active lane is at the place of the wave, whatever else is not known
-                    LanePc(simt.pc) if mask >> lane & 1 else LanePc(None, error) for lane in range(self.count)
-                )
             for lane in sorted(left):
                 if lane >= len(pcs):
                     continue
                 at = pcs[lane]
                 if at.pc is not None:
-                    number, call = self._call(frames, at.pc)
-                    places[lane] = LanePlace(at.pc, number, call)
+                    places[lane] = self._place(frames, lane, at.pc)
                 elif at.error is not None:
                     places[lane] = LanePlace(error=at.error)
                 else:
@@ -193,21 +188,11 @@ class _LanePlacer:
             yield frames
             level += 1
 
-    def _call(self, ours: tuple[Frame, ...], pc: int) -> tuple[int, CallFrame]:
-        """Return the number of the frame in which a lane is, and the function with its line.
-
-        A lane need not be in the inlined functions that the wave is in: it counts for the innermost one that both are
-        in. In a caller the wave's place is in the call before the address.
-        """
-        outer = ours[-1]
-        place = outer.place if pc == outer.pc else pc
-        theirs = self.stack.state.loaded.calls_at(pc if place is None else place)
-        shown = len(theirs) - 1
-        if outer is self.frame.outer and not self.frame.is_innermost:
-            shown = min(shown, outer.number - self.frame.number)
-        shared = 0
-        for frame, call in zip(reversed(ours), reversed(theirs), strict=False):
-            if shared and frame.call.offset != call.offset:
-                break
-            shared += 1
-        return outer.number - min(shown, shared - 1), theirs[len(theirs) - 1 - shown]
+    def _place(self, frames: tuple[Frame, ...], lane: int, pc: int) -> LanePlace:
+        """Return the place of a lane: its frame in the numbers of the lane, and the function with its line."""
+        frame = frames[0] if frames[-1] is not self.frame.outer else self.frame
+        try:
+            seen = frame.in_lane(lane)
+        except DwarfGpuError:  # the attribute of another function says more of the lane
+            seen = frame
+        return LanePlace(pc, seen.number, seen.call)
