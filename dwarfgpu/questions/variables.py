@@ -15,7 +15,7 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import PARAMETER, Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
-from dwarfgpu.render.layout import fitted, shown
+from dwarfgpu.render.layout import fitted, lanes_text, shown
 from dwarfgpu.render.variables import frame_json, frame_text, value_in_lanes
 
 if TYPE_CHECKING:
@@ -482,48 +482,68 @@ class _Variables(Document):
         locations = self._arguments.has("location")
         return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
 
-    def _documents(self) -> Iterator[Json]:
+    def _frames(self) -> Iterator[tuple[str | None, Frame | DwarfGpuError, list[int] | None]]:
+        """Yield the frames that lanes are in, or why they are in none, with the lanes where they are in several."""
         for wave, frame in self._place.frames():
+            numbers = frame.lane_numbers(self._lanes)
+            places = frame.by_place(numbers)
+            for place, positions in places:
+                lanes = [lane for lane in (numbers[position] for position in positions) if lane is not None]
+                if isinstance(place, DwarfGpuError) and len(places) == 1:
+                    raise place
+                yield wave, place, lanes if len(places) > 1 else None
+
+    def _documents(self) -> Iterator[Json]:
+        for wave, frame, lanes in self._frames():
+            head = {} if wave is None else {"wave": wave}
+            if isinstance(frame, DwarfGpuError):
+                yield head | {"lanes": lanes, "error": frame.message, "variables": []}
+                continue
             writer = self._writer(frame)
             entries = []
             for variable in self._variables(frame):
                 if self._place.attached is None:
                     entries.append(writer.described_json(variable))
                     continue
-                head = {"name": variable.name, "kind": variable.kind, "shadowed": variable.is_shadowed}
-                entries.append(head | writer.document(answer(variable, variable.name, self._lanes)))
-            yield {
-                **({} if wave is None else {"wave": wave}),
-                "frame": frame_json(frame),
-                "variables": entries,
-            }
+                about = {"name": variable.name, "kind": variable.kind, "shadowed": variable.is_shadowed}
+                asked_lanes = self._lanes if lanes is None else lanes
+                entries.append(about | writer.document(answer(variable, variable.name, asked_lanes)))
+            head["frame"] = frame_json(frame)
+            if lanes is not None:
+                head["lanes"] = lanes
+            yield head | {"variables": entries}
 
     def _lines(self, output: Output) -> Iterator[str]:
         is_headed = self._place.is_elsewhere
-        for number, (wave, frame) in enumerate(self._place.frames()):
-            variables = self._variables(frame)
-            if is_headed:
-                if number:
-                    yield ""
-                if wave is not None:
-                    yield output.style("kind", f"wave {wave}")
+        for number, (wave, frame, lanes) in enumerate(self._frames()):
+            if number and (is_headed or lanes is not None):
+                yield ""
+            if wave is not None and is_headed:
+                yield output.style("kind", f"wave {wave}")
+            if lanes is not None:
+                yield output.style("kind", lanes_text(sum(1 << lane for lane in lanes)))
+            if isinstance(frame, DwarfGpuError):
+                yield frame.message
+                continue
+            if is_headed or lanes is not None:
                 yield frame_text(frame, output.style)
+            variables = self._variables(frame)
             if not variables and not self._arguments.has("q"):
                 is_choice = self._pattern.pattern or self._arguments.has("t")
                 yield f"No {f'matching {self._noun}' if is_choice else self._noun}."
             for variable in variables:
-                first, *rest = self._of_variable(frame, variable, 2 if is_headed else 0)
+                first, *rest = self._of_variable(frame, variable, lanes, 2 if is_headed else 0)
                 is_noted = variable.is_shadowed and is_headed
                 yield first + (output.style("dim", "  (shadowed)") if is_noted else "")
                 yield from rest
 
-    def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
+    def _of_variable(self, frame: Frame, variable: Variable, lanes: list[int] | None, indent: int) -> list[str]:
         writer = self._writer(frame)
         if self._place.attached is None:
             return writer.described(variable, indent)
         if self._selection.has_focus and not asking.names_lanes(self._arguments):
             return variable_lines(self._selection, writer, variable, self._lanes, indent)
-        return writer.text(answer(variable, variable.name, self._lanes), indent)
+        return writer.text(answer(variable, variable.name, self._lanes if lanes is None else lanes), indent)
 
 
 def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
@@ -550,9 +570,10 @@ def variable_lines(
 
 
 def why_none(answered: LaneAnswer) -> str:
-    """Return why a lane has no value: an error, or that it is optimized out."""
+    """Return why a lane has no value: an error, or that it is optimized out or not in scope."""
     reason = asking.why(answered.reason)
-    return f"<error: {reason}>" if answered.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
+    placeholder = OPTIMIZED_OUT if answered.reason is None else answered.reason.placeholder
+    return f"<error: {reason}>" if answered.state == "error" else f"{placeholder} ({reason})"
 
 
 def without_value(selection: Selection, text: str, why: str, indent: int = 0) -> list[str]:

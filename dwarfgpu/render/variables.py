@@ -364,7 +364,6 @@ def _short(answer: LaneAnswer, text: str) -> str:
 
 # --- The values of lanes in braces --------------------------------------------------------------------------------
 
-NO_VALUE_IN_LANES = {"absent": "<optimized out>", "undefined": "<optimized out>", "error": "<error>"}
 LANE_INDENT = 4
 
 
@@ -397,7 +396,7 @@ def _runs(writer: VariablesRenderer, values: Values) -> Iterator[tuple[int, int,
     before: tuple[int, int, str, str] | None = None
     for answer in values.by_lane:
         lane = answer.lane or 0
-        text = NO_VALUE_IN_LANES[answer.state] if answer.value is None else writer.cell(answer)
+        text = writer.cell(answer) if answer.value is not None or answer.reason is None else answer.reason.placeholder
         if before is not None and before[1] + 1 == lane and before[2:] == (text, answer.state):
             before = (before[0], lane, text, answer.state)
             continue
@@ -412,7 +411,7 @@ def _reasons(writer: VariablesRenderer, values: Values, width: int) -> Iterator[
     groups: dict[str, int] = {}
     for answer in values.by_lane:
         if answer.value is None and answer.reason is not None:
-            text = f"{NO_VALUE_IN_LANES[answer.state]} ({answer.reason.message})"
+            text = f"{answer.reason.placeholder} ({answer.reason.message})"
             groups[text] = groups.get(text, 0) | 1 << _lane(answer)
     for text, mask in groups.items():
         first, *rest = wrapped(f"{lanes_text(mask)}: {text}", width - LANE_INDENT)

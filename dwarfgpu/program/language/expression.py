@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -45,6 +46,10 @@ class SourceExpression(Quantity):
     def type(self) -> Type:
         """The type of the value; an error where it depends on a value that is missing."""
         return self.find(self.frame.lane(None)).type
+
+    @cached_property
+    def depends_on_place(self) -> bool:
+        return any(len(node.parts) == 1 and node.file is None for node in _names_in(self.tree))
 
     def in_frame(self, frame: Frame) -> Quantity:
         return frame[self.text]
@@ -163,18 +168,24 @@ def type_named(frame: Frame, name: str) -> Type:
 def variables_in(frame: Frame, tree: Any) -> list[Variable]:
     """Return the variables that an expression names, each once."""
     variables: dict[Die, Variable] = {}
+    for node in _names_in(tree):
+        try:
+            variable = variable_called(frame, node.parts, node.file)
+        except DwarfGpuError:
+            variable = None
+        if variable is not None:
+            variables.setdefault(variable.die, variable)
+    return list(variables.values())
+
+
+def _names_in(tree: Any) -> Iterator[Name]:
+    """Yield the names in an expression, in the order of the text."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Name):
-            try:
-                variable = variable_called(frame, node.parts, node.file)
-            except DwarfGpuError:
-                variable = None
-            if variable is not None:
-                variables.setdefault(variable.die, variable)
+            yield node
         elif isinstance(node, tuple):
             waiting += reversed(node)
         elif attrs.has(type(node)):
             waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]
-    return list(variables.values())

@@ -180,7 +180,7 @@ class LaneStack(Stack):
         self._begin()
 
     def _begin(self) -> None:
-        Stack._begin(self)
+        super()._begin()
         self._activations = self.wave_stack.activations
 
     def _frames_of(self, activation: Activation) -> tuple[Frame, ...]:

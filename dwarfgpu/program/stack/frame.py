@@ -263,18 +263,33 @@ class Frame:
         at = pcs[lane]
         if at.pc is None:
             if at.error is not None:
-                raise MissingContext("pc", f"the place of lane {lane} is not known: {at.error.message}")
-            name = self.outer.name or "the function"
-            raise reasons.unavailable(reasons.NOT_ENTERED, f"lane {lane} was not active when `{name}` was called")
+                raise MissingContext("pc", f"the place of the lane is not known: {at.error.message}")
+            raise self.not_entered()
         if stack.lane == lane or (stack.lane is None and at.pc == self.pc):
             return self
-        ours, theirs = stack.call(self.level), stack.of_lane(lane).call(self.level)
-        outwards = 0 if self.is_innermost else max(0, len(theirs) - len(ours) + self._depth)
-        frame = theirs[min(outwards, len(theirs) - 1)]
+        return self._among(stack.of_lane(lane).call(self.level))
+
+    def not_entered(self) -> reasons.Unavailable:
+        """Return the error of a lane that was not active when the function was called (A.2.5.1 current call frame)."""
+        name = self.outer.name or "the function"
+        return reasons.unavailable(reasons.NOT_ENTERED, f"the lane was not active when `{name}` was called")
+
+    def _among(self, frames: tuple[Frame, ...]) -> Frame:
+        """Return the frame that is this one elsewhere in the function: the innermost, or as many calls inwards."""
+        assert self.stack is not None  # noqa: S101 (without a state there are no lanes)
+        length = len(self.stack.call(self.level))
+        depth = 0 if self.is_innermost else max(0, len(frames) - length + self._depth)
+        frame = frames[min(depth, len(frames) - 1)]
         if not self._is_repaired:
             frame = frame.as_written()
         frame.trace, frame.repaired = self.trace, self.repaired
         return frame
+
+    def at_pc(self, pc: int) -> Frame:
+        """Return the frame as lanes see it that are at another place of the function."""
+        if pc == self.pc:
+            return self
+        return self._among(frames_at(self.state, self.state.loaded.at(pc), pc, 0, self.stack, self.activation))
 
     def by_place(self, numbers: tuple[int | None, ...]) -> list[tuple[Frame | DwarfGpuError, list[int]]]:
         """Return some lanes grouped by where they are: the frame as they see it, or why they have none, and which.
@@ -285,12 +300,10 @@ class Frame:
         pcs = None if stack is None or not self._is_one else stack.lane_pcs(self.level)
         if pcs is None:
             return [(self, list(range(len(numbers))))]
-        groups: dict[int | None, tuple[Frame | DwarfGpuError, list[int]]] = {}
+        groups: dict[Any, tuple[Frame | DwarfGpuError, list[int]]] = {}
         for position, lane in enumerate(numbers):
             at = pcs[lane] if lane is not None and 0 <= lane < len(pcs) else None
-            key = None if at is None else at.pc
-            if at is not None and at.pc is None:
-                key = ~position  # the error of each names it
+            key = None if at is None else (at.pc, str(at.error))
             if key not in groups:
                 try:
                     groups[key] = self.in_lane(lane), []
@@ -334,7 +347,8 @@ class Frame:
             return None, None
         stack = self.stack
         if stack is not None and stack.lane is not None:
-            return stack.wave_stack.call(self.level)[0]._find_mask()
+            frame = stack.wave_stack.call(self.level)[0]
+            return frame.active_mask, frame.mask_error
         try:
             mask = Simt(self).active_mask()
         except DwarfGpuError as error:
@@ -355,8 +369,8 @@ class Frame:
     def active_lanes(self) -> int | None:
         """Return the lanes that made the call, as a mask. None where they are not known.
 
-        They are those with a place in the call, where its functions say where lanes are (A.2.5.1 current call frame,
-        A.3.3.5 (5)), else those of the execution mask on entry. A target without one has a single lane, which is active.
+        They are those with a place in the call, where its functions say where lanes are (A.2.5.1 current call frame),
+        else those of the execution mask on entry. A target without one has a single lane, which is active.
         """
         pcs = None if self.stack is None or not self._is_one else self.stack.lane_pcs(self.level)
         if pcs is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import evolve, frozen
 
 from dwarfgpu import bits as b
+from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
@@ -22,7 +23,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.code.loaded import FileUnit
 
 if TYPE_CHECKING:
-    from dwarfgpu.bits import Bits
+    from dwarfgpu.bits import Bits, Flags
     from dwarfgpu.expr.access import Reading
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.program.stack.frame import Frame
@@ -168,6 +169,41 @@ class Simt:
             active = mask or 0
             lanes = range(self.lane_count)
             return tuple(LanePc(self.pc) if active >> lane & 1 else LanePc(None, error) for lane in lanes), error
+
+    def pcs_in_waves(self) -> list[tuple[Bits, Flags]]:
+        """Return where each lane is in many waves that are at one place: the pcs, and in which waves it has one.
+
+        Raise `Parted` where each wave must be asked by itself.
+        """
+        lanes = self.activation.thread.lanes
+        size = 8 * self.target.address_size
+        columns: list[tuple[Bits, Flags]] = []
+        for die in self.scopes:
+            attribute = die.find("DW_AT_LLVM_lane_pc")
+            if attribute is None:
+                continue
+            try:
+                vector = self._evaluated(attribute, lanes, "A.3.3.5 (5)")
+                self._check_vector(vector, self.lane_count * size)
+                found = [self._column(vector, lane, size, lanes) for lane in range(self.lane_count)]
+            except DwarfGpuError:
+                raise Parted from None
+            if columns:
+                found = [
+                    (b.choose(known, pcs, outer), b.either(known, also))
+                    for (pcs, known), (outer, also) in zip(columns, found, strict=True)
+                ]
+            columns = found
+        return columns
+
+    def _column(self, vector: Location, lane: int, size: int, lanes: LaneSet) -> tuple[Bits, Flags]:
+        """Return an element of the vector in many waves, and in which of them it is defined."""
+        element = locations.moved(vector, lane * size, undefined_size=locations.UNDEFINED_BITS, spec="A.3.3.5 (5)")
+        reading = self._reading(element, size, lanes)
+        known = b.is_zero(reading.undefined)
+        if not b.all_of(b.either(known, b.equal(reading.undefined, (1 << size) - 1))):
+            raise Parted
+        return reading.bits, known
 
     def _elements(self, attribute: Attribute, count: int) -> list[LanePc]:
         """Return the elements of the vector that an attribute describes, evaluated once for all lanes."""

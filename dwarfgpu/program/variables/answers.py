@@ -274,9 +274,9 @@ class Values:
         value = group.result
         if value is None:
             error: Any = group.outcome(index)
-            if self.raises_misuse and isinstance(error, (UsageError, MalformedFile)):
-                if error.kind != NO_NAME or not self._is_known_elsewhere:
-                    raise error
+            is_misuse = isinstance(error, (UsageError, MalformedFile)) and self.raises_misuse
+            if is_misuse and not (error.kind == NO_NAME and self._is_known_elsewhere):
+                raise error
             return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
         if chunk.lanes.count > 1:
             frame = chunk.quantity.frame
@@ -511,7 +511,10 @@ def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | str | None =
     frame = quantity.frame
     numbers = frame.lane_numbers(lanes)
     values = Values(numbers, frame, quantity, text, active=frame.active_mask)
-    for place, positions in frame.by_place(numbers):
+    places = frame.by_place(numbers)
+    if len(places) > 1 and not quantity.depends_on_place:
+        places = [(frame, list(range(len(numbers))))]
+    for place, positions in places:
         if isinstance(place, DwarfGpuError):
             values.refuse(place, positions)
             continue

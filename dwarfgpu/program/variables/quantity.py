@@ -41,6 +41,11 @@ class Quantity(ABC):
     def find(self, lanes: LaneSet) -> Object:
         """Return the value as one object for some lanes; raise `lanes.Diverge` where they need different ones."""
 
+    @property
+    @abstractmethod
+    def depends_on_place(self) -> bool:
+        """Whether it names something that can mean another thing, or nothing, at another place of the function."""
+
     @abstractmethod
     def in_frame(self, frame: Frame) -> Quantity:
         """Return what it is in another frame of the same call, where some lanes are; `Unavailable` if it is not there.
@@ -52,6 +57,8 @@ class Quantity(ABC):
 
     def in_lane(self, lane: int | None) -> Quantity:
         """Return what it is where a lane is (A.2.5.1 current program location)."""
+        if not self.depends_on_place:
+            return self
         frame = self.frame.in_lane(self.frame.selected_lane if lane is None else lane)
         return self if frame is self.frame else self.in_frame(frame)
 

@@ -70,6 +70,13 @@ class Reason:
             return "absent"
         return "undefined" if self.kind in _UNDEFINED else "error"
 
+    @property
+    def placeholder(self) -> str:
+        """What is shown in place of the value, as GDB does."""
+        if self.kind in (NOT_IN_SCOPE, NOT_ENTERED):
+            return "<not in scope>" if self.kind == NOT_IN_SCOPE else "<not in this call>"
+        return "<error>" if self.state == "error" else "<optimized out>"
+
 
 class Unavailable(EvaluationError):
     """A value that is not there; `reason` says why."""

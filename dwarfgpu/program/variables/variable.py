@@ -138,19 +138,20 @@ class Variable(Quantity):
         """The type of the program."""
         return self.frame.state.types.type_of(self.die)
 
+    @property
+    def depends_on_place(self) -> bool:
+        return self.kind != STATIC
+
     def in_frame(self, frame: Frame) -> Quantity:
-        if self.kind == STATIC:
-            there = Variable(frame, self.die, self.code, self.kind)
-        else:
-            known = [variable for variable in frame.variables() if variable.name == self.name]
-            # what hides others is what the name means there, else it is one variable of several that is asked for
-            named = [variable for variable in known if not self.is_shadowed or variable.die == self.die]
-            if not named:
-                source = frame.call.source
-                where = f"in {frame.name or '??'}" if source is None else f"at line {source.line}"
-                raise reasons.unavailable(reasons.NOT_IN_SCOPE, f"`{self.name}` is not in scope {where}, where it is")
-            there = named[0]
-        return there.as_written() if self._is_written else there
+        known = [variable for variable in frame.variables() if variable.name == self.name]
+        # what hides others is what the name means there; one that is hidden was asked for by itself
+        named = [variable for variable in known if not self.is_shadowed or variable.die == self.die]
+        if not named:
+            source = frame.call.source
+            where = f"in {frame.name or '??'}" if source is None else f"at line {source.line}"
+            message = f"`{self.name}` is not in scope {where}, where the lane is"
+            raise reasons.unavailable(reasons.NOT_IN_SCOPE, message)
+        return named[0].as_written() if self._is_written else named[0]
 
     # --- Its location ---------------------------------------------------------------------------------------------
 
