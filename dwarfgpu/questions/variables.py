@@ -490,8 +490,7 @@ class _Variables(Document):
                 if self._place.attached is None:
                     entries.append(writer.described_json(variable))
                     continue
-                head = {"name": variable.name, "kind": variable.kind, "shadowed": variable.is_shadowed}
-                entries.append(head | writer.document(answer(variable, variable.name, self._lanes)))
+                entries.append(variable_document(writer, variable, self._lanes))
             yield {
                 **({} if wave is None else {"wave": wave}),
                 "frame": frame_json(frame),
@@ -531,6 +530,12 @@ def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
 
 
 # --- One variable in one lane -----------------------------------------------------------------------------------------
+
+
+def variable_document(writer: VariablesRenderer, variable: Variable, lanes: Any) -> Json:
+    """Return what a variable is in lanes."""
+    head: Json = {"name": variable.name, "kind": variable.kind, "shadowed": variable.is_shadowed}
+    return head | writer.document(answer(variable, variable.name, lanes))
 
 
 def variable_lines(

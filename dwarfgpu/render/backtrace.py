@@ -165,14 +165,15 @@ class BacktraceRenderer:
         if lane is not None:
             document["lane"] = lane
             document["skipped_frames"] = found.skipped
-        document["frames"] = [self._frame_json(frame) for frame in found.frames]
+        document["frames"] = [self.frame_json(frame) for frame in found.frames]
         if found.end is not None:
             document["end"] = {"kind": found.end.kind, "message": found.end.message}
         if found.error is not None:
             document["error"] = problem_json(found.error)
         return document
 
-    def _frame_json(self, frame: ShownFrame) -> Json:
+    def frame_json(self, frame: ShownFrame) -> Json:
+        """Return a frame, with the CFA and the registers unless it is inlined."""
         call = frame.call
         document: Json = {
             "number": frame.number,
@@ -188,14 +189,18 @@ class BacktraceRenderer:
         if call.inlined:
             return document
         document["signal_handler"] = frame.is_signal_handler
-        document["cfa"] = None if frame.cfa is None else self._json.location(frame.cfa)
+        document["cfa"] = self.cfa_json(frame)
         if frame.cfa_error is not None:
             document["cfa_error"] = problem_json(frame.cfa_error)
         if frame.saved is not None:
-            document["registers"] = {saved.register.name: self._saved_json(saved) for saved in frame.saved}
+            document["registers"] = {saved.register.name: self.saved_json(saved) for saved in frame.saved}
         return document
 
-    def _saved_json(self, saved: Saved) -> list[Json]:
+    def cfa_json(self, frame: ShownFrame) -> Json | None:
+        """Return the canonical frame address; None where it is not known."""
+        return None if frame.cfa is None else self._json.location(frame.cfa)
+
+    def saved_json(self, saved: Saved) -> list[Json]:
         """Return the stretches of a register: the first and last lane (or bit), and where the first is."""
         by = "lanes" if saved.register.lane_bits else "bits"
         return [{by: [span.first, span.last], "location": self._json.location(span.location)} for span in saved.spans]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr import listing
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.variable import owner_of
 from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, shown, wrapped
-from dwarfgpu.render.operations import bytes_text
+from dwarfgpu.render.operations import bytes_text, line_json
+from dwarfgpu.render.variables import VariablesRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,6 +138,18 @@ class Explainer:
             first, *rest = wrapped(text, self.width - 10)
             yield f"  {self.style('error' if finding.severity == 'error' else 'number', first)}"
             yield from (f"          {line}" for line in rest)
+
+
+def variable_json(variable: Variable) -> dict[str, Any]:
+    """Return where the file says a variable is, with the entry that declares it, and operation by operation."""
+    document = VariablesRenderer(variable.frame).described_json(variable)
+    for place, location in zip(variable.locations(), document["locations"], strict=True):
+        lines = () if place.expression is None else listing.lines(place.expression, variable.frame.target)
+        location["listing"] = [line_json(line) for line in lines]
+    die = variable.die
+    document |= {"owner": owner_of(variable), "section": die.unit.section, "offset": die.section_offset}
+    document |= {"pc": variable.frame.place, "is_constant": not document["locations"] and variable.is_here()}
+    return document
 
 
 def holds(place: Described, address: int | None) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.listing import MAX_DEPTH, lines, registers_of
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import Array, Enumeration, Struct
+from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.declarations import Declared
     from dwarfgpu.program.code.instructions import MachineInstruction
     from dwarfgpu.program.stack.linespec import CodeSpan, Linespec
+    from dwarfgpu.program.types.model import BaseClass, Member, Type
     from dwarfgpu.program.variables.variable import Described
     from dwarfgpu.targets.target import Target
 
@@ -116,6 +120,33 @@ def _inner(instruction: Instruction) -> bytes | None:
 
 def _literal(name: str) -> bool:
     return name.startswith(("DW_OP_lit", "DW_OP_const")) and name != "DW_OP_constx"
+
+
+def type_json(type: Type, text: str) -> dict[str, Any]:
+    """Return a type with its declaration, its size, and its members, enumerators or dimensions."""
+    inner = resolved(type)
+    document: dict[str, Any] = {
+        "type": safe_text(type),
+        "kind": inner.kind if isinstance(inner, Struct) else inner.__class__.__name__.lower(),
+        "byte_size": known_size(type),
+        "declaration": text,
+    }
+    if isinstance(inner, Struct) and not inner.is_incomplete:
+        document["bases"] = [_part_json(base) for base in inner.body.bases]
+        document["members"] = [
+            {"name": member.name, **_part_json(member), "bit_size": member.bit_size} for member in inner.body.members
+        ]
+    elif isinstance(inner, Enumeration):
+        document["enumerators"] = {enumerator.name: enumerator.value for enumerator in inner.enumerators}
+    elif isinstance(inner, Array):
+        document["element"] = safe_text(inner.element)
+        document["counts"] = [dimension.length for dimension in inner.dimensions]
+    return document
+
+
+def _part_json(part: Member | BaseClass) -> dict[str, Any]:
+    """Return the type of a part of a structure, and where it is; null where an object tells."""
+    return {"type": safe_text(part.type), "bit_offset": part.bit_offset, "byte_size": known_size(part.type)}
 
 
 def declarations(found: Iterable[Declared]) -> Iterator[str]:

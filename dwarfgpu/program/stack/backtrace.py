@@ -176,14 +176,21 @@ class _FrameWriter:
         file = None if code is None else code.file.name
         for frame in frames[:-1]:
             yield ShownFrame(frame.number, pc, file, frame.call, lanes=mask)
-        cfa = error = None
-        try:
-            cfa = activation.cfa(activation.thread.lanes)
-        except DwarfGpuError as missing:
-            error = missing
         saved = tuple(saved_registers(activation, explicit)) if self.registers else None
-        outer = frames[-1]
-        yield ShownFrame(outer.number, pc, file, outer.call, outer.is_signal_frame, cfa, error, mask, saved)
+        yield shown_frame(frames[-1], activation, mask, saved)
+
+
+def shown_frame(
+    frame: Frame, activation: Activation, mask: int | None, saved: tuple[Saved, ...] | None = None
+) -> ShownFrame:
+    """Return what is shown of a frame, with the CFA of its activation."""
+    cfa = error = None
+    try:
+        cfa = activation.cfa(activation.thread.lanes)
+    except DwarfGpuError as missing:
+        error = missing
+    file = None if frame.code is None else frame.code.file.name
+    return ShownFrame(frame.number, activation.pc, file, frame.call, frame.is_signal_frame, cfa, error, mask, saved)
 
 
 def saved_registers(activation: Activation, explicit: set[int] | None = None) -> Iterator[Saved]:
