@@ -47,7 +47,9 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
     text = arguments.needed()
     if debugger.attached is None:
         variables = variables_called(debugger, text)
-        return Document({"variables": map(variable_json, variables)}, lambda output: _declared(variables, output))
+        return Document(
+            {"variables": map(variable_json, variables)}, lambda output: _declared(variables, output), rows="variables"
+        )
     lanes = asking.lanes_of(debugger, arguments)
     frame = asking.frame_repaired(debugger, arguments.get("repair") or debugger.settings["repair"])
     quantity: Any = frame[text]
@@ -72,7 +74,8 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
             yield {**variable_json(variable), "trace": tracer.documents(), "answer": writer.document(values)}
 
     whole = (writer.document(answer(quantity, text, lanes)) for _ in range(is_whole))
-    return Document({"variables": documents(), "answers": whole}, lines)
+    data = {"variables": documents() if variables else [], "answers": whole}
+    return Document(data, lines, rows=lambda: chain.from_iterable(data.values()))
 
 
 def _declared(variables: Iterable[Variable], output: Output) -> Iterator[str]:
@@ -106,11 +109,7 @@ def locate(debugger: Debugger, arguments: Arguments) -> Document:
         described = chain.from_iterable(map(writer.described, variables))
         return Document({"answers": map(writer.described_json, variables)}, described, rows="answers")
     found = asking.asked(debugger, text, asking.lanes_of(debugger, arguments))
-    return Document(
-        {"answers": [writer.document(found)]},
-        lambda output: Explainer(output.width, output.style).parts(found),
-        rows=lambda: writer.lane_documents(found),
-    )
+    return asking.answered(debugger, writer, found, lambda output: Explainer(output.width, output.style).parts(found))
 
 
 # --- maint print ----------------------------------------------------------------------------------------------------
@@ -402,6 +401,6 @@ class _FrameInformation:
 
 
 def _file(selection: Selection) -> CodeObject:
-    """Return the file whose code the frame executes; without a machine the one that is open."""
+    """Return the file whose code the frame executes; without a state the one that is open."""
     code = None if selection.attached is None else selection.frame.code
     return selection.opened.file if code is None else code.file

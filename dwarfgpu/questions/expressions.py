@@ -171,7 +171,7 @@ def evaluate_operations(
 def verify(selection: Selection, arguments: Arguments) -> Document:
     """Branch targets, the depth of the stack and kinds of entries over every path, operands. With -ops or -hex: of an
     expression by itself, as which -cfi takes an operand of call frame information. Else of the variable NAME; without
-    NAME of all that the frame sees, or without a machine of all variables of the file.
+    NAME of all that the frame sees, or without a state of all variables of the file.
 
     The exit status of the program is 1 if there are findings.
     """

@@ -382,6 +382,7 @@ def read_arguments(command: Command, text: str) -> Arguments:
         (command.options or command.is_question)
         and (match := _WORD.match(text)) is not None
         and match[1].startswith("-")
+        and match[1] != "-"
     ):
         after = text[match.end() :]
         if match[1] == "--":  # what follows is no option, even if it begins with a dash

@@ -338,7 +338,7 @@ COMMANDS = (
              "target.address_aliases", group=DEBUG, operands="EXPR", completes="expression",
              options=(option("-lane N", "the lane, for an address that belongs to one", read=int),
                       option("-wave N", WAVE.help),
-                      option("-target T", "convert without a machine, for a target such as amdgcn-gfx90a")),
+                      option("-target T", "convert without a state, for a target such as amdgcn-gfx90a")),
              shell=shell("address", operand("ADDRESS", "SPACE#ADDRESS, such as private_lane#0x30 or local#16"),
                          MAYBE_STATE, FORCE,
                          examples=("dwarfgpu address 'private_lane#0x30' --lane 5 --target amdgcn-gfx90a",

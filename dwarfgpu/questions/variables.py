@@ -80,7 +80,7 @@ class Asked:
         from dwarfgpu.program.stack.selectors import waves_of
 
         if self.arguments.has("pc"):
-            raise UsageError("--pc is for questions without a machine", hint="leave out --pc or --state")
+            raise UsageError("--pc is for questions without a state", hint="leave out --pc or --state")
         machine = self.selection.machine.stopped.machine
         if self.arguments.has("wave"):
             return waves_of(machine, self.arguments.get("wave"))
@@ -131,14 +131,14 @@ class _Answered:
     """Which of the expressions it is."""
     quantity: Quantity | None
     values: Values | None
-    """None where it is not evaluated: without a machine a variable is described."""
+    """None where it is not evaluated: without a state a variable is described."""
     tracer: Tracer | None = None
 
 
 def evaluate(selection: Selection, arguments: Arguments) -> Document:
     """In the lanes that execute the code, if nothing else is said: lanes with one value are shown together. What has
     no value says why. -trace shows each operation with the stack before and after it, those of frame bases, call frame
-    information and call sites too. Without a machine, globals, constants and locations are known.
+    information and call sites too. Without a state, globals, constants and locations are known.
 
     -ops takes operations such as `DW_OP_lit1; DW_OP_plus_uconst 4`, and -hex bytes, which are evaluated in the frame;
     at the shell, without FILE, against a machine state by itself.
@@ -415,7 +415,7 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         number = history.add(kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
-    return Document({"answers": [writer.document(values)]}, lines, rows=lambda: writer.lane_documents(values))
+    return asking.answered(selection, writer, values, lines)
 
 
 def _note_text(answered: LaneAnswer) -> str:
@@ -428,7 +428,7 @@ def _note_text(answered: LaneAnswer) -> str:
 
 def show_locals(selection: Selection, arguments: Arguments) -> Document:
     """Those of inner blocks first, in the order of the source. REGEXP chooses some of them by name, -t by type. With
-    lanes each variable is shown with what it is in each of them. Without a machine, -pc shows where each of them is.
+    lanes each variable is shown with what it is in each of them. Without a state, -pc shows where each of them is.
     """
     return _Variables(selection, arguments, "variables", lambda _kind: True)
 

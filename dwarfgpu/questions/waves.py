@@ -311,10 +311,11 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
     found = answer(selection.frame[arguments.text], arguments.text)
     writer = asking.renderer(selection, asking.print_format(arguments))
     look = evolve(writer.look, is_pretty=False)
-    return Document(
-        {"answers": [writer.document(found)]},
+    return asking.answered(
+        selection,
+        writer,
+        found,
         lambda output: values_map(here, found, look, per_row, output.width, output.style),
-        rows=lambda: writer.lane_documents(found),
     )
 
 
