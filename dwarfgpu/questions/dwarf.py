@@ -47,9 +47,8 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
     text = arguments.needed()
     if debugger.attached is None:
         variables = variables_called(debugger, text)
-        return Document(
-            {"variables": map(variable_json, variables)}, lambda output: _declared(variables, output), rows="variables"
-        )
+        data: dict[str, Any] = {"variables": map(variable_json, variables)}
+        return Document(data, lambda output: _declared(variables, output), rows="variables")
     lanes = asking.lanes_of(debugger, arguments)
     frame = asking.frame_repaired(debugger, arguments.get("repair") or debugger.settings["repair"])
     quantity: Any = frame[text]
@@ -68,13 +67,13 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
             yield from ("",) if variables else ()
             yield from asking.renderer(debugger, frame=frame).text(answer(quantity, text, lanes))
 
-    def documents() -> Iterator[dict[str, Any]]:
+    def explained() -> Iterator[dict[str, Any]]:
         for variable in variables:
             tracer, values = _evaluated(frame, variable, variable.name, lanes)
             yield {**variable_json(variable), "trace": tracer.documents(), "answer": writer.document(values)}
 
     whole = (writer.document(answer(quantity, text, lanes)) for _ in range(is_whole))
-    data = {"variables": documents() if variables else [], "answers": whole}
+    data = {"variables": explained() if variables else [], "answers": whole}
     return Document(data, lines, rows=lambda: chain.from_iterable(data.values()))
 
 

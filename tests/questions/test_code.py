@@ -129,7 +129,8 @@ def test_instructions_for_x(run):
     found = json.loads(run("x/3i --json 0x7f0000001548"))["instructions"]
     assert [row["address"] for row in found] == [0x7F0000001548, 0x7F000000154C, 0x7F0000001550]
     assert (found[2]["bytes"], found[2]["text"]) == ("010085d202050200", "v_mul_lo_u32 v1, v2, v2")
-    assert found[0]["is_frame"] and found[0]["source"] == {"file": "src/asm/lane-pc.c", "line": 15}
+    assert found[0]["is_frame"]
+    assert found[0]["source"] == {"file": "src/asm/lane-pc.c", "line": 15}
     assert not run("x/0i 0x7f0000001548")
     assert run("x/9i 0x7f0000001618").count("\n") == 1  # the last one of the section
 

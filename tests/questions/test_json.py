@@ -126,7 +126,8 @@ def test_list_goes_on_behind_what_was_data(run):
     assert missing["missing"] in run("list 10,12").replace("\n", " ")
     run("directory fixtures")
     (listing,) = ask(run, "list --json 10,12")["listings"]
-    assert listing["file"] == "src/asm/lane-pc.c" and listing["found"].endswith("fixtures/src/asm/lane-pc.c")
+    assert listing["file"] == "src/asm/lane-pc.c"
+    assert listing["found"].endswith("fixtures/src/asm/lane-pc.c")
     assert [row["line"] for row in listing["lines"]] == [10, 11, 12]
     (following,) = run("list --jsonl").splitlines()
     assert json.loads(following)["first"] == 13
@@ -147,7 +148,8 @@ def test_lines_of_the_source_say_where_the_frame_and_lanes_are(run):
 
 def test_source_and_symbols(run):
     source = ask(run, "info source --json")["source"]
-    assert source["file"] == "src/asm/lane-pc.c" and f"DWARF {source['dwarf_version']}" in run("info source")
+    assert source["file"] == "src/asm/lane-pc.c"
+    assert f"DWARF {source['dwarf_version']}" in run("info source")
     symbol = ask(run, "info symbol --json $pc")["symbol"]
     assert (symbol["name"], symbol["offset"], symbol["section"]) == ("X", 72, ".text")
     assert ask(run, "info symbol --json 1") == {"schema": 1, "address": 1, "symbol": None}
@@ -179,7 +181,8 @@ def test_the_whole_of_an_expression_is_explained_after_its_variables(run):
 def test_without_a_state_variables_are_described():
     run = Run(KERNEL)
     (answer,) = ask(run, "locate --json even")["answers"]
-    assert answer["name"] == "even" and answer["locations"]
+    assert answer["name"] == "even"
+    assert answer["locations"]
     assert "trace" not in ask(run, "explain --json even")["variables"][0]
 
 
@@ -194,8 +197,10 @@ def test_what_there_is(run):
 def test_registers(run):
     document = ask(run, "info registers --json exec v2 pc")
     mask, vector, pc = document["registers"]
-    assert document["frame"] == 0 and mask == {"name": "exec", "bit_size": 64, "value": "0x55555", "text": "349525"}
-    assert vector["lanes"][2] == "0xe" and len(vector["lanes"]) == 64
+    assert document["frame"] == 0
+    assert mask == {"name": "exec", "bit_size": 64, "value": "0x55555", "text": "349525"}
+    assert vector["lanes"][2] == "0xe"
+    assert len(vector["lanes"]) == 64
     assert int(pc["value"], 16) == 0x7F0000001548
 
 
@@ -239,7 +244,8 @@ def test_code_is_the_same_for_x_and_disassemble(run):
         line.split("\t")[1] for line in run("disassemble $pc,+8").splitlines()[1:-1]
     ]
     (whole,) = ask(run, "disassemble --json")["ranges"]
-    assert whole["function"] == "X" and whole["low"] <= 0x7F0000001548 < whole["high"]
+    assert whole["function"] == "X"
+    assert whole["low"] <= 0x7F0000001548 < whole["high"]
 
 
 def test_types():
