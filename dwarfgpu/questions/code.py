@@ -9,7 +9,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.program.code.instructions import Disassembler, Listing, ProgramCode
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.output import ASSEMBLY, SOURCE
-from dwarfgpu.questions.sources import function_offset, places_of, shown_line, text_of
+from dwarfgpu.questions.sources import function_json, function_offset, places_of, shown_line, text_of
 from dwarfgpu.questions.waves import masks_by
 from dwarfgpu.render.layout import problem_json, shown, wrapped
 from dwarfgpu.render.source import InstructionLines, numbered_line, padded_bytes
@@ -134,7 +134,7 @@ def instructions_json(debugger: Debugger, rows: Iterable[MachineInstruction]) ->
         at, mask = sources.at(row.address), lanes.get(row.address, 0)
         yield {
             "address": row.address,
-            "function": function_offset(debugger, row.address),
+            **function_json(debugger, row.address),
             "bytes": row.data.hex(),
             "text": names.text(row),
             "target": row.target,

@@ -68,7 +68,11 @@ def _info(debugger: Debugger, arguments: Arguments, group: str) -> Document:
     writer = _Rows(debugger, asking.print_format(arguments))
     words = arguments.text.replace("$", "").replace(",", " ").split() or [group]
     return Document(
-        {"wave": debugger.wave.id, "frame": debugger.frame.number, "registers": map(writer.json, writer.rows(words))},
+        {
+            debugger.noun: debugger.wave.id,
+            "frame": debugger.frame.number,
+            "registers": map(writer.json, writer.rows(words)),
+        },
         lambda _output: chain.from_iterable(map(writer.row, writer.rows(words))),
         rows="registers",
     )

@@ -317,7 +317,7 @@ def _code_of_lines(debugger: Debugger, text: str) -> Iterator[Json]:
         if place.address is not None:
             found = debugger.frame.state.sources.at(place.address)
             if found is None or not found.line:
-                yield {"address": place.address, "function": function_offset(debugger, place.address)}
+                yield {"address": place.address, **function_json(debugger, place.address)}
             else:
                 yield _code_json(debugger, found.file, found.line, found.start, found.end)
         elif place.file is not None:
@@ -349,7 +349,7 @@ def _code_json(debugger: Debugger, file: SourceFile, line: int, start: int, end:
         "line": line,
         "start": start,
         "end": max(start, end),
-        "function": function_offset(debugger, start),
+        **function_json(debugger, start),
     }
 
 
@@ -388,6 +388,14 @@ def function_offset(debugger: Debugger, address: int) -> str | None:
         return None if name is None else f"<{shown(name)}>"
     offset = address - found.entry
     return f"<{shown(found.name)}{f'{offset:+d}' if offset else ''}>"
+
+
+def function_json(debugger: Debugger, address: int) -> Json:
+    """Return the function, or the symbol of data, that an address is in, and how far from its entry it is."""
+    found = LinespecReader(debugger.frame).function_at(address)
+    if found is None:
+        return {"function": None, "symbol": debugger.frame.state.symbol_at(address)}
+    return {"function": found.name, "offset": address - found.entry}
 
 
 def info_source(debugger: Debugger, arguments: Arguments) -> Document:

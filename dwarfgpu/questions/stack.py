@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.backtrace import Backtrace, Saved
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -336,10 +337,9 @@ def _standing_frame(selection: Selection, lane: int) -> int | None:
 
 def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[str]:
     """Yield the local variables of a frame, as GDB shows them below it."""
-    from dwarfgpu.program.variables.variable import PARAMETER
     from dwarfgpu.questions.variables import variable_lines
 
-    variables = [variable for variable in frame.variables() if variable.kind != PARAMETER]
+    variables = _locals(frame)
     writer = asking.renderer(selection, frame=frame)
     for variable in variables:
         yield from variable_lines(selection, writer, variable, None if lane is None else [lane], 8)
@@ -347,11 +347,16 @@ def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[st
         yield "No locals."
 
 
+def _locals(frame: Frame) -> list[Variable]:
+    from dwarfgpu.program.variables.variable import PARAMETER
+
+    return [variable for variable in frame.variables() if variable.kind != PARAMETER]
+
+
 def _add_locals(
     selection: Selection, arguments: Arguments, index: int | None, lane: int | None, frames: list[dict[str, Any]]
 ) -> None:
     """Add the local variables to the frames of a wave."""
-    from dwarfgpu.program.variables.variable import PARAMETER
     from dwarfgpu.questions.variables import variable_document
 
     with selection.staying():
@@ -361,8 +366,7 @@ def _add_locals(
         for data in frames:
             frame = selection.wave.frame(data["number"])
             writer = asking.renderer(selection, frame=frame)
-            variables = [variable for variable in frame.variables() if variable.kind != PARAMETER]
-            data["locals"] = [variable_document(writer, variable, lanes) for variable in variables]
+            data["locals"] = [variable_document(writer, variable, lanes) for variable in _locals(frame)]
 
 
 def _saved_lines(selection: Selection, frame: Frame) -> Iterator[str]:

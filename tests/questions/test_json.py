@@ -141,8 +141,8 @@ def test_lines_of_the_source_say_where_the_frame_and_lanes_are(run):
     assert (row["line"], row["is_frame"], row["lanes"]) == (15, True, "0x55555")
     (line,) = ask(run, "info line --json 15")["lines"]
     assert run("info line 15") == (
-        f'Line 15 of "{line["file"]}" starts at address {line["start"]:#x} {line["function"]}\n'
-        f"  and ends at {line['end']:#x} <X+76>.\n"
+        f'Line 15 of "{line["file"]}" starts at address {line["start"]:#x} <{line["function"]}+{line["offset"]}>\n'
+        f"  and ends at {line['end']:#x} <{line['function']}+{line['offset'] + 4}>.\n"
     )
 
 
