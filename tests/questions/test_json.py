@@ -220,6 +220,8 @@ def test_a_full_backtrace_has_the_locals_of_each_wave():
     assert len(ask(run, "bt --json -wave 1-2")["stacks"]) == 1
     stacks = ask(run, "bt --json -full -wave 1-2")["stacks"]
     assert [stack["waves"] for stack in stacks] == [["1:1:1:1"], ["1:1:1:2"]]
+    text = run("bt -full -wave 1-2")
+    assert text.count("Wave 1 (1:1:1:1):\n") == text.count("Wave 2 (1:1:1:2):\n") == 1
     for frame in stacks[0]["frames"]:
         run(f"frame {frame['number']}")
         (shown,) = ask(run, "info locals --json")["frames"]
