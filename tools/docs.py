@@ -317,8 +317,8 @@ def coverage_page() -> tuple[str, list[str]]:
     lines = [
         "# What the tests cover",
         "",
-        "For those who change what a clause says: which tests are about it, and how many. The number counts the rows of",
-        "the tables in `tests/spec/` that have this clause, and the test functions that cite it.",
+        "For those who change what a clause says: which tests are about it, and how many. Counted are rows of",
+        "the tables in `tests/spec/` with this clause, and test functions that cite it.",
         "",
         "## By clause",
         "",
