@@ -110,8 +110,7 @@ class CoreMachine(Backend):
 
     def _check(self, space: AddressSpace, address: int, size: int, wave: int) -> None:
         if address < 0 or address + size > 1 << space.address_bits:
-            why = "they reach past the end of the address space"
-            raise memory_unavailable(space, address, size, why)
+            raise memory_unavailable(space, address, size, "they reach past the end of the address space")
 
     def _check_wave(self, register: TargetRegister, wave: int) -> None:
         if not 0 <= wave < len(self._registers):

@@ -64,8 +64,7 @@ class Dialect:
         self.prefixes = frozenset(path[:n] for path in self.by_path for n in range(1, len(path)))
         for path in self.by_path:
             if path in self.prefixes:
-                message = f"dialect {name}: {format_path(path)} is both an operation and a prefix"
-                raise DialectConflict(message)
+                raise DialectConflict(f"dialect {name}: {format_path(path)} is both an operation and a prefix")
 
     def bind(self, numbers: Mapping[str, int | Path]) -> Dialect:
         """Return a copy of the dialect with numbers for operations that have none yet; DWARF 6 has many such."""

@@ -134,8 +134,7 @@ def union(locations: Iterable[Location], count: int) -> Location:
     for location in locations:
         places.extend([place for place in location.places if not any(_same(place, known, count) for known in places)])
         if len(places) > MAX_PLACES:
-            message = f"a location has more than {MAX_PLACES} places"
-            raise EvaluationError("limit_exceeded", message, spec="A.2.5.3")
+            raise EvaluationError("limit_exceeded", f"a location has more than {MAX_PLACES} places", spec="A.2.5.3")
     return Location(tuple(places))
 
 

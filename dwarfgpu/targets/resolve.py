@@ -69,8 +69,7 @@ def resolve_elf(
         return _x86_64()
     if machine == EM_AMDGPU:
         return _amdgpu_elf(flags, None if wave64 is None else 64 if wave64 else 32, abi_version)
-    message = f"there is no target for e_machine {machine}"
-    raise UnknownTarget(message, hint="name a target, for example generic")
+    raise UnknownTarget(f"there is no target for e_machine {machine}", hint="name a target, for example generic")
 
 
 # --- The three families -------------------------------------------------------------------------------------------
@@ -101,8 +100,7 @@ def _amdgpu(processor: Processor, wave_size: int | None, features: tuple[str, ..
         wave_size = processor.default_wave_size
     if wave_size not in processor.wave_sizes:
         sizes = " or ".join(map(str, processor.wave_sizes))
-        message = f"{processor.name} has no waves of {wave_size} lanes"
-        raise UsageError(message, hint=f"its waves have {sizes} lanes")
+        raise UsageError(f"{processor.name} has no waves of {wave_size} lanes", hint=f"its waves have {sizes} lanes")
     key = (processor.name, wave_size, features)
     if key not in _by_key:
         _by_key[key] = amdgpu_target(processor, wave_size, features)

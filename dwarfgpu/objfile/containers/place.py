@@ -127,8 +127,7 @@ def read_place(place: FilePlace) -> memoryview:
         raise UsageError(f"{place.path!r} is not a file name: {error}") from None
     end = len(data) if place.size is None else place.offset + place.size
     if end > len(data):
-        message = f"{place.path}: the URI needs {end} bytes, the file has {len(data)}"
-        raise MalformedFile("truncated", message)
+        raise MalformedFile("truncated", f"{place.path}: the URI needs {end} bytes, the file has {len(data)}")
     return data[place.offset : end]
 
 

@@ -291,19 +291,16 @@ def _read_set(data: bytes, start: int, end: int, byte_order: ByteOrder) -> Addre
         raise cursor.fail("truncated", message, "DWARF 5, 6.1.2", start)
     version = cursor.unsigned(2)
     if version != 2:
-        message = f"version {version} of address sets is not known"
-        raise Unsupported("bad_version", message, spec="DWARF 5, 6.1.2")
+        raise Unsupported("bad_version", f"version {version} of address sets is not known", spec="DWARF 5, 6.1.2")
     unit = cursor.unsigned(offset_size)
     address_size, segment_size = cursor.unsigned(1), cursor.unsigned(1)
     check_address_size(cursor, address_size)
     if segment_size not in (0, 1, 2, 4, 8):
-        message = f"a segment selector cannot have {segment_size} bytes"
-        raise cursor.fail("bad_segment_size", message, "DWARF 5, 6.1.2")
+        raise cursor.fail("bad_segment_size", f"a segment selector cannot have {segment_size} bytes", "DWARF 5, 6.1.2")
     tuple_size = segment_size + 2 * address_size
     first = start + -(-(cursor.position - start) // tuple_size) * tuple_size  # they are aligned to their size
     if first > end:
-        message = "the header of a set is not followed by a tuple"
-        raise cursor.fail("truncated", message, "DWARF 5, 6.1.2", start)
+        raise cursor.fail("truncated", "the header of a set is not followed by a tuple", "DWARF 5, 6.1.2", start)
     order = "<" if byte_order == "little" else ">"
     stop = first + (end - first) // tuple_size * tuple_size
     return AddressSet(start, unit, data[first:stop], f"{order}{segment_size}x{CODES[address_size] * 2}")

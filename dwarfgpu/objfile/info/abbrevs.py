@@ -105,8 +105,7 @@ class AbbreviationTable:
     ) -> None:
         if not 0 <= offset < len(data):
             message = f"{section} has {len(data)} bytes, no table is at {offset:#x}"
-            error = MalformedFile("bad_offset", message, spec="DWARF 5, 7.5.3")
-            raise error.at(section=section, offset=offset)
+            raise MalformedFile("bad_offset", message, spec="DWARF 5, 7.5.3").at(section=section, offset=offset)
         self.offset = offset
         self.problem: MalformedFile | None = None
         """Why there may be more abbreviations than could be read."""
@@ -294,5 +293,4 @@ def wide_code(data: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return code, position
         shift += 7
-    message = "an abbreviation code has more than 64 bits"
-    raise MalformedFile("leb128_overflow", message, spec="DWARF 5, 7.5.2")
+    raise MalformedFile("leb128_overflow", "an abbreviation code has more than 64 bits", spec="DWARF 5, 7.5.2")

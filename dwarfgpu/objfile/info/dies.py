@@ -121,8 +121,7 @@ class Die:
             yield die
             die = die.origin()
         message = f"a chain of DW_AT_specification and DW_AT_abstract_origin is longer than {MAX_ORIGINS}"
-        error = MalformedFile("reference_cycle", message, spec="DWARF 5, 2.13.2")
-        raise self.unit.error(error, self.offset)
+        raise self.unit.error(MalformedFile("reference_cycle", message, spec="DWARF 5, 2.13.2"), self.offset)
 
     def find(self, name: str) -> Attribute | None:
         """Return the attribute with a name, also of the entries this one completes."""

@@ -281,5 +281,4 @@ def _read_indirect(cursor: Cursor, format: Format) -> Indirect:
             break
         if code != dw.DW_FORM_indirect:
             return Indirect(code, read_value(cursor, code, format))
-    message = "DW_FORM_indirect must lead to a form with a value"
-    raise cursor.fail("bad_form", message, "DWARF 5, 7.5.3", start)
+    raise cursor.fail("bad_form", "DW_FORM_indirect must lead to a form with a value", "DWARF 5, 7.5.3", start)

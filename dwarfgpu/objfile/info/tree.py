@@ -217,8 +217,7 @@ class UnitTree:
         """Set a mark. The parents of those that own it are remembered, so that one mark is enough to go on from."""
         waiting, above = self._open, self._above
         if len(waiting) > MAX_DEPTH:
-            message = f"entries are nested more than {MAX_DEPTH} deep"
-            raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.3")
+            raise MalformedFile("limit_exceeded", f"entries are nested more than {MAX_DEPTH} deep", spec="DWARF 5, 2.3")
         self._marks.append(position)
         self._owners.append(waiting[-1])
         for i in range(len(waiting) - 1, 0, -1):

@@ -449,8 +449,7 @@ def parse_yaml(text: str, fail: Callable[[int, str], Exception]) -> Any:
     try:
         import yaml
     except ImportError:
-        message = "the metadata of code object V2 is YAML: pip install dwarfgpu[yaml]"
-        raise Unsupported("no_yaml", message) from None
+        raise Unsupported("no_yaml", "the metadata of code object V2 is YAML: pip install dwarfgpu[yaml]") from None
     if len(text) > MAX_SIZE:
         raise fail(1, f"more than {MAX_SIZE} characters")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
