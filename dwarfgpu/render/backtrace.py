@@ -15,13 +15,14 @@ from dwarfgpu.program.variables.variable import PARAMETER
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
     WIDTH,
+    beside,
     counted,
     cut,
+    error_json,
     fitted,
     lanes_text,
     plain,
     plain_style,
-    problem_json,
     range_text,
     shown,
     wrapped,
@@ -114,9 +115,7 @@ class BacktraceRenderer:
     def saved(self, saved: Saved, indent: int = INDENT, width: int = WIDTH) -> Iterator[str]:
         """Yield the lines that say where a caller's register is."""
         text = ", ".join(self._spans(saved))
-        first, *rest = wrapped(f"{saved.register.name}: {text}", width - indent)
-        yield " " * indent + first
-        yield from (" " * (indent + 2) + line for line in rest)
+        yield from beside(" " * indent, wrapped(f"{saved.register.name}: {text}", width - indent), indent + 2)
 
     def _place(self, frame: ShownFrame) -> str:
         if frame.call.source is not None:
@@ -168,9 +167,7 @@ class BacktraceRenderer:
         document["frames"] = [self._frame_json(frame) for frame in found.frames]
         if found.end is not None:
             document["end"] = {"kind": found.end.kind, "message": found.end.message}
-        if found.error is not None:
-            document["error"] = problem_json(found.error)
-        return document
+        return document | error_json(found.error)
 
     def _frame_json(self, frame: ShownFrame) -> Json:
         call = frame.call
@@ -189,8 +186,7 @@ class BacktraceRenderer:
             return document
         document["signal_handler"] = frame.is_signal_handler
         document["cfa"] = None if frame.cfa is None else self._json.location(frame.cfa)
-        if frame.cfa_error is not None:
-            document["cfa_error"] = problem_json(frame.cfa_error)
+        document |= error_json(frame.cfa_error, "cfa_error")
         if frame.saved is not None:
             document["registers"] = {saved.register.name: self._saved_json(saved) for saved in frame.saved}
         return document

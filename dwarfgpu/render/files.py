@@ -8,6 +8,7 @@ from dwarfgpu.render.layout import (
     beside,
     counted,
     labelled,
+    labels,
     plain,
     plain_style,
     problem_json,
@@ -70,42 +71,39 @@ def contents_json(contents: CodeObjectContents) -> dict[str, Any]:
 # --- Summaries ----------------------------------------------------------------------------------------------------
 
 
-def summary_text(found: FileSummary, style: Style = plain_style, *, units: bool = False) -> list[str]:
+def summary_text(summary: FileSummary, style: Style = plain_style, *, units: bool = False) -> list[str]:
     """Return the summary of a file as lines."""
-    info = found.info
+    info = summary.info
     bits = f"{info.address_size * 8}-bit {info.byte_order}-endian"
-    pairs = [
-        ("target", _target(found)),
+    pairs: list[tuple[str, str | None]] = [
+        ("target", _target(summary)),
         ("machine", f"{info.machine_name}, ELF {bits}, OS ABI {info.osabi_name}"),
         ("type", f"{info.type} ({TYPES[info.type]})" if info.type in TYPES else info.type),
     ]
     if info.code_object_version is not None:
         pairs.append(("code object", f"version {info.code_object_version}"))
-    if found.flags is not None:
-        generic = found.flags.generic_version
-        text = f"{info.flags:#x}: xnack {found.flags.xnack}, sramecc {found.flags.sramecc}"
+    if summary.flags is not None:
+        generic = summary.flags.generic_version
+        text = f"{info.flags:#x}: xnack {summary.flags.xnack}, sramecc {summary.flags.sramecc}"
         pairs.append(("flags", text + (f", generic version {generic}" if generic else "")))
     if info.hsa is not None and info.hsa.producer is not None:
         made = info.hsa.producer
         pairs.append(("made by", f"{made.name} {made.major}.{made.minor}"))
     pairs.append(("build ID", info.build_id or "none"))
-    if found.kernels:
-        pairs.append(("kernels", f"{len(found.kernels)}: {', '.join(found.kernels)}"))
-    if found.debug_file is not None:
-        pairs.append(("debug file", found.debug_file))
-    if found.has_embedded:
+    if summary.kernels:
+        pairs.append(("kernels", f"{len(summary.kernels)}: {', '.join(summary.kernels)}"))
+    pairs.append(("debug file", summary.debug_file))
+    if summary.has_embedded:
         pairs.append(("holds", "code objects: `dwarfgpu ls` lists them"))
-    if found.dwarf is not None:
-        pairs += _dwarf(found.dwarf)
-    lines = [style("kind", shown(info.name))]
-    for label, text in pairs:
-        lines += labelled(label, text, style)
-    if units and found.dwarf is not None:
-        lines += [style("name", "units"), *(line for unit in found.dwarf.units for line in _unit(unit))]
+    if summary.dwarf is not None:
+        pairs += _dwarf(summary.dwarf)
+    lines = [style("kind", shown(info.name)), *labels(pairs, style)]
+    if units and summary.dwarf is not None:
+        lines += [style("name", "units"), *(line for unit in summary.dwarf.units for line in _unit(unit))]
     lines += _sections(info.sections, style)
-    if found.missing:
+    if summary.missing:
         lines.append(style("name", "missing"))
-    for missing in found.missing:
+    for missing in summary.missing:
         hint = f" ({missing.hint})" if missing.hint else ""
         lines += beside("  ", wrapped(f"{missing.what}: {missing.consequence}{hint}", 76), 4)
     return lines
@@ -182,11 +180,11 @@ def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
     return lines
 
 
-def summary_json(found: FileSummary, *, units: bool = False) -> dict[str, Any]:
+def summary_json(summary: FileSummary, *, units: bool = False) -> dict[str, Any]:
     """Return the summary of a file as a JSON object. ``units`` lists each unit."""
-    info = plain(found.info)
+    info = plain(summary.info)
     notes, hsa = info.pop("notes"), info.pop("hsa")
-    target = found.target
+    target = summary.target
     document: dict[str, Any] = {
         "file": info.pop("name"),
         **{key: info[key] for key in info if key not in ("missing", "problems", "sections", "target")},
@@ -195,20 +193,20 @@ def summary_json(found: FileSummary, *, units: bool = False) -> dict[str, Any]:
         "target_known": target.is_known,
         "target_reason": target.reason,
         "noted_target": info["target"],
-        "wave_sizes": list(found.wave_sizes),
-        "settings": plain(found.flags),
-        "kernels": list(found.kernels),
+        "wave_sizes": list(summary.wave_sizes),
+        "settings": plain(summary.flags),
+        "kernels": list(summary.kernels),
         "hsa": hsa,
         "notes": notes,
-        "debug_file": found.debug_file,
-        "has_embedded": found.has_embedded,
+        "debug_file": summary.debug_file,
+        "has_embedded": summary.has_embedded,
         "dwarf": None,
         "sections": info["sections"],
-        "missing": plain(found.missing),
-        "problems": [problem_json(error) for error in found.problems],
+        "missing": plain(summary.missing),
+        "problems": [problem_json(error) for error in summary.problems],
     }
-    if found.dwarf is not None:
-        dwarf = found.dwarf
+    if summary.dwarf is not None:
+        dwarf = summary.dwarf
         document["dwarf"] = {
             "units": len(dwarf.units),
             "kinds": dwarf.kinds,
@@ -300,9 +298,7 @@ def _named(group: list[Named], style: Style) -> list[str]:
         unit = f" in unit {named.unit}" if named.unit else ""
         more = f" and {len(group) - 1} more" if len(group) > 1 else ""
         pairs.append(("entry", f"{named.section}+{named.offset:#x}{unit}{more}"))
-    for label, text in pairs:
-        lines += labelled(label, text, style, indent=2)
-    return lines
+    return lines + labels(pairs, style, indent=2)
 
 
 def _symbol(symbol: SymbolInfo) -> str:

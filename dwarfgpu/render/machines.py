@@ -10,7 +10,7 @@ from dwarfgpu.render.layout import (
     columns,
     counted,
     fitted,
-    labelled,
+    labels,
     plain,
     plain_style,
     shown,
@@ -80,23 +80,21 @@ def _view_json(view: View) -> Json:
 # --- Snapshots ----------------------------------------------------------------------------------------------------
 
 
-def summary_text(found: Summary, style: Style = plain_style) -> list[str]:
+def summary_text(summary: Summary, style: Style = plain_style) -> list[str]:
     """Return the contents of a snapshot as lines."""
-    lines = [style("kind", shown(found.name))]
-    for label, text in (
-        ("target", f"{found.target}, waves of {found.lane_count} lanes"),
-        ("waves", _waves(found)),
-        ("registers", found.registers or "none"),
-        ("dispatches", "; ".join(found.dispatches) or "none"),
-        ("code objects", "; ".join(found.code_objects) or "none"),
-    ):
-        lines += labelled(label, text, style)
-    for space, count, size in found.memory:
-        lines += labelled(space, f"{counted(size, 'byte')} in {counted(count, 'extent')}", style)
-    if not found.memory:
-        lines += labelled("memory", "none", style)
-    lines += [style("error", problem) for problem in found.problems]
-    return lines
+    memory = [
+        (space, f"{counted(size, 'byte')} in {counted(count, 'extent')}") for space, count, size in summary.memory
+    ]
+    pairs = [
+        ("target", f"{summary.target}, waves of {summary.lane_count} lanes"),
+        ("waves", _waves(summary)),
+        ("registers", summary.registers or "none"),
+        ("dispatches", "; ".join(summary.dispatches) or "none"),
+        ("code objects", "; ".join(summary.code_objects) or "none"),
+        *(memory or [("memory", "none")]),
+    ]
+    problems = [style("error", problem) for problem in summary.problems]
+    return [style("kind", shown(summary.name)), *labels(pairs, style), *problems]
 
 
 def _waves(summary: Summary) -> str:
@@ -105,11 +103,11 @@ def _waves(summary: Summary) -> str:
     return f"{summary.wave_count}: {names}{more}" if names else str(summary.wave_count)
 
 
-def summary_json(found: Summary) -> Json:
+def summary_json(summary: Summary) -> Json:
     """Return the contents of a snapshot as a JSON object."""
-    document: Json = plain(found)
+    document: Json = plain(summary)
     del document["wave_ids"], document["is_sound"]
-    document["memory"] = [dict(zip(("space", "extents", "bytes"), row, strict=True)) for row in found.memory]
+    document["memory"] = [dict(zip(("space", "extents", "bytes"), row, strict=True)) for row in summary.memory]
     return document
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import WIDTH, counted, labelled, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, labels, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,9 +35,7 @@ def state_text(
     style: Style = plain_style,
 ) -> list[str]:
     """Return the initial registers of a wave as lines."""
-    lines = [style("kind", shown(dispatch.kernel.name))]
-    for label, text in _summary(dispatch, place):
-        lines += labelled(label, text, style, indent=2)
+    lines = [style("kind", shown(dispatch.kernel.name)), *labels(_summary(dispatch, place), style, indent=2)]
     lines.append(f"  {style('name', 'registers')}")
     for register in registers:
         lines += _register(register, style)

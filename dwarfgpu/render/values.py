@@ -292,9 +292,9 @@ class ValueWriter:
                 codes.append(code)
         except DwarfGpuError as error:
             if not codes:
-                return f"<error: {_first_line(error)}>"
+                return f"<error: {error.message}>"
             text = numbers.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
-            return f"{text}<error: {_first_line(error)}>"
+            return f"{text}<error: {error.message}>"
         shown = numbers.string(codes[:limit], size, prefix, limit=limit, threshold=self.look.repeats)
         return f"{shown}..."
 
@@ -444,11 +444,7 @@ def problem(error: DwarfGpuError) -> str:
     """Return the text shown in place of a value that cannot be read or does not exist."""
     if error.kind == "undefined_read":
         return OPTIMIZED_OUT
-    return f"<error: {_first_line(error)}>"
-
-
-def _first_line(error: DwarfGpuError) -> str:
-    return error.message
+    return f"<error: {error.message}>"
 
 
 # --- Elements of arrays -------------------------------------------------------------------------------------------

@@ -87,11 +87,12 @@ class UnitTree:
         if parent is None:
             self._read(offset + 1)
             if self._position <= offset:
-                raise self._no_entry(offset)
+                raise self.no_entry(offset)
             parent = self._parents[offset] = self._find_parent(offset)
         return parent
 
-    def _no_entry(self, offset: int) -> DwarfGpuError:
+    def no_entry(self, offset: int) -> DwarfGpuError:
+        """Return the error of a reference to where no entry begins."""
         message = f"no entry begins at {self._unit + offset:#x}"
         error = MalformedFile("bad_reference", message, spec="DWARF 5, 7.5.5")
         return error.at(section=self._section, offset=self._unit + offset)  # type: ignore[no-any-return]
@@ -169,7 +170,7 @@ class UnitTree:
                 elif owner in self._above:
                     owner = self._above[owner]
                 else:
-                    raise self._no_entry(offset)
+                    raise self.no_entry(offset)
                 position += 1
                 continue
             abbreviation, start = table.at(data, position)

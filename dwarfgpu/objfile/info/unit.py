@@ -210,8 +210,7 @@ class Unit:
     def die_at(self, offset: int) -> Die:
         """Return the entry at an offset from the header; raise an error if none begins there."""
         if not self.tree.contains(offset):
-            message = f"no entry begins at {self.offset + offset:#x}"
-            raise self.error(MalformedFile("bad_reference", message, spec="DWARF 5, 7.5.5"), offset)
+            raise self.tree.no_entry(offset)
         return self.die_known_at(offset)
 
     def die_known_at(self, offset: int) -> Die:
