@@ -138,13 +138,13 @@ def union(locations: Iterable[Location], count: int) -> Location:
     return Location(tuple(places))
 
 
-def _same(one: SingleLocation, other: SingleLocation, count: int) -> bool:
+def _same(left: SingleLocation, right: SingleLocation, count: int) -> bool:
     """Return whether two places are the same; raise `Diverge` if they are in only some slots."""
-    if one == other:
+    if left == right:
         return True
-    if count == 1 or (one.select(0) == one and other.select(0) == other):
+    if count == 1 or (left.select(0) == left and right.select(0) == right):
         return False
-    return uniform_flag(b.flags([one.select(slot) == other.select(slot) for slot in range(count)]))
+    return uniform_flag(b.flags([left.select(slot) == right.select(slot) for slot in range(count)]))
 
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:

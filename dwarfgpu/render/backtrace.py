@@ -68,20 +68,20 @@ class BacktraceRenderer:
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
-    def text(self, found: Backtrace, lane: int | None = None) -> list[str]:
+    def text(self, backtrace: Backtrace, lane: int | None = None) -> list[str]:
         """Return one group of threads with their frames as lines."""
-        lines = [self.style("kind", self._who(found.waves, lane))]
-        if found.error is not None:
-            lines += self._indented(str(found.error), "error")
+        lines = [self.style("kind", self._who(backtrace.waves, lane))]
+        if backtrace.error is not None:
+            lines += self._indented(str(backtrace.error), "error")
             return lines
-        for frame in found.frames:
+        for frame in backtrace.frames:
             lines += self._frame(frame)
-        if found.skipped and lane is not None:
-            frames = counted(found.skipped, "frame")
+        if backtrace.skipped and lane is not None:
+            frames = counted(backtrace.skipped, "frame")
             lines += self._indented(f"lane {lane} was not active on entry to {frames}, left out here", "dim")
-        if found.end is not None:
-            style = "dim" if found.end.is_regular else "error"
-            lines += [self.style(style, line) for line in wrapped(f"end: {found.end.message}")]
+        if backtrace.end is not None:
+            style = "dim" if backtrace.end.is_regular else "error"
+            lines += [self.style(style, line) for line in wrapped(f"end: {backtrace.end.message}")]
         return lines
 
     def _who(self, waves: tuple[str, ...], lane: int | None) -> str:
@@ -158,16 +158,16 @@ class BacktraceRenderer:
 
     # --- JSON -----------------------------------------------------------------------------------------------------
 
-    def document(self, found: Backtrace, lane: int | None = None) -> Json:
+    def document(self, backtrace: Backtrace, lane: int | None = None) -> Json:
         """Return one group of threads with their frames as a JSON object."""
-        document: Json = {f"{self._noun}s": list(found.waves)}
+        document: Json = {f"{self._noun}s": list(backtrace.waves)}
         if lane is not None:
             document["lane"] = lane
-            document["skipped_frames"] = found.skipped
-        document["frames"] = [self._frame_json(frame) for frame in found.frames]
-        if found.end is not None:
-            document["end"] = {"kind": found.end.kind, "message": found.end.message}
-        return document | error_json(found.error)
+            document["skipped_frames"] = backtrace.skipped
+        document["frames"] = [self._frame_json(frame) for frame in backtrace.frames]
+        if backtrace.end is not None:
+            document["end"] = {"kind": backtrace.end.kind, "message": backtrace.end.message}
+        return document | error_json(backtrace.error)
 
     def _frame_json(self, frame: ShownFrame) -> Json:
         call = frame.call

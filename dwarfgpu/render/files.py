@@ -235,29 +235,29 @@ def source_text(source: SourceLine | None) -> str:
     return ":".join([shown(source.file or "??"), *numbers])
 
 
-def address_text(found: AtAddress, style: Style = plain_style) -> list[str]:
+def address_text(place: AtAddress, style: Style = plain_style) -> list[str]:
     """Return what is at an address as lines: the calls there, the innermost first."""
-    where = [symbol_text(found.symbol)] if found.symbol is not None else []
-    where += [found.section] if found.section else []
-    lines = [style("number", f"{found.address:#x}") + f"  {shown(' in '.join(where))}".rstrip()]
-    for frame in found.frames:
+    where = [symbol_text(place.symbol)] if place.symbol is not None else []
+    where += [place.section] if place.section else []
+    lines = [style("number", f"{place.address:#x}") + f"  {shown(' in '.join(where))}".rstrip()]
+    for frame in place.frames:
         lines.append(f"  {style('name', shown(frame.function or '??'))} at {source_text(frame.source)}")
         if frame.inlined:
             lines[-1] += style("dim", "  (inlined)")
-    if not found.frames and found.source is not None:
-        lines.append(f"  at {source_text(found.source)}")
+    if not place.frames and place.source is not None:
+        lines.append(f"  at {source_text(place.source)}")
     lines += [
         f"  variable {style('name', shown(variable.name))} declared at {source_text(variable.declared)}"
-        for variable in found.variables
+        for variable in place.variables
     ]
-    if found.text is not None:
-        lines.append(f"  {found.source.line if found.source else 0:>6}  {shown(found.text.expandtabs(4))}")
-    if found.range is not None:
-        low, high = found.range
-        stop = "a statement begins here" if found.is_statement and low == found.address else ""
+    if place.text is not None:
+        lines.append(f"  {place.source.line if place.source else 0:>6}  {shown(place.text.expandtabs(4))}")
+    if place.range is not None:
+        low, high = place.range
+        stop = "a statement begins here" if place.is_statement and low == place.address else ""
         lines.append(style("dim", f"  line range {low:#x} to {high:#x}{'; ' + stop if stop else ''}"))
-    if found.unit is not None:
-        lines.append(style("dim", f"  unit {shown(found.unit)}"))
+    if place.unit is not None:
+        lines.append(style("dim", f"  unit {shown(place.unit)}"))
     return lines
 
 
@@ -266,10 +266,10 @@ def symbol_text(symbol: SymbolInfo) -> str:
     return f"<{symbol.name}+{symbol.offset:#x}>" if symbol.offset else f"<{symbol.name}>"
 
 
-def named_text(all_found: Sequence[Named], style: Style = plain_style) -> list[str]:
+def named_text(meanings: Sequence[Named], style: Style = plain_style) -> list[str]:
     """Return what a name means; a type that many units repeat is shown once."""
     groups: dict[tuple[object, ...], list[Named]] = {}
-    for named in all_found:
+    for named in meanings:
         declared = named.declared
         place = None if declared is None else (declared.file, declared.line, declared.column)
         key = (named.kind, named.tag, named.name, named.linkage_name, place, named.byte_size, named.ranges)

@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 # --- Addresses ----------------------------------------------------------------------------------------------------
 
 
-def views_text(found: Views, style: Style = plain_style) -> list[str]:
+def views_text(views: Views, style: Style = plain_style) -> list[str]:
     """Return all views of an address as lines, one a line."""
-    first = found.asked
-    whose = [f"wave {found.wave}"] if found.wave is not None else []
+    first = views.asked
+    whose = [f"wave {views.wave}"] if views.wave is not None else []
     whose += [f"lane {first.lane}"] if first.lane is not None else []
     name = f"{first.space.name}#{first.address:#x}"
     lines = [style("kind", name) + (f" of {', '.join(whose)}" if whose else "")]
-    has_machine = any(view.available is not None for view in found.views)
+    has_machine = any(view.available is not None for view in views.views)
     head = ("address", "lane", "valid", "there" if has_machine else "", "how")
-    rows = [head, *(_row(view, with_machine=has_machine) for view in found.views)]
+    rows = [head, *(_row(view, with_machine=has_machine) for view in views.views)]
     lines += table(rows, "lrrrl")
-    if found.note:
-        lines.append(f"  {found.note}")
+    if views.note:
+        lines.append(f"  {views.note}")
     return lines
 
 
@@ -54,14 +54,14 @@ def _row(view: View, *, with_machine: bool) -> tuple[str, ...]:
     return f"{view.space.name}#{view.address:#x}", lane, f"{view.length:#x}", there, view.formula or "itself"
 
 
-def views_json(found: Views) -> Json:
+def views_json(views: Views) -> Json:
     """Return all views of an address as a JSON object."""
     return {
-        "target": found.target.name,
-        "wave": found.wave,
-        "address": _view_json(found.asked),
-        "views": [_view_json(view) for view in found.views[1:]],
-        "note": found.note or None,
+        "target": views.target.name,
+        "wave": views.wave,
+        "address": _view_json(views.asked),
+        "views": [_view_json(view) for view in views.views[1:]],
+        "note": views.note or None,
     }
 
 

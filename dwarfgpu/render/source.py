@@ -32,12 +32,12 @@ class LocationWords:
         self.frame_base = frame_base
         self.address = address
 
-    def text(self, found: Sequence[Described]) -> str:
+    def text(self, declarations: Sequence[Described]) -> str:
         """Return what follows ``is``: one location, or those of a list with their ranges."""
-        if len(found) == 1 and found[0].range is None:
-            return self._one(found[0].expression)
+        if len(declarations) == 1 and declarations[0].range is None:
+            return self._one(declarations[0].expression)
         texts = []
-        for place in found:
+        for place in declarations:
             where = "Elsewhere" if place.range is None else f"Range {place.range[0]:#x}-{place.range[1]:#x}"
             texts.append(f"  {where}: {self._one(place.expression)}\n")
         return f"multi-location:\n{''.join(texts)}" if texts else "optimized out"
@@ -118,10 +118,10 @@ def _literal(name: str) -> bool:
     return name.startswith(("DW_OP_lit", "DW_OP_const")) and name != "DW_OP_constx"
 
 
-def declarations(found: Iterable[Declared]) -> Iterator[str]:
+def declarations(listed: Iterable[Declared]) -> Iterator[str]:
     """Yield declarations by file with their lines: ``File k.c:`` and ``15:<TAB>int add(int, int);``."""
     by_file: dict[str, list[Declared]] = {}
-    for declared in found:
+    for declared in listed:
         by_file.setdefault(declared.file or "", []).append(declared)
     known = {declared.text for file, members in by_file.items() if file for declared in members}
     for file, members in sorted(by_file.items(), key=lambda item: (not item[0], item[0])):
@@ -139,9 +139,9 @@ def _order(declared: Declared) -> tuple[bool, str, int]:
     return declared.text.startswith("static "), declared.name, declared.line or 0
 
 
-def symbol_lines(found: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:
+def symbol_lines(symbols: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:
     """Yield symbols without debugging information after their addresses."""
-    for address, name in found:
+    for address, name in symbols:
         yield f"{address:#0{2 + 2 * address_size}x}  {shown(name)}"
 
 

@@ -114,10 +114,6 @@ def _named(name: str, text: str) -> Target:
     """Return the target with a name other than generic, given as it was written and in lower case."""
     if text in ("x86-64", "amd64") or text.partition("-")[0] == "x86_64":
         return _x86_64()
-    return _amdgpu_named(name, text)
-
-
-def _amdgpu_named(name: str, text: str) -> Target:
     from dwarfgpu.targets.amdgpu.processors import processor_named
 
     text, *features = text.split(":")
@@ -167,6 +163,7 @@ def _settings(features: list[str], processor: Processor) -> tuple[str, ...]:
 
 def _unknown(name: str, text: str) -> UnknownTarget:
     import difflib
+    from os.path import commonprefix
 
     from dwarfgpu.targets.amdgpu.processors import processors
 
@@ -175,17 +172,9 @@ def _unknown(name: str, text: str) -> UnknownTarget:
     wanted = _without_triple(text)
     close = difflib.get_close_matches(wanted, names, n=len(names))
     # gfx1105 is nearer to gfx1100 than to gfx705
-    close.sort(key=lambda match: (-_common_prefix(wanted, match), match))
+    close.sort(key=lambda match: (-len(commonprefix((wanted, match))), match))  # noqa: RUF071 (letters are compared)
     known = ", ".join(names[match] for match in close[:8]) if close else "generic, x86_64, amdgcn-<processor>"
     return UnknownTarget(f"there is no target {name!r}", hint=f"names that are known: {known}")
-
-
-def _common_prefix(left: str, right: str) -> int:
-    """Return the length of the common prefix of two names."""
-    length = 0
-    while length < min(len(left), len(right)) and left[length] == right[length]:
-        length += 1
-    return length
 
 
 # --- AMDGPU files -------------------------------------------------------------------------------------------------
