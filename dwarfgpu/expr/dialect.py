@@ -97,7 +97,7 @@ def compose(name: str, *dialects: Dialect, override: Iterable[Path] = ()) -> Dia
                 raise _conflict(name, encoding, known)
             merged[path] = encoding
     prefixes = {path[:1] for path in merged if len(path) > 1}
-    kept = [e for path, e in merged.items() if not (path in prefixes and path in allowed)]
+    kept = [encoding for path, encoding in merged.items() if not (path in prefixes and path in allowed)]
     return Dialect(name, kept, "; ".join(dialect.source for dialect in dialects))
 
 

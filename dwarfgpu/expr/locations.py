@@ -149,13 +149,8 @@ def _same(left: SingleLocation, right: SingleLocation, count: int) -> bool:
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
     """Return a composite with more parts after those it has."""
-    size, count, weight, depth, has_pointer = (
-        base.bit_size,
-        base.count,
-        base.weight,
-        base.depth,
-        base.has_pointer,
-    )
+    size, count, weight = base.bit_size, base.count, base.weight
+    depth, has_pointer = base.depth, base.has_pointer
     for part in parts:
         size += part.bit_size * part.count
         count += part.count

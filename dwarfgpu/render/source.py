@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.listing import MAX_DEPTH, lines, registers_of
+from dwarfgpu.expr.listing import MAX_DEPTH, lines, operands_of, registers_of
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ class LocationWords:
         self.frame_base = frame_base
         self.address = address
 
-    def text(self, declarations: Sequence[Described]) -> str:
+    def text(self, locations: Sequence[Described]) -> str:
         """Return what follows ``is``: one location, or those of a list with their ranges."""
-        if len(declarations) == 1 and declarations[0].range is None:
-            return self._one(declarations[0].expression)
+        if len(locations) == 1 and locations[0].range is None:
+            return self._one(locations[0].expression)
         texts = []
-        for place in declarations:
+        for place in locations:
             where = "Elsewhere" if place.range is None else f"Range {place.range[0]:#x}-{place.range[1]:#x}"
             texts.append(f"  {where}: {self._one(place.expression)}\n")
         return f"multi-location:\n{''.join(texts)}" if texts else "optimized out"
@@ -108,10 +108,7 @@ class LocationWords:
 
 def _inner(instruction: Instruction) -> bytes | None:
     """Return the expression that is an operand; None if there is none."""
-    for operand, value in zip(instruction.operation.operands, instruction.operands, strict=True):
-        if operand.kind == "expression":
-            return bytes(value)
-    return None
+    return next((bytes(value) for operand, value in operands_of(instruction) if operand.kind == "expression"), None)
 
 
 def _literal(name: str) -> bool:

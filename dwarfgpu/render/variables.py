@@ -11,6 +11,7 @@ from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.layout import (
     WIDTH,
+    beside,
     counted,
     error_json,
     lanes_text,
@@ -146,9 +147,8 @@ class VariablesRenderer:
             if state in ("active", "inactive"):
                 yield f"{label}  {self.style('dim', words) if state == 'inactive' else words}"
                 continue
-            first, *rest = wrapped(words, max(30, WIDTH - len(label) - 2))
-            yield f"{label}  {self.style('error', first)}"
-            yield from (" " * (len(label) + 2) + self.style("error", line) for line in rest)
+            lines = wrapped(words, max(30, WIDTH - len(label) - 2))
+            yield from beside(f"{label}  ", (self.style("error", line) for line in lines), len(label) + 2)
 
     def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
         """Yield the lines of a table; values of lanes that do not execute the code are in parentheses."""
@@ -409,6 +409,5 @@ def _reasons(writer: VariablesRenderer, values: Values, width: int) -> Iterator[
             text = f"{NO_VALUE_IN_LANES[answer.state]} ({answer.reason.message})"
             groups[text] = groups.get(text, 0) | 1 << (answer.lane or 0)
     for text, mask in groups.items():
-        first, *rest = wrapped(f"{lanes_text(mask)}: {text}", width - LANE_INDENT)
-        yield f"  {writer.style('error', first)}"
-        yield from (f"{' ' * LANE_INDENT}{writer.style('error', line)}" for line in rest)
+        lines = wrapped(f"{lanes_text(mask)}: {text}", width - LANE_INDENT)
+        yield from beside("  ", (writer.style("error", line) for line in lines), LANE_INDENT)

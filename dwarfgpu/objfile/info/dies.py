@@ -357,8 +357,7 @@ class Attribute:
 
     def reference(self) -> Die:
         """Return the entry that is referred to; raise an error if none begins there."""
-        if self.value_class != "reference":
-            raise self._wrong("no reference")
+        self._check("reference")
         return self.die.unit.refer(self.form, self.value)
 
     def resolved(self) -> Any:
