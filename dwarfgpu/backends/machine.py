@@ -15,7 +15,7 @@ from attrs import frozen
 
 from dwarfgpu.backends.columns import Cells, RegisterFile, split_name, unit_bits, unit_count
 from dwarfgpu.backends.memory import MachineMemory
-from dwarfgpu.backends.protocol import Backend, Capabilities, register_unavailable
+from dwarfgpu.backends.protocol import Capabilities, WaveBackend, check_size, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, of_queue, with_apertures
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
@@ -68,7 +68,7 @@ class Dispatch:
     """The address of its AQL packet."""
 
 
-class Machine(Backend):
+class Machine(WaveBackend):
     """Waves with their registers, and the memory they reach. It begins empty."""
 
     capabilities = Capabilities(
@@ -104,10 +104,6 @@ class Machine(Backend):
             self.set_apertures(apertures)
 
     # --- Waves ----------------------------------------------------------------------------------------------------
-
-    @property
-    def wave_count(self) -> int:
-        return len(self.ids)
 
     def add_waves(
         self,
@@ -227,10 +223,6 @@ class Machine(Backend):
 
     # --- Known registers ------------------------------------------------------------------------------------------
 
-    def register(self, number: int) -> TargetRegister | None:
-        """Return the register of the target with a DWARF number."""
-        return self.target.register(number)
-
     def register_named(self, name: str) -> TargetRegister | None:
         """Return the register of the target with a name, also one without a DWARF number, such as ``m0``."""
         return self.target.register_named(name) or self.target.unnumbered_register(name)
@@ -339,9 +331,7 @@ class Machine(Backend):
         return data
 
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
-        size = unit_count(register) * unit_bits(register) // 8
-        if len(data) != size:
-            raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+        check_size(register, data, unit_count(register) * unit_bits(register) // 8)
         if register.number not in self._file_of:  # from now on it is known
             self.allocate_registers([register])
         self._file_of[register.number].write(self._row(register, wave, lane), register.number, data)
@@ -387,7 +377,7 @@ class Machine(Backend):
         count: int,
     ) -> tuple[Array, Array]:
         if not size:  # nothing to gather, but an address may still mean the memory of a lane that there is not
-            return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
+            return super().gather_memory(space, addresses, size, waves, lanes, count)
         return self.memory.gather(space, addresses, size, waves, lanes, count)
 
 

@@ -319,8 +319,7 @@ class DescribedUnit:
             _no_table("entries of .debug_addr", "debug_addr")
         address = self.debug_addr.get(index)
         if address is None:
-            message = f".debug_addr has no entry {index}"
-            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.3 (2)")
+            raise IllFormed("bad_operand", f".debug_addr has no entry {index}", spec="A.2.5.4.4.3 (2)")
         return address
 
     def relocated(self, address: int) -> int:
@@ -409,8 +408,7 @@ class DescribedFrame:
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         if self.tls is None:
-            message = "the thread has no thread-local storage"
-            raise MissingContext("thread", message, hint="describe it as `tls`")
+            raise MissingContext("thread", "the thread has no thread-local storage", hint="describe it as `tls`")
         address = self.tls.get(offset)
         if address is None:
             message = f"no address is known for the thread-local storage at {offset:#x}"
@@ -430,8 +428,7 @@ class DescribedFrame:
         return self.entry_values.get(expression)
 
     def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
-        message = f"the value of the parameter at {die} at the call site is not known"
-        raise MissingContext("frame", message)
+        raise MissingContext("frame", f"the value of the parameter at {die} at the call site is not known")
 
 
 class CallingFrame(LoneFrame):

@@ -273,8 +273,7 @@ class RowState:
         if self.cfa is None:
             raise IllFormed("no_cfa_rule", "there is no current CFA rule", spec=self._spec)
         if not isinstance(self.cfa, RegisterOffset):
-            message = "the current CFA rule is an expression"
-            raise IllFormed("cfa_rule_is_expression", message, spec=self._spec)
+            raise IllFormed("cfa_rule_is_expression", "the current CFA rule is an expression", spec=self._spec)
         return self.cfa
 
     def check_space(self, space: int) -> None:

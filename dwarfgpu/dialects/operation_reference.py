@@ -61,8 +61,7 @@ def find(name: str) -> list[OperationReference]:
         reference for reference in everything if wanted in reference.name.lower() and not is_repeated(reference.name)
     ]
     if not parts:
-        message = f"there is no operation {name!r}"
-        raise UsageError(message, hint=_closest(name, everything))
+        raise UsageError(f"there is no operation {name!r}", hint=_closest(name, everything))
     return parts
 
 

@@ -100,11 +100,11 @@ class Explainer:
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
-    def parts(self, found: Values) -> Iterator[str]:
+    def parts(self, values: Values) -> Iterator[str]:
         """Yield the places of the parts of a value; lanes with the same places are together."""
         groups: dict[tuple[tuple[str, str], ...], int] = {}
         missing: dict[str, int] = {}
-        for lane_answer in found.by_lane:
+        for lane_answer in values.by_lane:
             bit = 1 << (lane_answer.lane or 0)
             if lane_answer.value is None:
                 reason = "no value" if lane_answer.reason is None else lane_answer.reason.message
@@ -112,9 +112,9 @@ class Explainer:
                 continue
             rows = tuple((_extent(source), _place(source, lane_answer.lane)) for source in lane_answer.sources())
             groups[rows] = groups.get(rows, 0) | bit
-        has_lanes = any(lane_answer.lane is not None for lane_answer in found.by_lane)
-        kind = "" if found.type is None else f": {safe_text(found.type)}"
-        yield f"{self.style('name', shown(found.text))}{kind}"
+        has_lanes = any(lane_answer.lane is not None for lane_answer in values.by_lane)
+        kind = "" if values.type is None else f": {safe_text(values.type)}"
+        yield f"{self.style('name', shown(values.text))}{kind}"
         for rows, mask in groups.items():
             if has_lanes:
                 yield from wrapped(f"  {lanes_text(mask).replace(',', ', ')}", self.width)

@@ -62,6 +62,11 @@ def labelled(label: str, text: str, style: Style = plain_style, *, indent: int =
     return beside(head, wrapped(text, WIDTH - LABEL), LABEL)
 
 
+def labels(pairs: Iterable[tuple[str, str | None]], style: Style = plain_style, *, indent: int = 0) -> list[str]:
+    """Return each label with its text, as `labelled` does; one without a text is left out."""
+    return [line for label, text in pairs if text is not None for line in labelled(label, text, style, indent=indent)]
+
+
 def wrapped(text: str, width: int = WIDTH) -> list[str]:
     """Return a text in lines; a long word is not broken."""
     text = shown(text)
@@ -140,6 +145,11 @@ def plain(value: Any, depth: int = 0) -> Any:
     if not attrs.has(type(value)):
         return str(value)
     return {name: plain(part, depth + 1) for name, part in attrs.asdict(value, recurse=False).items()}
+
+
+def error_json(error: Any, key: str = "error") -> dict[str, Any]:
+    """Return what a JSON object has of an error: nothing if there is none."""
+    return {} if error is None else {key: problem_json(error)}
 
 
 def problem_json(error: Any) -> dict[str, Any]:

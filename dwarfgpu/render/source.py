@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.listing import MAX_DEPTH, lines, registers_of
+from dwarfgpu.expr.listing import MAX_DEPTH, lines, operands_of, registers_of
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Enumeration, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
@@ -36,12 +36,12 @@ class LocationWords:
         self.frame_base = frame_base
         self.address = address
 
-    def text(self, found: Sequence[Described]) -> str:
+    def text(self, locations: Sequence[Described]) -> str:
         """Return what follows ``is``: one location, or those of a list with their ranges."""
-        if len(found) == 1 and found[0].range is None:
-            return self._one(found[0].expression)
+        if len(locations) == 1 and locations[0].range is None:
+            return self._one(locations[0].expression)
         texts = []
-        for place in found:
+        for place in locations:
             where = "Elsewhere" if place.range is None else f"Range {place.range[0]:#x}-{place.range[1]:#x}"
             texts.append(f"  {where}: {self._one(place.expression)}\n")
         return f"multi-location:\n{''.join(texts)}" if texts else "optimized out"
@@ -112,10 +112,7 @@ class LocationWords:
 
 def _inner(instruction: Instruction) -> bytes | None:
     """Return the expression that is an operand; None if there is none."""
-    for operand, value in zip(instruction.operation.operands, instruction.operands, strict=True):
-        if operand.kind == "expression":
-            return bytes(value)
-    return None
+    return next((bytes(value) for operand, value in operands_of(instruction) if operand.kind == "expression"), None)
 
 
 def _literal(name: str) -> bool:
@@ -149,10 +146,10 @@ def _part_json(part: Member | BaseClass) -> dict[str, Any]:
     return {"type": safe_text(part.type), "bit_offset": part.bit_offset, "byte_size": known_size(part.type)}
 
 
-def declarations(found: Iterable[Declared]) -> Iterator[str]:
+def declarations(listed: Iterable[Declared]) -> Iterator[str]:
     """Yield declarations by file with their lines: ``File k.c:`` and ``15:<TAB>int add(int, int);``."""
     by_file: dict[str, list[Declared]] = {}
-    for declared in found:
+    for declared in listed:
         by_file.setdefault(declared.file or "", []).append(declared)
     known = {declared.text for file, members in by_file.items() if file for declared in members}
     for file, members in sorted(by_file.items(), key=lambda item: (not item[0], item[0])):
@@ -170,9 +167,9 @@ def _order(declared: Declared) -> tuple[bool, str, int]:
     return declared.text.startswith("static "), declared.name, declared.line or 0
 
 
-def symbol_lines(found: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:
+def symbol_lines(symbols: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:
     """Yield symbols without debugging information after their addresses."""
-    for address, name in found:
+    for address, name in symbols:
         yield f"{address:#0{2 + 2 * address_size}x}  {shown(name)}"
 
 

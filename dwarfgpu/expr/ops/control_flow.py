@@ -87,6 +87,7 @@ def bra(_ev: Evaluation, condition: Value, _displacement: int) -> object:
 
 
 def _call(ev: Evaluation, reference: DieReference) -> None:
+    """Perform the location of an entry on the same stack; an entry with a constant pushes where its bytes are."""
     die = ev.need("unit").die(reference)
     location = die.location
     if isinstance(location, tuple):

@@ -100,12 +100,9 @@ def _number(text: str, key: str) -> int | None:
 def _percent_decoded(text: str) -> str:
     if "%" not in text:
         return text
-    first, *parts = os.fsencode(text).split(b"%")
-    out = [first]
-    for part in parts:
-        is_code = len(part) >= 2 and all(byte in b"0123456789abcdefABCDEF" for byte in part[:2])
-        out.append(bytes([int(part[:2], 16)]) + part[2:] if is_code else b"%" + part)
-    return os.fsdecode(b"".join(out))
+    from urllib.parse import unquote_to_bytes
+
+    return os.fsdecode(unquote_to_bytes(os.fsencode(text)))
 
 
 def file_uri(path: str, offset: int, size: int | None) -> str:
@@ -127,8 +124,7 @@ def read_place(place: FilePlace) -> memoryview:
         raise UsageError(f"{place.path!r} is not a file name: {error}") from None
     end = len(data) if place.size is None else place.offset + place.size
     if end > len(data):
-        message = f"{place.path}: the URI needs {end} bytes, the file has {len(data)}"
-        raise MalformedFile("truncated", message)
+        raise MalformedFile("truncated", f"{place.path}: the URI needs {end} bytes, the file has {len(data)}")
     return data[place.offset : end]
 
 

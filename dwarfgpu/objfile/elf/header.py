@@ -185,8 +185,7 @@ def read_header(data: memoryview, file: str) -> Header:
     layout = layout_of(8 if data[4] == 2 else 4, "little" if data[5] == 1 else "big")
     if len(data) < 16 + layout.header.size:
         size = 16 + layout.header.size
-        message = f"an ELF header needs {size} bytes, {len(data)} are left"
-        raise malformed(file, "truncated", message, offset=0)
+        raise malformed(file, "truncated", f"an ELF header needs {size} bytes, {len(data)} are left", offset=0)
     # e_version and e_ehsize tell nothing that a reader could act on
     type_, machine, _, entry, phoff, shoff, flags, _, phstride, phcount, shstride, shcount, names = (
         layout.header.unpack_from(data, 16)

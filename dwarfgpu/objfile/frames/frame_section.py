@@ -199,8 +199,7 @@ class FrameSection:
         try:
             cie = self.cie_at(cie_offset)
         except DwarfGpuError as error:
-            message = f"its CIE cannot be read: {error}"
-            raise IllFormed("bad_cie", message, spec=SPEC) from None
+            raise IllFormed("bad_cie", f"its CIE cannot be read: {error}", spec=SPEC) from None
         cursor = self._cursor(head.body, head.end)
         frame_format = cie.format
         if frame_format is None:  # the range can be read, with the addresses of the file
@@ -394,8 +393,7 @@ def read_range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
     encoding, form = frame_format.pointers, frame_format.form
     start = cursor.position
     if encoding == DW_EH_PE_omit:
-        message = "the augmentation omits the location of the entry"
-        raise IllFormed("bad_augmentation", message, spec=SPEC)
+        raise IllFormed("bad_augmentation", "the augmentation omits the location of the entry", spec=SPEC)
     pointer = read_pointer(cursor, encoding, form, frame_format.bases)
     if pointer.indirect:
         message = f"the location of the entry is in memory at {pointer.address:#x}, not in the file"

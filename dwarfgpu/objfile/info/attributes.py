@@ -94,8 +94,7 @@ def dialect(name: str) -> AttributeDialect:
     """Return the dialect with a name."""
     chosen = DIALECTS.get(name)
     if chosen is None:
-        message = f"there is no attribute dialect {name}"
-        raise UsageError(message, hint=f"the dialects are {', '.join(DIALECTS)}")
+        raise UsageError(f"there is no attribute dialect {name}", hint=f"the dialects are {', '.join(DIALECTS)}")
     return chosen
 
 

@@ -121,8 +121,7 @@ class Die:
             yield die
             die = die.origin()
         message = f"a chain of DW_AT_specification and DW_AT_abstract_origin is longer than {MAX_ORIGINS}"
-        error = MalformedFile("reference_cycle", message, spec="DWARF 5, 2.13.2")
-        raise self.unit.error(error, self.offset)
+        raise self.unit.error(MalformedFile("reference_cycle", message, spec="DWARF 5, 2.13.2"), self.offset)
 
     def find(self, name: str) -> Attribute | None:
         """Return the attribute with a name, also of the entries this one completes."""
@@ -358,8 +357,7 @@ class Attribute:
 
     def reference(self) -> Die:
         """Return the entry that is referred to; raise an error if none begins there."""
-        if self.value_class != "reference":
-            raise self._wrong("no reference")
+        self._check("reference")
         return self.die.unit.refer(self.form, self.value)
 
     def resolved(self) -> Any:

@@ -128,8 +128,7 @@ def read_line_header(
     version = cursor.unsigned(2)
     if not 2 <= version <= 6:
         message = f"version {version} of line tables is not known"
-        unknown = Unsupported("line_version", message, spec="DWARF 5, 6.2.4")
-        raise unknown.at(section=section, offset=offset)
+        raise Unsupported("line_version", message, spec="DWARF 5, 6.2.4").at(section=section, offset=offset)
     if version >= 5:
         address_size = cursor.unsigned(1)
         check_address_size(cursor, address_size)

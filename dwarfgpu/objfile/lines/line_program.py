@@ -269,8 +269,7 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
             add_mark(mark)
             mark = lasting
         except IndexError:
-            message = "a special opcode in a table whose line range is 0"
-            raise _error("bad_line_range", message, "6.2.5.1") from None
+            raise _error("bad_line_range", "a special opcode in a table whose line range is 0", "6.2.5.1") from None
 
 
 def _special_steps(header: LineHeader, step: int) -> tuple[list[int], list[int]]:

@@ -68,8 +68,7 @@ class RawEntry:
 def list_cursor(data: bytes, offset: int, section: str, context: ListContext, end: int | None) -> Cursor:
     """Return a cursor at the first entry of a list. ``end`` bounds it if the end of its table is known."""
     if offset < 0:
-        error = MalformedFile("bad_offset", f"a list cannot begin at {offset}", spec="DWARF 5, 7.5.5")
-        raise error.at(section=section)
+        raise MalformedFile("bad_offset", f"a list cannot begin at {offset}", spec="DWARF 5, 7.5.5").at(section=section)
     cursor = Cursor(data, offset, end, byte_order=context.byte_order, error=MalformedFile, section=section)
     check_address_size(cursor, context.address_size)
     return cursor
@@ -147,8 +146,7 @@ class Bounds:
 
     def _indexed(self, index: int) -> int:
         if self.address_at is None:
-            message = f"the entry needs address {index}, but there is no .debug_addr table"
-            raise MissingContext("debug_addr", message)
+            raise MissingContext("debug_addr", f"the entry needs address {index}, but there is no .debug_addr table")
         return self.address_at(index)
 
     def _checked(self, start: int, end: int) -> tuple[int, int]:
@@ -206,8 +204,7 @@ class ListTable:
             raise self._error("index_out_of_range", f"there is no list {index}, the table has {header.count}")
         start = header.base + index * header.offset_size
         if start + header.offset_size > header.end:
-            message = f"the table claims {header.count} offsets, but ends before number {index}"
-            raise self._error("truncated", message)
+            raise self._error("truncated", f"the table claims {header.count} offsets, but ends before number {index}")
         place = header.base + int.from_bytes(self.data[start : start + header.offset_size], self.byte_order)
         if place >= header.end:
             raise self._error("bad_offset", f"list {index} begins at {place:#x}, past the end of its table")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import starmap
 
 from attrs import frozen
 
@@ -103,5 +104,4 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
 
 
 def _before_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
-    for offset, kind, operands in pairs_before_5(cursor, address_size):
-        yield RawEntry(offset, kind, operands)
+    return starmap(RawEntry, pairs_before_5(cursor, address_size))

@@ -30,11 +30,9 @@ class LaneView:
         if self.fixed_lane is not None:
             lane = self.fixed_lane
         if lane is None:
-            message = "a private_lane address means the memory of a lane, and there is no lane"
-            raise MissingContext("lane", message)
+            raise MissingContext("lane", "a private_lane address means the memory of a lane, and there is no lane")
         if not 0 <= lane < wave_size:
-            message = f"lane {lane} does not exist in a wave of {wave_size} lanes"
-            raise EvaluationError("memory_unavailable", message)
+            raise EvaluationError("memory_unavailable", f"lane {lane} does not exist in a wave of {wave_size} lanes")
         segments = lane_segments(address, size, lane, wave_size)
         return [(numbers.PRIVATE_WAVE, start, length) for start, length in segments]
 
