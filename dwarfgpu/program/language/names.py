@@ -126,10 +126,11 @@ class Names:
         """Return the entries that a name may mean without its scopes, if they are all one thing."""
         entries = [] if parts[0] == "" else [*self.find("::".join(parts), kinds)]
         if len({qualified_name(die) for _code, die in entries}) > 1:
-            return []  # seen from nowhere here, and not the only one
+            return []  # the name alone does not tell which is meant
         return sorted(entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code))
 
     def find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
+        """Yield the entries of the index with a name, each with its file; variables of functions are left out."""
         for code in self.state.loaded.codes:
             if not code.file.has_dwarf:
                 continue
