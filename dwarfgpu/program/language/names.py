@@ -347,6 +347,7 @@ def _is_static(die: Die) -> bool:
 # An imported declaration makes one entry visible, by another name where it has one of its own; an imported
 # module makes everything visible that a namespace, or a module of Fortran, has (DWARF 5, 3.2.3 to 3.2.5).
 
+_IMPORTS = frozenset((dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module))
 MAX_LOOKUPS = 256
 """The number of scopes in which a name is searched: directives may lead to each other."""
 
@@ -441,10 +442,7 @@ class Imports:
 
 def _may_import(unit: Unit) -> bool:
     """Whether a unit has imports at all, which most units have not."""
-    return any(
-        abbreviation.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module)
-        for abbreviation in unit.table.all()
-    )
+    return any(abbreviation.tag in _IMPORTS for abbreviation in unit.table.all())
 
 
 def _shared(path: Path, other_path: Path) -> int:
@@ -460,7 +458,7 @@ def _shared(path: Path, other_path: Path) -> int:
 def _collect_imports(owner: Die, scope: Path, imports: dict[Path, Imported]) -> None:
     own = imports.setdefault(scope, Imported({}, []))
     for die in owner.children():
-        if die.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module):
+        if die.tag in _IMPORTS:
             _add(die, own)
         elif die.tag in (dw.DW_TAG_namespace, dw.DW_TAG_module) and die.has_children and len(scope) < MAX_SCOPES:
             _collect_imports(die, (*split_name(qualified_name(die) or ""),), imports)
@@ -472,7 +470,7 @@ def _of_block(block: Die) -> Imported:
     for owner in block.origins():
         try:
             for die in owner.children():
-                if die.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module):
+                if die.tag in _IMPORTS:
                     _add(die, imported)
         except DwarfGpuError as error:
             owner.unit.dwarf.note(error)

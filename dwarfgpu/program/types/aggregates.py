@@ -131,9 +131,12 @@ def _bit_offset(die: Die, to: t.Lazy[t.Type], offset: int, bit_size: int | None)
 
 def _base(types: Types, die: Die) -> t.BaseClass:
     offset, location = _place(die)
+    return t.BaseClass(types.lazy(die), offset, location, _is_virtual(die) or location is not None, _access(die))
+
+
+def _is_virtual(die: Die) -> bool:
     virtual = die.number(dw.DW_AT_virtuality)
-    is_virtual = virtual is not None and virtual.value not in (0, None)
-    return t.BaseClass(types.lazy(die), offset, location, is_virtual or location is not None, _access(die))
+    return virtual is not None and virtual.value not in (0, None)
 
 
 def _is_static(die: Die) -> bool:
@@ -182,7 +185,6 @@ def _label_list(data: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def _method(types: Types, die: Die) -> t.Method:
-    virtual = die.number(dw.DW_AT_virtuality)
     first = next((child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter), None)
     has_object = die.number(dw.DW_AT_object_pointer) is not None or (
         first is not None and first.flag(dw.DW_AT_artificial)
@@ -191,12 +193,11 @@ def _method(types: Types, die: Die) -> t.Method:
     if has_object and first is not None:
         qualifiers = object_qualifiers(types.type_of(first))
     to: t.Lazy[Any] = t.Lazy((die.unit, die.offset, "function"), lambda: types.of(die))
-    made: t.Lazy[t.Function] = to
     return t.Method(
         die.name or "(unnamed)",
-        made,
+        to,
         _access(die),
-        virtual is not None and virtual.value not in (0, None),
+        _is_virtual(die),
         not has_object,
         die.flag(dw.DW_AT_artificial),
         qualifiers,

@@ -62,7 +62,7 @@ class ReadableType:
     """
 
     __slots__ = ()
-    write: ClassVar[Callable[[Any], str]] = staticmethod(lambda type: type.__class__.__name__)
+    write: ClassVar[Callable[[Any], str]] = staticmethod(lambda kind: kind.__class__.__name__)
 
     def __repr__(self) -> str:
         return f"<Type {self.write(self)}>"
