@@ -65,7 +65,7 @@ class ReadableType:
     write: ClassVar[Callable[[Any], str]] = staticmethod(lambda kind: kind.__class__.__name__)
 
     def __repr__(self) -> str:
-        return f"<Type {self.write(self)}>"
+        return f"<Type {type(self).write(self)}>"
 
 
 class Referring(ReadableType):
