@@ -129,14 +129,14 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
     is_each = arguments.has("each") or arguments.has("all")
 
     def rows() -> Iterator[dict[str, Any]]:
-        for row in wave_rows(stopped, chosen, each=is_each):
+        for row in wave_rows(stopped, chosen, separate=is_each):
             if row.error is not None:
                 document.problems.append(row.error)
             yield wave_json(row)
 
     def table(output: Output) -> Iterator[str]:
         current = selection.wave_number
-        runs = wave_runs(stopped, chosen, each=is_each, apart=[current])
+        runs = wave_runs(stopped, chosen, separate=is_each, apart=[current])
         for standing in dict.fromkeys(run.standing for run in runs if run.standing.error is not None):
             name, error = stopped.machine.ids[standing.waves[0]], standing.error
             assert error is not None  # noqa: S101 (they are chosen by it)

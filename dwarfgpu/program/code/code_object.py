@@ -91,11 +91,11 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
     return TargetOf(generic, reason, is_known=False)
 
 
-def _has_one_wave_size(found: TargetOf) -> bool:
+def _has_one_wave_size(choice: TargetOf) -> bool:
     """Return whether all waves of the processor have the same number of lanes, whatever the kernels say."""
     from dwarfgpu.targets.amdgpu.processors import processor_named
 
-    processor = processor_named(target_id(found.target).partition(":")[0]) if found.is_known else None
+    processor = processor_named(target_id(choice.target).partition(":")[0]) if choice.is_known else None
     return processor is not None and len(processor.wave_sizes) == 1
 
 
@@ -148,6 +148,9 @@ class CodeObject:
         self.debug_path: str | None = None
         """The path of the separate file with its debugging information; None when it must be searched for."""
         self._problems: list[DwarfGpuError] = []
+
+    def __repr__(self) -> str:
+        return f"CodeObject({self.name!r})"
 
     @property
     def is_amdgpu(self) -> bool:

@@ -34,14 +34,8 @@ _COLUMNS: dict[str, Columns] = {
         ("end", "address"),
         ("expression", "code"),
     ),
-    "rnglist": (
-        ("offset", "address"),
-        ("kind", "text"),
-        ("operands", "text"),
-        ("start", "address"),
-        ("end", "address"),
-    ),
 }
+_COLUMNS["rnglist"] = _COLUMNS["loclist"][:-1]
 _TITLES = {"loclist": "location list", "rnglist": "range list"}
 
 

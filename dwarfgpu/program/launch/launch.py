@@ -47,7 +47,7 @@ class Launched:
 def machine_for(file: CodeObject | str, kernel: str) -> Machine:
     """Return an empty machine of the target that a kernel was compiled for."""
     code_object = opened(file) if isinstance(file, str) else file
-    (chosen, *_more) = code_object.kernels_named([kernel])
+    chosen = code_object.kernels_named([kernel])[0]
     described = chosen.descriptor or chosen.code
     return machines.Machine(find_target(code_object.image, described.wavefront_size if described else None).target)
 

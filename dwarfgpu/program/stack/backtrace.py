@@ -87,7 +87,7 @@ def backtraces(
         raise no_lanes(stopped.machine.target)
     if lane is not None and not 0 <= lane < count:
         raise UsageError(f"{stopped.machine.target.name} has {count} lanes, no lane {lane}")
-    writer = _FrameWriter(stopped, lane, registers=registers)
+    writer = _FrameWriter(stopped, lane, registers)
     groups: dict[Any, list[int]] = {}
     by_key: dict[Any, Backtrace] = {}
     for wave in waves:
@@ -142,13 +142,13 @@ def _kind_of(storage: Storage) -> Any:
     return type(storage), storage.data if isinstance(storage, Implicit) else None
 
 
+@frozen
 class _FrameWriter:
     """Turns the activations of threads into the frames that are shown."""
 
-    def __init__(self, stopped: Stopped, lane: int | None, *, registers: bool) -> None:
-        self.stopped = stopped
-        self.lane = lane
-        self.registers = registers
+    stopped: Stopped
+    lane: int | None
+    registers: bool
 
     def backtrace(self, wave: int) -> Backtrace:
         stack = self.stopped.stack(wave)
@@ -255,7 +255,7 @@ def _spans(location: Location, register: TargetRegister) -> Iterator[RegisterSpa
     stretches = list(stretches_of(location, register.bit_size))
     unit = register.lane_bits or 1
     position = 0
-    for _found, size in stretches:
+    for _location, size in stretches:
         if position % unit or size % unit:
             unit = 1
         position += size

@@ -75,7 +75,7 @@ class LinespecReader:
         if _NUMBER.match(text):
             return [self._numbered(text)]
         match = _FILE.match(text)
-        if match is not None and not self._is_function(text):
+        if match is not None and not ("::" in text and any(True for _span in self.functions(text))):
             return list(self._in_file(match[1].strip().strip("'\""), match[2].strip()))
         spans = list(self.functions(text))
         if not spans:
@@ -135,9 +135,6 @@ class LinespecReader:
         if line is None:
             return Linespec(None, 0, address, function, is_address)
         return Linespec(line.file, line.line, address, function, is_address)
-
-    def _is_function(self, text: str) -> bool:
-        return "::" in text and next(self.functions(text), None) is not None
 
     def functions(self, name: str) -> Iterator[CodeSpan]:
         """Yield the functions with a name that have code; else where they are inlined; else symbols of code."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.stopped import Stopped
 
 
-@frozen(repr=False)
+@frozen
 class Lane:
     """One lane of a wave."""
 

@@ -7,7 +7,7 @@ a pointer to a large class costs nothing. Types can also be made without a file,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from attrs import frozen
 
@@ -55,7 +55,20 @@ class Lazy(Generic[T]):
         return f"Lazy({self.key!r})"
 
 
-class Referring:
+class ReadableType:
+    """A type of the program, shown as the source writes it: ``<Type int *>``.
+
+    `declaration`, which needs this module, sets the function that writes the text.
+    """
+
+    __slots__ = ()
+    write: ClassVar[Callable[[Any], str]] = staticmethod(lambda kind: kind.__class__.__name__)
+
+    def __repr__(self) -> str:
+        return f"<Type {type(self).write(self)}>"
+
+
+class Referring(ReadableType):
     """A type that refers to another: a record with a field ``to``."""
 
     __slots__ = ()
@@ -112,14 +125,14 @@ Bound: TypeAlias = "int | Dynamic | None"
 
 
 @frozen(repr=False)
-class Void:
+class Void(ReadableType):
     """No type: the target of ``void *``, and the result of a ``void`` function."""
 
     name: str = "void"
 
 
 @frozen(repr=False)
-class Base:
+class Base(ReadableType):
     """A base type (DWARF 5, 5.1 and A.5.1)."""
 
     name: str
@@ -235,7 +248,7 @@ class Dimension:
 
 
 @frozen(repr=False)
-class Array:
+class Array(ReadableType):
     """An array (DWARF 5, 5.5): its element and its dimensions, in the order of the declaration."""
 
     element_type: Lazy[Type]
@@ -365,7 +378,7 @@ class Body:
 
 
 @frozen(repr=False)
-class Struct:
+class Struct(ReadableType):
     """A structure, class, union or interface (DWARF 5, 5.7). ``is_incomplete``: only declared, and defined nowhere."""
 
     kind: str
@@ -392,7 +405,7 @@ class Enumerator:
 
 
 @frozen(repr=False)
-class Enumeration:
+class Enumeration(ReadableType):
     """An enumeration (DWARF 5, 5.8)."""
 
     name: str | None
@@ -412,7 +425,7 @@ class Enumeration:
 
 
 @frozen(repr=False)
-class Function:
+class Function(ReadableType):
     """The type of a function (DWARF 5, 5.6 and 3.3)."""
 
     to: Lazy[Type]
@@ -427,7 +440,7 @@ class Function:
 
 
 @frozen(repr=False)
-class String:
+class String(ReadableType):
     """A string type of Fortran and others (DWARF 5, 5.11)."""
 
     name: str | None
@@ -453,7 +466,7 @@ class Subrange(Referring):
 
 
 @frozen(repr=False)
-class UnspecifiedType:
+class UnspecifiedType(ReadableType):
     """A type that has a name and nothing else (DWARF 5, 5.2): ``decltype(nullptr)``."""
 
     name: str
@@ -461,7 +474,7 @@ class UnspecifiedType:
 
 
 @frozen(repr=False)
-class Opaque:
+class Opaque(ReadableType):
     """A type of which no more than name and size are understood: sets, files, co-arrays, and what vendors add."""
 
     tag: str

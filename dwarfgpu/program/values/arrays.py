@@ -184,11 +184,11 @@ def number(bound: Bound, owner: Object, *stack: int) -> int:
     return owner.place.storage.number(bound, owner.place, *stack)
 
 
-def place_of(found: Dynamic, owner: Object) -> ObjectPlace:
+def place_of(dynamic: Dynamic, owner: Object) -> ObjectPlace:
     """Return the place that an expression or another entry names."""
-    if found.entry is not None:
-        return _of_entry(found.entry, owner).place
-    return owner.place.storage.place(found, owner.place)
+    if dynamic.entry is not None:
+        return _of_entry(dynamic.entry, owner).place
+    return owner.place.storage.place(dynamic, owner.place)
 
 
 def _of_entry(die: Die, owner: Object) -> Object:

@@ -27,7 +27,7 @@ MAX_NESTING = 32
 """How deep a name is searched in bases and unnamed members. A broken file may have a class that is its own base."""
 
 
-@frozen
+@frozen(repr=False)
 class Object:
     """A value of a type, at a place."""
 
@@ -37,6 +37,11 @@ class Object:
     """Of a bit-field."""
     container: Object | None = None
     """The object that it is a member of, on which its bounds may depend."""
+
+    def __repr__(self) -> str:
+        address = self.address
+        where = "" if address is None or not isinstance(address.value, int) else f" at {address.value:#x}"
+        return f"<Object {safe_text(self.type)}{where}>"
 
     @property
     def inner(self) -> t.Type:

@@ -120,7 +120,7 @@ def _bytes_of(bits: Any, size: int, byte_order: ByteOrder) -> Any:
 # --- Types of a program as numpy has them -------------------------------------------------------------
 
 MAX_ELEMENTS = 1 << 12
-"""Arrays with more elements are kept as bytes."""
+"""Arrays with more elements are kept as bytes, or as objects where there is no numpy."""
 MAX_DEPTH = 16
 
 
