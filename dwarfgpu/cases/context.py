@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
@@ -14,6 +14,7 @@ from dwarfgpu.expr.context import Context, DieInfo, LoneFrame, known_register
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.expr.values import Value
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.strict_json import Node, NotACase, parse_hex
 from dwarfgpu.targets.target import UnspecifiedRegister

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.arithmetic import Floats
@@ -15,6 +13,7 @@ from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation, remaini
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
+from dwarfgpu.immutable import frozen
 from dwarfgpu.strict_json import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.targets.target import Scope
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
@@ -18,6 +18,7 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import coerce, not_integral, result_of
 from dwarfgpu.expr.instruction import END
 from dwarfgpu.expr.storages import Memory
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ TAKEN = object()
 """What a branch returns when it is taken."""
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Return:
     """The position at which evaluation continues when a called expression ends (A.2.5.4.2 (5))."""
 
@@ -394,7 +395,7 @@ class Evaluation:
         return evolve(context, **changes) if changes else context
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class _Nested:
     """The result of a nested evaluation, and the number of operations it had left."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.declaration import speaks_cplus
 from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render.values import ValueWriter, problem

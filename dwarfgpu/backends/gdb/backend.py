@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.backends.protocol import (
     Backend,
@@ -20,6 +18,7 @@ from dwarfgpu.backends.protocol import (
     register_unavailable,
 )
 from dwarfgpu.errors import EvaluationError, UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

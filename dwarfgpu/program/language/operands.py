@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.arithmetic import ExactFloats, Floats, Integers
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import VOID, Base, Enumeration, Lazy, Pointer, Void
 from dwarfgpu.program.types.sizes import byte_size, resolved

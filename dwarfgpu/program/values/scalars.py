@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.expr.floats import FloatFormat, float_format
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 
