@@ -321,7 +321,7 @@ class Machine(Backend):
 
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
         """Return the row of its file that holds a register of a wave."""
-        if not 0 <= wave < self.wave_count:
+        if not 0 <= wave < len(self.ids):
             raise register_unavailable(register, f"there is no wave {wave}")
         return wave
 

@@ -63,6 +63,7 @@ class Evaluation:
         "callers",
         "context",
         "expression",
+        "finish",
         "frame",
         "generic",
         "index",
@@ -76,7 +77,13 @@ class Evaluation:
         "unit",
     )
 
-    def __init__(self, expression: Expression, context: Context, trace: Trace | None) -> None:
+    def __init__(
+        self,
+        expression: Expression,
+        context: Context,
+        trace: Trace | None,
+        finish: Callable[[Evaluation], Any] = result_of,
+    ) -> None:
         self.context = context
         self.rules = context.rules
         self.target = context.target
@@ -84,6 +91,8 @@ class Evaluation:
         self.memory = Memory(context.target.address_spaces[0])
         """That of the default address space."""
         self.trace = trace
+        self.finish = finish
+        """Makes the result of the final state."""
         self.lanes: LaneSet = context.lanes
         self.accessor = Accessor(
             context.backend, context.target.byte_order, context.lanes.count, context.limits.block * 8

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import frozen, immutable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +118,7 @@ class Void:
     name: str = "void"
 
 
-@frozen
+@immutable
 class Base:
     """A base type (DWARF 5, 5.1 and A.5.1)."""
 
