@@ -6,8 +6,8 @@ read is an error of that object alone.
 
 from __future__ import annotations
 
-from itertools import chain
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, shown
