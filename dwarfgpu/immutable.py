@@ -6,9 +6,9 @@ classes that the evaluator and the readers create over and over are `immutable` 
 assignment to a field, and with ``DWARFGPU_FREEZE=1`` in the environment, as in the test suite, so does the
 interpreter.
 
-attrs compiles the methods of a class when the class is made. Two thirds of that time go into comparing, hashing and
-showing instances, which a short command does with few of the classes it imports. So attrs makes each of these methods
-when it is called first. docs/decisions/0001-attrs.md has the figures.
+attrs compiles the methods of a class when the class is made. More than half of that time goes into comparing, hashing
+and showing instances, which a short command does with few of the classes it imports. So attrs makes each of these
+methods when it is called first. docs/decisions/0001-attrs.md has the figures.
 """
 
 from __future__ import annotations
