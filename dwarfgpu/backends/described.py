@@ -114,7 +114,7 @@ class DescribedMachine(Machine):
 
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
         if register.number not in self._lane_owned:
-            return super()._row(register, wave, lane)
+            return super()._row(register, wave, lane) if wave else 0
         if lane is None:
             message = f"each lane has its own register {register.name}, and there is no current lane"
             raise MissingContext("lane", message)

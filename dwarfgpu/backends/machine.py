@@ -11,12 +11,11 @@ import struct
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.backends.columns import Cells, RegisterFile, split_name, unit_bits, unit_count
 from dwarfgpu.backends.memory import MachineMemory
 from dwarfgpu.backends.protocol import Capabilities, WaveBackend, check_size, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, of_queue, with_apertures
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
 
@@ -41,7 +40,7 @@ GROUP_APERTURE = 64
 """The byte of ``group_segment_aperture_base_hi`` in it; ``private_segment_aperture_base_hi`` follows."""
 
 
-@frozen(repr=False)
+@frozen
 class LoadedCodeObject:
     """A file of code that the machine has loaded."""
 
@@ -51,7 +50,7 @@ class LoadedCodeObject:
     sha256: str | None = None
 
 
-@frozen(repr=False)
+@frozen
 class Dispatch:
     """The execution of a kernel over a grid."""
 
@@ -314,7 +313,7 @@ class Machine(WaveBackend):
 
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
         """Return the row of its file that holds a register of a wave."""
-        if not 0 <= wave < self.wave_count:
+        if not 0 <= wave < len(self.ids):
             raise register_unavailable(register, f"there is no wave {wave}")
         return wave
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
-@frozen(repr=False)
+@frozen
 class Capabilities:
     """The capabilities of a backend, for its users, its documentation and the tests that all backends share."""
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from attrs import frozen
-
 from dwarfgpu import dialects
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import table
 from dwarfgpu.expr.dialect import format_path
+from dwarfgpu.immutable import frozen
 
 
 @frozen

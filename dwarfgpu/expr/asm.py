@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
 from dwarfgpu.expr.instruction import Expression, Instruction, decode
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu.encoding import cursor
 from dwarfgpu.errors import DialectConflict
 from dwarfgpu.expr import table
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 Path: TypeAlias = tuple[int, ...]
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Encoding:
     """The encoding of an operation: its path, and the kind of each operand."""
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.listing import operands_of, registers_of
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from attrs import frozen
-
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +29,7 @@ MAX_BROKEN = 1000
 T = TypeVar("T")
 
 
-@frozen(repr=False)
+@frozen
 class TableHeader:
     """The header of one contribution to ``.debug_addr``, ``.debug_loclists`` or ``.debug_rnglists``."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.declaration import speaks_cplus
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.registry import LETTERS

@@ -6,10 +6,11 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_ATE_signed
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language.evaluator import Evaluator
 from dwarfgpu.program.language.history import Remembered, number
 from dwarfgpu.program.language.operands import loaded

@@ -6,9 +6,10 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -5,10 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.language.tokens import is_assignment
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.reasons import Unavailable
@@ -111,10 +109,10 @@ def asked(selection: Selection, arguments: Arguments) -> Asked:
 
 def mask_problems(frame: Frame) -> list[DwarfGpuError]:
     """Return why it is not known which lanes of a frame are active. All of them are shown then."""
-    from dwarfgpu.program.stack.wave_positions import unknown_mask
-
     if frame.active_mask is not None or frame.mask_error is None or frame.wave is None:
         return []
+    from dwarfgpu.program.stack.wave_positions import unknown_mask
+
     return [unknown_mask(frame.wave.id, frame.mask_error)]
 
 
@@ -198,12 +196,18 @@ class Answers(Document):
 
     def _asked(self) -> Iterator[_Answered]:
         attached = self._place.attached
-        is_at_once = self._arguments.get("wave") == "all" and not any(map(is_assignment, self._texts))
+        is_at_once = self._arguments.get("wave") == "all" and not self._assigns()
         if attached is not None and attached.has_waves and is_at_once:
             yield from self._of_all_waves(attached)
             return
         for wave, frame in self._place.frames():
             yield from self._of_frame(wave, frame)
+
+    def _assigns(self) -> bool:
+        """Return whether one of the expressions assigns something."""
+        from dwarfgpu.program.language.tokens import is_assignment
+
+        return any(map(is_assignment, self._texts))
 
     def _of_frame(self, wave: str | None, frame: Frame) -> Iterator[_Answered]:
         """Ask all expressions in a frame. What is wrong with the words of one is raised before any is evaluated."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.render.files import source_text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from attrs import frozen
+
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -214,7 +215,7 @@ def table(
     return [style("dim", lines[0]), *lines[1:]] if lines else []
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class TableRow:
     """A row of a table, with its mark and style."""
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, speaks_cplus, type_text
 from dwarfgpu.program.types.sizes import known_size, resolved, stripped
@@ -35,7 +34,7 @@ MAX_PARTS = 20_000
 """How many members and elements of one value are shown: a small file can describe very many."""
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Look:
     """The settings for showing values."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.columns import python_value

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from attrs import frozen
-
 from dwarfgpu.errors import UnknownTarget, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.target import AddressSpace, RegisterFamily, Scope, Target
 
 if TYPE_CHECKING:
@@ -230,7 +229,7 @@ ABI_V2 = 0
 ABI_V3 = 1
 
 
-@frozen(repr=False)
+@frozen
 class ElfFlags:
     """The decoded ``e_flags``."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.backends.protocol import (
     Capabilities,
@@ -21,6 +19,7 @@ from dwarfgpu.backends.protocol import (
     register_unavailable,
 )
 from dwarfgpu.errors import EvaluationError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

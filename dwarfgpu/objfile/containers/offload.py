@@ -10,9 +10,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.containers.place import TargetId, parse_target
 from dwarfgpu.objfile.elf.header import malformed
 

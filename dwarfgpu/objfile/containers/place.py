@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 
-from attrs import frozen
-
 from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.immutable import frozen
 
 MAP_FROM = 1 << 20
 """Files of this size and more are mapped into memory, smaller ones are read."""
@@ -22,7 +21,7 @@ URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 KINDS = ("host", "hip", "hipv4", "openmp", "sycl", "cuda")
 
 
-@frozen(repr=False)
+@frozen
 class FilePlace:
     """What a user named: a file, the part of it that counts, and which image of that is meant."""
 
@@ -39,7 +38,7 @@ class FilePlace:
         return self.path if is_whole else file_uri(self.path, self.offset, self.size)
 
 
-@frozen(repr=False)
+@frozen
 class TargetId:
     """A processor and the features whose settings are fixed, as a bundle entry ID or a user gives them.
 

@@ -10,9 +10,8 @@ import itertools
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import PT_LOAD, malformed
 from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NOTHING, RELATIVE, RULES, SPECS
 

@@ -11,9 +11,8 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, PT_NOTE, SHT_NOTE, malformed
 from dwarfgpu.objfile.section_source import decode
 

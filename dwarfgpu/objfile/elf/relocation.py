@@ -9,9 +9,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_386, EM_AMDGPU, EM_X86_64, SHT_CREL, SHT_RELA, malformed
 
 if TYPE_CHECKING:

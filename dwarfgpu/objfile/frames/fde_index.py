@@ -10,13 +10,12 @@ import struct
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import FIXED, Format, pointer_kind
 from dwarfgpu.encoding.pointers import Bases, read_pointer
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import following
 from dwarfgpu.objfile.frames.frame_section import Fde
 from dwarfgpu.objfile.info.pc_ranges import Ranges

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_EH_PE_absptr, DW_EH_PE_omit
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, EncodedPointer, FrameFormat, read_pointer, read_size
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, following, initial_length
 from dwarfgpu.objfile.info.pc_ranges import is_dead
 from dwarfgpu.objfile.section_source import decode

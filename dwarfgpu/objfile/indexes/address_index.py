@@ -6,11 +6,10 @@ import struct
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
 from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
 from dwarfgpu.objfile.info.forms import ADDRESS_INDEX, NO_DATA, class_of
@@ -247,7 +246,7 @@ def _constant(die: Die, attribute: int) -> int | None:
 SECTION = ".debug_aranges"
 
 
-@frozen(repr=False)
+@frozen
 class AddressSet:
     """The addresses of one unit, as they are in the section: there may be many, and one question needs few."""
 

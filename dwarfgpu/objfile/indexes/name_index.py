@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import MAX_ORIGINS
 from dwarfgpu.objfile.info.forms import class_of

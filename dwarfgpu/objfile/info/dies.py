@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.readers import FAILURES, truncated

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import Unsupported
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     ]  # fmt: skip
 
 
-@frozen(repr=False)
+@frozen
 class Form:
     """One form. ``base`` is the class of its values, unless the attribute decides (`class_of`)."""
 
@@ -50,7 +49,7 @@ class Form:
     base: Class
 
 
-@frozen(repr=False)
+@frozen
 class Indirect:
     """The value of DW_FORM_indirect: the form in the data, and the value in that form."""
 

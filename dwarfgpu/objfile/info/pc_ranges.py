@@ -6,10 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.info.scopes import CODE_SCOPES
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import MalformedFile, MissingContext, Unsupported
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable

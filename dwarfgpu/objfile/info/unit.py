@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
 from dwarfgpu.objfile.info import attributes as at
 from dwarfgpu.objfile.info import forms
@@ -403,7 +402,7 @@ class Unit:
 SPEC = "DWARF 5, 7.5.1"
 
 
-@frozen(repr=False)
+@frozen
 class UnitHeader:
     """The data before the entries of a unit."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from attrs import frozen
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import malformed
 from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, hsa_notes
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, read_value
 from dwarfgpu.objfile.section_source import decode

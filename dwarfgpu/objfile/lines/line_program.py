@@ -13,8 +13,6 @@ from itertools import islice
 from operator import length_hint
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.dwarf_constants import (
     DW_LNE_define_file,
     DW_LNE_end_sequence,
@@ -35,6 +33,7 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.lines.line_header import FileEntry, LineHeader, file_entry
 from dwarfgpu.objfile.section_source import decode

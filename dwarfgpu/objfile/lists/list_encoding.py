@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import (
     TableHeader,
     check_address_size,
@@ -43,7 +42,7 @@ OPERANDS = ("", "x", "xx", "xu", "uu", "", "a", "aa", "au", "uu")
 """For each kind its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length."""
 
 
-@frozen(repr=False)
+@frozen
 class ListContext:
     """What the entries of a list depend on."""
 
@@ -54,7 +53,7 @@ class ListContext:
     address_at: AddressAt | None = None
 
 
-@frozen(repr=False)
+@frozen
 class RawEntry:
     """One entry as it is encoded."""
 
@@ -185,7 +184,7 @@ def pairs_before_5(cursor: Cursor, address_size: int) -> Iterator[tuple[int, int
             yield offset, dw.DW_LLE_offset_pair, (begin, end)
 
 
-@frozen(repr=False)
+@frozen
 class ListTable:
     """A contribution to ``.debug_loclists`` or ``.debug_rnglists``: the lists of one unit (DWARF 5, 7.28 and 7.29)."""
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.lists.list_encoding import (
     Bounds,
     ListContext,
@@ -24,7 +23,7 @@ from dwarfgpu.objfile.lists.list_encoding import (
 )
 
 
-@frozen(repr=False)
+@frozen
 class ListEntry:
     """One location list entry: an operation expression, and when it is valid."""
 
@@ -47,7 +46,7 @@ class ListEntry:
         return self.start <= pc < self.end
 
 
-@frozen(repr=False)
+@frozen
 class LocationList:
     """The entries of one list. Some may be missing when there is an ``error``."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import starmap
 
-from attrs import frozen
-
 from dwarfgpu.dwarf_constants import DW_LLE_default_location, DW_LLE_end_of_list, DW_LLE_start_length, name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.lists.list_encoding import (
     Bounds,
     ListContext,

@@ -10,9 +10,10 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image, open_image
 from dwarfgpu.objfile.section_source import ImageSections
@@ -38,7 +39,7 @@ EMBEDDED = (".hip_fatbin", ".llvm.offloading")
 # --- The target ---------------------------------------------------------------------------------------------------
 
 
-@frozen(repr=False)
+@frozen
 class TargetOf:
     """Which target a file is for, and how that is known."""
 
@@ -378,7 +379,7 @@ def check_has_kernels(file: CodeObject) -> None:
         raise NotFound("no_kernels", message, hint=hint)
 
 
-@frozen(repr=False)
+@frozen
 class CodeObjectContents:
     """What a file holds, and what is wrong with the rest."""
 

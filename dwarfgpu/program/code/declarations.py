@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, kind_of
 from dwarfgpu.objfile.info.pc_ranges import Ranges

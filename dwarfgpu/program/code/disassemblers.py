@@ -12,9 +12,8 @@ import shutil
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import Unsupported, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHF_ALLOC
 
 if TYPE_CHECKING:

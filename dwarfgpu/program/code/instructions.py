@@ -6,9 +6,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.disassemblers import (
     DisassemblerFailed,
     NoDisassembler,

@@ -11,11 +11,10 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import EvaluationError, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Memory
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.loading import PT_DYNAMIC
 
 if TYPE_CHECKING:

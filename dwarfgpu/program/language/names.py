@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, is_static
 from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
 from dwarfgpu.program.code import scopes

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Pointer, Qualified
 

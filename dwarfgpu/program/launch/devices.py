@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import target_id
 from dwarfgpu.program.launch.structures import read_object
 from dwarfgpu.program.stack.wave_positions import waves_of

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.backends import machine as machines
 from dwarfgpu.backends.starting import RegisterCounts, Waves, check_room, start_waves
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
 from dwarfgpu.program.launch.dispatch import FIRST_ADDRESS, Addresses
 from dwarfgpu.program.launch.planning import plan

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.cfi import rules
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
 from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.selectors import no_lanes
 
 if TYPE_CHECKING:

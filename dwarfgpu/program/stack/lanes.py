@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.call_stack import negative_frame
 from dwarfgpu.program.stack.lane_state import LanePc, Simt
 from dwarfgpu.program.stack.wave_positions import place_of, waves_of

@@ -6,10 +6,9 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.stack.frame import frames_at
 from dwarfgpu.program.types.model import Array, Function

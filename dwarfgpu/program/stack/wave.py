@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.call_stack import Stack, negative_frame
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
@@ -16,6 +16,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.storages import Register
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.stack.call_stack import Stack, unknown_place
 from dwarfgpu.program.stack.lane_state import Simt

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import Array, Dimension, Dynamic
 from dwarfgpu.program.types.sizes import byte_size, element_bits, resolved
 from dwarfgpu.program.values.storage import ObjectPlace

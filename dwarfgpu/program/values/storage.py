@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from dwarfgpu import bits as b
 from dwarfgpu.bits import comparable
@@ -27,6 +27,7 @@ from dwarfgpu.expr.ops.memory import at_address
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.code.loaded import FileUnit, constant_bytes
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Address", "Bytes", "ObjectPlace", "Reading", "Storage", "cannot_access"]
 
 
-@frozen
+@immutable
 class Address:
     """An address, and the number of its address space; None is the default one."""
 
@@ -49,7 +50,7 @@ class Address:
     value: Bits = field(eq=comparable)
 
 
-@frozen
+@immutable
 class ObjectPlace:
     """A position in a storage: where an object begins."""
 

@@ -10,12 +10,10 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, run_in_parts
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Struct

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import EvaluationError, MissingContext
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu import numbers
 from dwarfgpu.targets.amdgpu.processors import Processor
 from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
@@ -18,7 +19,7 @@ from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
 # --- The address spaces of AMDGPU that are views of others --------------------------------------------
 
 
-@frozen(repr=False)
+@frozen
 class LaneView:
     """private_lane and ``private_lane<n>``: private_wave memory, seen by one lane."""
 
@@ -43,7 +44,7 @@ class LaneView:
 PRIVATE_LANE = LaneView()
 
 
-@frozen(repr=False)
+@frozen
 class GenericView:
     """generic: global memory with windows to local and private memory."""
 
@@ -95,7 +96,7 @@ SEGMENT_NULL = SIZE - 1
 """The null of local and private memory."""
 
 
-@frozen(repr=False)
+@frozen
 class Apertures:
     """The bases of the apertures of a process, which are multiples of 2^32."""
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 
 Triple = tuple[int, int, int]
 

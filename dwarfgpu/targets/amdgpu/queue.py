@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError, shown
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
