@@ -499,7 +499,7 @@ class _Variables(Document):
 
     def _documents(self) -> Iterator[Json]:
         for wave, frame, lanes in self._frames():
-            head = {} if wave is None else {"wave": wave}
+            head: Json = {} if wave is None else {"wave": wave}
             if isinstance(frame, DwarfGpuError):
                 yield head | {"lanes": lanes, "error": frame.message, "variables": []}
                 continue

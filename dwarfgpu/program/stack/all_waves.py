@@ -155,10 +155,10 @@ def _places(
 
     pcs = np.full((wave_count, len(lanes)), frame.pc, dtype=np.uint64)
     entered = np.ones((wave_count, len(lanes)), dtype=bool)
-    columns = Simt(stack.call(frame.level)[0]).pcs_in_waves()
+    all_pcs, all_entered = Simt(stack.call(frame.level)[0]).pcs_in_waves()
     for position, lane in enumerate(lanes):
-        if lane < len(columns):
-            pcs[:, position], entered[:, position] = columns[lane]
+        if lane < all_pcs.shape[1]:
+            pcs[:, position], entered[:, position] = all_pcs[:, lane], all_entered[:, lane]
     flat, is_in = pcs.reshape(-1), entered.reshape(-1)
     inside = is_in.nonzero()[0].astype(np.uint64)
     places: list[tuple[Frame | DwarfGpuError, Array]] = [

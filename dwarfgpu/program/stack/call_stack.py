@@ -172,6 +172,8 @@ class LaneStack(Stack):
     location). A call that the lane was not active in is shown as the wave has it.
     """
 
+    lane: int
+
     def __init__(self, wave_stack: Stack, lane: int) -> None:  # it shares all else with the wave
         self.wave_stack = wave_stack
         self.lane = lane

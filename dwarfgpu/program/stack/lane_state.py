@@ -20,11 +20,11 @@ from dwarfgpu.expr.locations import Location, is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import LaneSet
+from dwarfgpu.lanes import LaneSet, each_part
 from dwarfgpu.program.code.loaded import FileUnit
 
 if TYPE_CHECKING:
-    from dwarfgpu.bits import Bits, Flags
+    from dwarfgpu.bits import Array, Bits
     from dwarfgpu.expr.access import Reading
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.program.stack.frame import Frame
@@ -171,40 +171,43 @@ class Simt:
             lanes = range(self.lane_count)
             return tuple(LanePc(self.pc) if active >> lane & 1 else LanePc(None, error) for lane in lanes), error
 
-    def pcs_in_waves(self) -> list[tuple[Bits, Flags]]:
-        """Return where each lane is in many waves that are at one place: the pcs, and in which waves it has one.
+    def pcs_in_waves(self) -> tuple[Array, Array]:
+        """Return where lanes are in many waves that are at one place, as ``[wave, lane]``: pcs, and which have one.
 
         Raise `Parted` where each wave must be asked by itself.
         """
-        lanes = self.activation.thread.lanes
-        size = 8 * self.target.address_size
-        columns: list[tuple[Bits, Flags]] = []
+        import numpy as np
+
+        waves = self.activation.thread.lanes
+        shape = waves.count, self.lane_count
+        pcs, known = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool)
         for die in self.scopes:
             attribute = die.find("DW_AT_LLVM_lane_pc")
             if attribute is None:
                 continue
-            try:
-                vector = self._evaluated(attribute, lanes, "A.3.3.5 (5)")
-                self._check_vector(vector, self.lane_count * size)
-                found = [self._column(vector, lane, size, lanes) for lane in range(self.lane_count)]
-            except DwarfGpuError:
-                raise Parted from None
-            if columns:
-                found = [
-                    (b.choose(known, pcs, outer), b.either(known, also))
-                    for (pcs, known), (outer, also) in zip(columns, found, strict=True)
-                ]
-            columns = found
-        return columns
+            for group in each_part(waves, lambda part, attribute=attribute: self._columns(attribute, part)):
+                if group.result is None:
+                    raise Parted
+                where: Any = slice(None) if group.positions is None else group.positions
+                for lane, (addresses, undefined) in enumerate(group.result):
+                    pcs[where, lane] = np.where(known[where, lane], pcs[where, lane], addresses)
+                    known[where, lane] |= np.equal(undefined, 0)
+        return pcs, known
 
-    def _column(self, vector: Location, lane: int, size: int, lanes: LaneSet) -> tuple[Bits, Flags]:
-        """Return an element of the vector in many waves, and in which of them it is defined."""
-        element = locations.moved(vector, lane * size, undefined_size=locations.UNDEFINED_BITS, spec="A.3.3.5 (5)")
-        reading = self._reading(element, size, lanes)
-        known = b.is_zero(reading.undefined)
-        if not b.all_of(b.either(known, b.equal(reading.undefined, (1 << size) - 1))):
-            raise Parted
-        return reading.bits, known
+    def _columns(self, attribute: Attribute, waves: LaneSet) -> list[tuple[Bits, Bits]]:
+        """Return the elements of the vector in some waves: the bits, and those without a value, all or none."""
+        size = 8 * self.target.address_size
+        vector = self._evaluated(attribute, waves, "A.3.3.5 (5)")
+        self._check_vector(vector, self.lane_count * size)
+        columns = []
+        for lane in range(self.lane_count):
+            element = locations.moved(vector, lane * size, undefined_size=locations.UNDEFINED_BITS, spec="A.3.3.5 (5)")
+            reading = self._reading(element, size, waves)
+            is_whole = b.is_zero(reading.undefined)
+            if not b.all_of(b.either(is_whole, b.equal(reading.undefined, (1 << size) - 1))):
+                raise Parted
+            columns.append((reading.bits, reading.undefined))
+        return columns
 
     def _elements(self, attribute: Attribute, count: int) -> list[LanePc]:
         """Return the elements of the vector that an attribute describes, evaluated once for all lanes."""

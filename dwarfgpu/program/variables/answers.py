@@ -109,10 +109,10 @@ class _Chunk:
     groups: list[Group[Object]]
     quantity: Quantity
     """What was asked for, at the place of the lanes."""
-    positions: Positions | None = None
-    """Where its slots are behind the first one, ascending; None where they follow each other."""
+    positions: Any = None
+    """Where its slots are behind the first one, an ascending array; None where they follow each other."""
 
-    def slots(self, positions: Positions | None) -> Any:
+    def slots(self, positions: Any) -> Any:
         """Return the numbers of some of the slots, or of all."""
         if self.positions is not None:
             own = self.positions if positions is None else self.positions[positions]
@@ -174,7 +174,7 @@ class Values:
         self._chunks: list[_Chunk] = []
         self._read_chunks = 0
         """How many of the chunks are in the array."""
-        self._missing: list[tuple[Sequence[int], Callable[[int], DwarfGpuError]]] = []
+        self._missing: list[tuple[Any, Callable[[int], DwarfGpuError]]] = []
         """The slots that have no whole value, ascending, and the error of each by its position there."""
         self._array: Any = None
         self._reasons: dict[Any, Reason] | None = None
@@ -193,7 +193,7 @@ class Values:
     # --- Asking ---------------------------------------------------------------------------------------------------
 
     def ask(
-        self, first: int, lanes: LaneSet, quantity: Quantity | None = None, positions: Positions | None = None
+        self, first: int, lanes: LaneSet, quantity: Quantity | None = None, positions: Any = None
     ) -> None:
         """Evaluate for some slots, of which the first has a number; ``positions`` are those behind it, if not all.
 
@@ -207,8 +207,8 @@ class Values:
             if self.type is None and group.result is not None:
                 self.type = group.result.type
 
-    def refuse(self, error: DwarfGpuError, slots: Sequence[int] | None = None) -> None:
-        """Give some slots, ascending, an error in place of a value; by default all."""
+    def refuse(self, error: DwarfGpuError, slots: Any = None) -> None:
+        """Give some slots, by their ascending numbers, an error in place of a value; by default all."""
         self._missing.append((range(len(self)) if slots is None else slots, lambda _index: error))
 
     # --- Lane by lane ---------------------------------------------------------------------------------------------
@@ -474,7 +474,8 @@ class Values:
         numbers = column.numbers
         count = chunk.lanes.count if positions is None else len(positions)
         slots = chunk.slots(positions)
-        if count == len(self) and isinstance(numbers, np.ndarray) and numbers.shape == (count,):
+        is_one_each = isinstance(numbers, np.ndarray) and not column.kind.shape and numbers.shape == (count,)
+        if count == len(self) and is_one_each:
             self._array = numbers.astype(column.kind)
         else:
             error = self._make_room(column.kind)
@@ -517,7 +518,8 @@ def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | str | None =
     numbers = frame.lane_numbers(lanes)
     values = Values(numbers, frame, quantity, text, active=frame.active_mask)
     places = frame.by_place(numbers)
-    if len(places) > 1 and not quantity.depends_on_place:
+    is_together = len(places) == 1 and places[0][0] is frame
+    if not is_together and not quantity.depends_on_place:
         places = [(frame, list(range(len(numbers))))]
     for place, positions in places:
         if isinstance(place, DwarfGpuError):

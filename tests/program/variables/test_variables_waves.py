@@ -119,7 +119,7 @@ def test_states_are_those_of_the_execution_mask(lanes):
     values = frame["even"].values()
     assert [lane for lane, state in zip(values, values.states, strict=True) if state == "active"] == [1, 2, 4]
     assert frame["even"].values("active").lanes == (1, 2, 4)
-    found = answer(frame["even"], "even", [0, 1])
+    found = answer(frame["lane"], "lane", [0, 1])
     assert [each.state for each in found.by_lane] == ["inactive", "active"]
 
 
@@ -204,8 +204,9 @@ def test_memory_and_registers_that_the_state_does_not_have():
     assert frame["limit"].why(2).kind == "register_unavailable"
     assert frame["lane"].value(2) == 3
     mixed = frame.eval("lane > 1 ? slots[0] : lane")
-    assert mixed.states[:4] == ["active", "error", "error", "inactive"]
+    assert mixed.states[:4] == ["active", "error", "error", "error"]
     assert mixed.reasons[1].kind == "memory_unavailable"
+    assert mixed.reasons[3].message.startswith("the place of the lane is not known: ")
     assert mixed[0] == 1
 
 
@@ -383,11 +384,11 @@ def test_a_wave_has_the_frames_of_where_it_stands_now(lanes):
 
 def test_lanes_are_active_as_the_mask_is_now(lanes):
     frame = kernel(lanes, EVEN)
-    assert frame["even"].values().states[:3] == ["active"] * 3
+    assert frame["lane"].values().states[:3] == ["active"] * 3
     write(frame.wave, "exec", 0b101)
-    assert frame["even"].values().states[:4] == ["active", "inactive", "active", "inactive"]
+    assert frame["lane"].values().states[:4] == ["active", "inactive", "active", "inactive"]
     assert [each.is_active for each in frame.wave.lanes[:3]] == [True, False, True]
-    assert len(frame["even"].values("active")) == 2
+    assert len(frame["lane"].values("active")) == 2
 
 
 def test_calls_are_made_of_frames():
