@@ -358,7 +358,7 @@ class Answers(Document):
                 places[index] += 1
                 columns[f"{key}.wave"] = list(values.names)
                 columns[f"{key}.pc"] = -1 if values.pc is None else values.pc
-            columns[f"{key}.value"] = values.array
+            columns[f"{key}.value"] = values.elements
             columns[f"{key}.state"] = states
             columns[f"{key}.lane"] = [-1 if lane is None else lane for lane in values.lanes]
         save(path, columns)

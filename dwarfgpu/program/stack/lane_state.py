@@ -7,6 +7,7 @@ are ignored.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import evolve
@@ -185,7 +186,7 @@ class Simt:
             attribute = die.find("DW_AT_LLVM_lane_pc")
             if attribute is None:
                 continue
-            for group in each_part(waves, lambda part, attribute=attribute: self._columns(attribute, part)):
+            for group in each_part(waves, partial(self._columns, attribute)):
                 if group.result is None:
                     raise Parted
                 where: Any = slice(None) if group.positions is None else group.positions

@@ -132,9 +132,10 @@ class Values:
 
     ``array`` has one element a lane, of a numpy type that is like the type of the program: a number for a scalar, a
     record for a structure, bytes (``V8``) for what numpy has no type for; without numpy it is a list of numbers, lists
-    and dictionaries. An element without a whole value is 0; ``states`` says so: ``active`` and ``inactive`` lanes have
-    a value, ``absent``, ``undefined`` and ``error`` lanes a reason. ``of`` gives what one lane has as an object, which
-    may have parts without a value.
+    and dictionaries. Where lanes have no whole value it is a masked array (`numpy.ma`) in which they are masked, and in
+    a list they are None; `filled` gives them a number instead. ``states`` says why: ``active`` and ``inactive`` lanes
+    have a value, ``absent``, ``undefined`` and ``error`` lanes a reason. ``of`` gives what one lane has as an object,
+    which may have parts without a value.
 
     Of several waves the array is ``array[wave, lane]``, and what else has one item a lane has a list a wave.
     """
@@ -192,9 +193,7 @@ class Values:
 
     # --- Asking ---------------------------------------------------------------------------------------------------
 
-    def ask(
-        self, first: int, lanes: LaneSet, quantity: Quantity | None = None, positions: Any = None
-    ) -> None:
+    def ask(self, first: int, lanes: LaneSet, quantity: Quantity | None = None, positions: Any = None) -> None:
         """Evaluate for some slots, of which the first has a number; ``positions`` are those behind it, if not all.
 
         ``quantity`` is what was asked for at the place of these lanes, where that is not the place of the frame.
@@ -206,6 +205,13 @@ class Values:
         for group in groups:
             if self.type is None and group.result is not None:
                 self.type = group.result.type
+
+    def raise_misuse(self) -> None:
+        """Raise what is wrong with the question itself: the error of all lanes, such as that of an unknown name."""
+        errors = [group.outcome(0) for chunk in self._chunks for group in chunk.groups if group.result is None]
+        known = any(group.result is not None for chunk in self._chunks for group in chunk.groups)
+        if errors and not known and isinstance(errors[0], UsageError):
+            raise errors[0]
 
     def refuse(self, error: DwarfGpuError, slots: Any = None) -> None:
         """Give some slots, by their ascending numbers, an error in place of a value; by default all."""
@@ -230,7 +236,7 @@ class Values:
         if key in self.reasons:
             raise Unavailable(self.reasons[key])
         position = self.lanes.index(lane)
-        value = self.array[position if name is None else (self.names.index(name), position)]
+        value = self.elements[position if name is None else (self.names.index(name), position)]
         if isinstance(self._array, list) or value.dtype.names is not None or value.dtype.kind == "V":
             return value
         return value.item()
@@ -404,18 +410,52 @@ class Values:
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
-        """The values, one for each lane; 0 where there is none."""
+        """The values, one for each lane; lanes without one are masked."""
+        plain: np.ndarray[Any, Any] = self.elements
+        if not self._missing or isinstance(plain, list):
+            return plain
+        import numpy as np
+
+        mask = np.zeros(len(self), dtype=bool)
+        for slots, _error_at in self._missing:
+            mask[slots] = True
+        shape = (mask.size,) if self.waves is None else (len(self.waves), len(self.lanes))
+        masked: np.ndarray[Any, Any] = np.ma.MaskedArray(plain)
+        masked[mask.reshape(shape)] = np.ma.masked
+        return masked
+
+    def filled(self, value: Any = None) -> np.ndarray[Any, Any]:
+        """Return the values as a plain array in which lanes without one have ``value``; by default NaN, or 0."""
+        plain: np.ndarray[Any, Any] = self.elements
+        if not self._missing:
+            return plain
+        if isinstance(plain, list):
+            return [value if item is None else item for item in plain]  # type: ignore[return-value]
+        import numpy as np
+
+        if value is None and plain.dtype.kind in "iuf":
+            plain = plain.astype(np.result_type(plain.dtype, np.float32))
+            value = np.nan
+        copy: np.ndarray[Any, Any] = plain.copy()
+        flat = copy.reshape(len(self), *copy.shape[1 if self.waves is None else 2 :])
+        for slots, _error_at in self._missing if value is not None else ():
+            flat[slots] = value
+        return copy
+
+    @property
+    def elements(self) -> Any:
+        """The values, one for each lane; 0, or None in a list, where there is none."""
         self.read()
         if self._array is None and not b.has_arrays():
-            self._array = [0] * len(self)
+            self._array = [None] * len(self)
         elif self._array is None:
             import numpy as np
 
             self._array = np.zeros(len(self), dtype=np.uint8)
         if self.waves is None:
-            return self._array  # type: ignore[no-any-return]
+            return self._array
         shape = (len(self.waves), len(self.lanes))
-        return self._array.reshape(shape + self._array.shape[1:])  # type: ignore[no-any-return]
+        return self._array.reshape(shape + self._array.shape[1:])
 
     def read(self) -> None:
         """Read what has been found into the array; what is written to the machine later does not change it."""
@@ -462,7 +502,7 @@ class Values:
     def _read_alone(self, slot: int, value: Object) -> None:
         """Read the value of one lane, without numpy."""
         if self._array is None:
-            self._array = [0] * len(self)
+            self._array = [None] * len(self)
         try:
             self._array[slot] = listed(value)
         except DwarfGpuError as error:

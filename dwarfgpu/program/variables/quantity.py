@@ -121,11 +121,12 @@ class Quantity(ABC):
         return each_part(lanes, self.find)
 
     def values(self, lanes: Iterable[int] | str | None = None) -> Values:
-        """Return the value in many lanes: an array, and a state for each lane.
+        """Return the value in many lanes: an array, and a state for each lane. An unknown name is an error.
 
         ``lanes`` are numbers, ``active``, or all. Without numpy the array is a list.
         """
         values = values_of(self, "", lanes)
+        values.raise_misuse()
         values.read()
         values.reasons  # noqa: B018 (what is written to the machine later does not change them)
         return values
