@@ -13,7 +13,7 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import PARAMETER, Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
-from dwarfgpu.render.layout import fitted, lanes_text, shown
+from dwarfgpu.render.layout import fitted, shown
 from dwarfgpu.render.variables import frame_json, frame_text, value_in_lanes
 
 if TYPE_CHECKING:
@@ -473,7 +473,12 @@ class _Variables(Document):
         self.problems += mask_problems(frame)
         if frame.function is None and self._selection.has_focus:
             raise UsageError("No symbol table info available.", kind="no_dwarf")
-        known = (*frame.variables(), *(frame.statics() if self._arguments.has("statics") else ()))
+        known = [*frame.variables()]
+        for place, _positions in frame.by_place(frame.lane_numbers(self._lanes)):
+            if place is not frame and not isinstance(place, DwarfGpuError):  # what only lanes elsewhere have
+                dies = {variable.die for variable in known}
+                known += (variable for variable in place.variables() if variable.die not in dies)
+        known += frame.statics() if self._arguments.has("statics") else ()
         return [
             variable
             for variable in known
@@ -486,66 +491,47 @@ class _Variables(Document):
         locations = self._arguments.has("location")
         return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
 
-    def _frames(self) -> Iterator[tuple[str | None, Frame | DwarfGpuError, list[int] | None]]:
-        """Yield the frames that lanes are in, or why they are in none, with the lanes where they are in several."""
-        for wave, frame in self._place.frames():
-            numbers = frame.lane_numbers(self._lanes)
-            places = frame.by_place(numbers)
-            for place, positions in places:
-                lanes = [lane for lane in (numbers[position] for position in positions) if lane is not None]
-                if isinstance(place, DwarfGpuError) and len(places) == 1:
-                    raise place
-                yield wave, place, lanes if len(places) > 1 else None
-
     def _documents(self) -> Iterator[Json]:
-        for wave, frame, lanes in self._frames():
-            head: Json = {} if wave is None else {"wave": wave}
-            if isinstance(frame, DwarfGpuError):
-                yield head | {"lanes": lanes, "error": frame.message, "variables": []}
-                continue
+        for wave, frame in self._place.frames():
             writer = self._writer(frame)
             entries = []
             for variable in self._variables(frame):
                 if self._place.attached is None:
                     entries.append(writer.described_json(variable))
                     continue
-                entries.append(variable_document(writer, variable, self._lanes if lanes is None else lanes))
-            head["frame"] = frame_json(frame)
-            if lanes is not None:
-                head["lanes"] = lanes
-            yield head | {"variables": entries}
+                entries.append(variable_document(writer, variable, self._lanes))
+            yield {
+                **({} if wave is None else {"wave": wave}),
+                "frame": frame_json(frame),
+                "variables": entries,
+            }
 
     def _lines(self, output: Output) -> Iterator[str]:
         is_headed = self._place.is_elsewhere
-        for number, (wave, frame, lanes) in enumerate(self._frames()):
-            if number and (is_headed or lanes is not None):
-                yield ""
-            if wave is not None and is_headed:
-                yield output.style("kind", f"wave {wave}")
-            if lanes is not None:
-                yield output.style("kind", lanes_text(sum(1 << lane for lane in lanes)))
-            if isinstance(frame, DwarfGpuError):
-                yield frame.message
-                continue
-            if is_headed or lanes is not None:
-                yield frame_text(frame, output.style)
+        for number, (wave, frame) in enumerate(self._place.frames()):
             variables = self._variables(frame)
+            if is_headed:
+                if number:
+                    yield ""
+                if wave is not None:
+                    yield output.style("kind", f"wave {wave}")
+                yield frame_text(frame, output.style)
             if not variables and not self._arguments.has("q"):
                 is_choice = self._pattern.pattern or self._arguments.has("t")
                 yield f"No {f'matching {self._noun}' if is_choice else self._noun}."
             for variable in variables:
-                first, *rest = self._of_variable(frame, variable, lanes, 2 if is_headed else 0)
+                first, *rest = self._of_variable(frame, variable, 2 if is_headed else 0)
                 is_noted = variable.is_shadowed and is_headed
                 yield first + (output.style("dim", "  (shadowed)") if is_noted else "")
                 yield from rest
 
-    def _of_variable(self, frame: Frame, variable: Variable, lanes: list[int] | None, indent: int) -> list[str]:
+    def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
         writer = self._writer(frame)
         if self._place.attached is None:
             return writer.described(variable, indent)
         if self._selection.has_focus and not asking.names_lanes(self._arguments):
             return variable_lines(self._selection, writer, variable, self._lanes, indent)
-        return writer.text(answer(variable, variable.name, self._lanes if lanes is None else lanes), indent)
+        return writer.text(answer(variable, variable.name, self._lanes), indent)
 
 
 def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:

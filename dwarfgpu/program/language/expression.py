@@ -77,10 +77,15 @@ class SourceExpression(Quantity):
         finish([evaluators[id(group.result)] for group in groups if group.result is not None])
         return groups
 
-    def perform(self, lanes: LaneSet) -> None:
+    def perform(self, numbers: tuple[int | None, ...]) -> None:
         """Evaluate it for its assignments, which are made if it has a value in all of the lanes."""
-        groups = each_part(lanes, self._evaluate)
-        finish([_result(group, lanes)[1] for group in groups])
+        evaluators: list[Evaluator] = []
+        for place, lanes in self.frame.places_of(numbers, self):
+            expression = self if place is self.frame else SourceExpression(place, self.text)
+            for chosen, lane_set in place.lane_sets(lanes):
+                groups = each_part(lane_set, expression._evaluate)
+                evaluators += [_result(group, lane_set, chosen)[1] for group in groups]
+        finish(evaluators)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Return why there is no value: the reason of the variable or register that the expression is part of."""
@@ -118,11 +123,8 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str
     """Make the assignment ``target = text`` in some lanes, after all values have been computed."""
     numbers = frame.lane_numbers(lanes)
     writes: list[tuple[Write, LaneSet]] = []
-    for place, positions in frame.by_place(numbers):
-        if isinstance(place, DwarfGpuError):
-            raise place
+    for place, lanes_there in frame.places_of(numbers, target):
         there = target if place is frame else target.in_frame(place)
-        lanes_there = tuple(numbers[position] for position in positions)
         writes += _assignments(place, there, text, lanes_there)
     for write, part in writes:
         make(write, frame, part)

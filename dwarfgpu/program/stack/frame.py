@@ -313,6 +313,17 @@ class Frame:
             groups[key][1].append(position)
         return list(groups.values())
 
+    def places_of(
+        self, numbers: tuple[int | None, ...], quantity: Quantity
+    ) -> Iterator[tuple[Frame, tuple[int | None, ...]]]:
+        """Yield some lanes grouped by where they are, for what must be done in all of them; else raise why it cannot."""
+        places = self.by_place(numbers) if quantity.depends_on_place else [(self, list(range(len(numbers))))]
+        for place, positions in places:
+            if isinstance(place, DwarfGpuError):
+                place.message += f" (lane {numbers[positions[0]]})"
+                raise place
+            yield place, tuple(numbers[position] for position in positions)
+
     def lane_set(self, numbers: tuple[int | None, ...]) -> LaneSet:
         """Return some lanes as one set."""
         if len(numbers) == 1:

@@ -430,7 +430,7 @@ class Values:
         if not self._missing:
             return plain
         if isinstance(plain, list):
-            return [value if item is None else item for item in plain]  # type: ignore[return-value]
+            return [value if item is None else item for item in plain]
         import numpy as np
 
         if value is None and plain.dtype.kind in "iuf":

@@ -467,3 +467,26 @@ def test_every_variable_of_every_fixture_has_an_answer():
                             assert all(each.value or each.reason for each in found.by_lane)
                             count += 1
     assert count > 2000
+
+
+def test_lanes_without_a_value_are_masked():
+    frame = stopped(LANE_PC[64], TARGETS[64], EVEN, 7, {"v0": [1, 2, 3], "s34": 0, "s36": 0, "s38": 0}, [])[0].frame(0)
+    array = frame.eval("$v0[$_lane]").array
+    assert isinstance(array, np.ma.MaskedArray)
+    assert array[:4].tolist() == [1, 2, 3, None]
+    assert array.sum() == 6
+    missing = frame["unused"].values()
+    assert missing.array.mask.all()
+    assert np.isnan(frame.eval("$v0[$_lane]").filled()[3:]).all()
+    assert frame.eval("$v0[$_lane]").filled(-1)[:4].tolist() == [1, 2, 3, -1]
+    whole = kernel(64, EVEN)["lane"].values()
+    assert not isinstance(whole.array, np.ma.MaskedArray)
+    assert whole.filled() is whole.array
+
+
+def test_an_unknown_name_is_an_error_and_no_array():
+    frame = kernel(64, EVEN)
+    with pytest.raises(dg.UsageError, match="no variable `nosuch` in X"):
+        frame.eval("nosuch")
+    with pytest.raises(dg.UsageError, match="no variable `nosuch` in X"):
+        frame["nosuch"].values()
