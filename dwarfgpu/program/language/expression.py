@@ -54,13 +54,14 @@ class SourceExpression(Quantity):
     def in_frame(self, frame: Frame) -> Quantity:
         return frame[self.text]
 
-    def _evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
+    def evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
+        """Return the value in some lanes, and the evaluator that has what is to be assigned."""
         evaluator = Evaluator(self.frame, lanes, self.text)
         return evaluator.object(self.tree), evaluator
 
     def find(self, lanes: LaneSet) -> Object:
         """Return the value as an object, for some lanes. Assignments in it are made."""
-        value, evaluator = self._evaluate(lanes)
+        value, evaluator = self.evaluate(lanes)
         finish([evaluator])
         return value
 
@@ -69,7 +70,7 @@ class SourceExpression(Quantity):
         evaluators: dict[int, Evaluator] = {}
 
         def find(part: LaneSet) -> Object:
-            value, evaluator = self._evaluate(part)
+            value, evaluator = self.evaluate(part)
             evaluators[id(value)] = evaluator
             return value
 
@@ -83,7 +84,7 @@ class SourceExpression(Quantity):
         for place, lanes in self.frame.places_of(numbers, self):
             expression = self if place is self.frame else SourceExpression(place, self.text)
             for chosen, lane_set in place.lane_sets(lanes):
-                groups = each_part(lane_set, expression._evaluate)
+                groups = each_part(lane_set, expression.evaluate)
                 evaluators += [_result(group, lane_set, chosen)[1] for group in groups]
         finish(evaluators)
 

@@ -316,7 +316,7 @@ class Frame:
     def places_of(
         self, numbers: tuple[int | None, ...], quantity: Quantity
     ) -> Iterator[tuple[Frame, tuple[int | None, ...]]]:
-        """Yield some lanes grouped by where they are, for what must be done in all of them; else raise why it cannot."""
+        """Yield some lanes grouped by where they are, for what is done in all of them or not at all."""
         places = self.by_place(numbers) if quantity.depends_on_place else [(self, list(range(len(numbers))))]
         for place, positions in places:
             if isinstance(place, DwarfGpuError):
