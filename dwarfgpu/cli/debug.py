@@ -41,11 +41,22 @@ def _gdb_script(session: Session, _options: Any) -> int:
     return 0
 
 
+def _completion(session: Session, options: Any) -> int:
+    from dwarfgpu.cli.completion_scripts import script
+
+    session.print(script(options.shell).rstrip("\n"))
+    return 0
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+
 # --- Their arguments ----------------------------------------------------------------------------------------------
 
 SUMMARIES = {
     "debug": "look around in a machine that stands still, command by command",
     "gdb-script": "print the path of the script that loads dwarfgpu into GDB",
+    "completion": "print the script with which a shell completes dwarfgpu's words",
 }
 DESCRIPTIONS = {
     "debug": """\
@@ -54,6 +65,9 @@ commands. Without a terminal they are read from standard input.""",
     "gdb-script": """\
 GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
 and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
+    "completion": """\
+For bash put `eval "$(dwarfgpu completion bash)"` into ~/.bashrc; for zsh write the output to a file `_dwarfgpu` in a
+folder of $fpath; for fish to ~/.config/fish/completions/dwarfgpu.fish.""",
 }
 EXAMPLES = {
     "debug": (
@@ -62,8 +76,9 @@ EXAMPLES = {
         "dwarfgpu debug program --state core -x look.gdb",
     ),
     "gdb-script": ('gdb -x "$(python3 -m dwarfgpu gdb-script)" ./program',),
+    "completion": ('eval "$(dwarfgpu completion bash)"',),
 }
-RUN = {"debug": _debug, "gdb-script": _gdb_script}
+RUN = {"debug": _debug, "gdb-script": _gdb_script, "completion": _completion}
 SELECTS = (MAYBE_FILE, MAYBE_STATE, WAVE, FRAME, LANE, REPAIR, FORCE)
 
 

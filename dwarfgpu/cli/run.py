@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Progress, Session, is_alone, read_input
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
@@ -21,11 +21,29 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Argument, Command
 
 
+SHOW_PARSER = "\0"
+"""The word that asks for the parser of a command in place of what it reads."""
+
+
+class _Shown(Exception):  # noqa: N818 (it is no error)
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.parser = parser
+
+
 class _ArgumentParser(argparse.ArgumentParser):
     """An argument parser that raises our error instead of printing its own."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        if args == [SHOW_PARSER]:
+            raise _Shown(self)
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"`{self.prog} --help` shows the options")
+        unknown = message.partition("unrecognized arguments: ")[2].partition(" ")[0]
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        near = nearest(unknown, flags) if unknown.startswith("-") else None
+        hint = f"did you mean {near}?" if near else f"`{self.prog} --help` shows the options"
+        raise UsageError(message, hint=hint)
 
 
 def run(words: Sequence[str]) -> int:
@@ -65,6 +83,8 @@ def _parse(words: list[str]) -> Any:
     """The options of a command, or None when there is nothing to run."""
     if not words:
         raise UsageError("a command is needed", hint="`dwarfgpu --help` lists the commands")
+    if words[0] == "help" and len(words) > 1:
+        words = [words[1], "--help"]
     if words[0] in ("-h", "--help", "help"):
         sys.stdout.write(_overview())
         return None
@@ -77,11 +97,18 @@ def _parse(words: list[str]) -> Any:
         return _question(name, AT_SHELL[name], words)
     if name not in debug.SUMMARIES:
         raise _unknown(name)
+    return _other(name, words)
+
+
+def _other(name: str, words: list[str]) -> Any:
+    """Read the words behind the name of a command that is no question."""
     parser = _parser(name, debug.DESCRIPTIONS[name], debug.EXAMPLES[name])
     if name == "debug":
         for argument in debug.SELECTS:
             _add(parser, argument, is_expression=False)
         debug.add_arguments(parser)
+    if name == "completion":
+        parser.add_argument("shell", choices=debug.SHELLS, help="the shell that is to complete")
     _add_common(parser)
     options = parser.parse_args(words)
     options.run = lambda session: debug.RUN[name](session, options)
@@ -117,7 +144,7 @@ def _cases(name: str, words: list[str]) -> Any:
 def _question(name: str, command: Command, words: list[str]) -> Any:
     """Read the words behind the name of a question."""
     assert command.shell is not None  # noqa: S101 (it is a name that a command has at the shell)
-    needs_help = "-h" in words or "--help" in words
+    needs_help = not {"-h", "--help", SHOW_PARSER}.isdisjoint(words)
     parser = _parser(name, _help(command) if needs_help else "", command.shell.examples)
     is_expression = command.completes == "expression"
     for argument in (*command.shell.selects, *command.shell.operands, *command.shell_options):
@@ -141,7 +168,7 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
     if argument.metavar is None:
         fields["action"] = "store_true"
     else:
-        fields |= {"metavar": argument.metavar, "type": argument.value}
+        fields |= {"metavar": argument.metavar, "type": argument.value, "choices": argument.choices or None}
     if not argument.is_option:
         if argument.is_many:
             fields["nargs"] = "+" if argument.is_required else "*"
@@ -239,10 +266,25 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     common.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
-def _overview() -> str:
+def summaries() -> dict[str, str]:
+    """Return what each command of the shell is for."""
     known = dict(debug.SUMMARIES)
     known |= {command.shell.names[0]: command.summary for command in AT_SHELL.values() if command.shell}
     known["lists"] = "read location lists from a file of cases"
+    return known
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """Return the parser of a command, which knows its options and its help."""
+    try:
+        _parse([name, SHOW_PARSER])
+    except _Shown as shown:
+        return shown.parser
+    raise AssertionError(name)
+
+
+def _overview() -> str:
+    known = summaries()
     width = max(map(len, known))
     lines = [f"  {name:{width}}  {summary}" for name, summary in known.items()]
     return "\n".join(
@@ -262,11 +304,9 @@ def _overview() -> str:
 
 
 def _unknown(name: str) -> UsageError:
-    from difflib import get_close_matches
-
     names = (*AT_SHELL, *debug.SUMMARIES)
-    close = get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(names)}"
+    near = nearest(name, names)
+    hint = f"did you mean {near}?" if near else f"the commands are {', '.join(names)}"
     return UsageError(f"there is no command {name!r}", hint=hint)
 
 

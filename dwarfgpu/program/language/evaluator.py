@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import EvaluationError, UsageError
+from dwarfgpu.errors import EvaluationError, UsageError, nearest
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
@@ -651,6 +651,9 @@ def hint_for(frame: Frame, node: Name) -> str | None:
     if frame.place is None:
         return "locals need a frame: give an address, or attach a state"
     known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
+    near = nearest(node.text, known)
+    if near is not None:
+        return f"did you mean {near}?"
     return f"there are {_listed(known, MANY)}" if known else None
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, nearest
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.stack.frame import frames_at
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.variable import Variable
 
 
+MAX_NAMES = 10_000
+"""In more symbols nothing is looked for that may be meant."""
 _FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
 _NUMBER = re.compile(r"[+-]?\d{1,9}$")
 
@@ -78,7 +80,9 @@ class LinespecReader:
             return list(self._in_file(match[1].strip().strip("'\""), match[2].strip()))
         spans = list(self.functions(text))
         if not spans:
-            raise NotFound("no_function", f'Function "{text[:80]}" not defined.')
+            near = nearest(text, self._names())
+            hint = None if near is None else f"did you mean {near}?"
+            raise NotFound("no_function", f'Function "{text[:80]}" not defined.', hint=hint)
         return [self._at(span.entry, span.name, is_address=False) for span in spans]
 
     def address(self, text: str) -> int:
@@ -155,6 +159,11 @@ class LinespecReader:
                 if symbol.is_defined and code.holds(address) and address not in seen:
                     seen.add(address)
                     yield CodeSpan(symbol.name, address, address + symbol.size, address, is_symbol=True)
+
+    def _names(self) -> set[str]:
+        """Return the names of functions that symbols have, for what else a name may mean."""
+        symbols = chain.from_iterable(code.file.symbol_image.symbols for code in self.files.state.loaded.codes)
+        return {symbol.demangled for symbol in islice(symbols, MAX_NAMES) if symbol.is_defined}
 
     def function_at(self, address: int) -> CodeSpan | None:
         """Return the function with code at an address, as its stretch that contains the address."""
