@@ -64,7 +64,7 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
 
     The header tells it in every code object version but 1 and 2, which name it in a note.
     """
-    from dwarfgpu.targets.resolve import resolve, resolve_elf
+    from dwarfgpu.targets.resolve import LAST_R600_MACH, resolve, resolve_elf
 
     if image.machine != EM_AMDGPU:
         try:
@@ -72,13 +72,16 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
         except UsageError as error:
             generic = resolve("generic", byte_order=image.byte_order, address_size=image.address_size)
             return TargetOf(generic, error.message, is_known=False)
-    if image.osabi == ELFOSABI_AMDGPU_HSA and image.abi_version == ABI_V2:
+    is_v2 = image.osabi == ELFOSABI_AMDGPU_HSA and image.abi_version == ABI_V2
+    if is_v2:
         noted = _noted_target(image)
         if noted is not None:
             return noted
-    # LLVM writes the flags of other systems than HSA in the form of code object version 3
-    abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
+    # LLVM writes the flags of other systems than HSA, and of version 2, in the form of code object version 3
+    abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA and not is_v2 else ABI_V3
     reason = "the ELF header says so"
+    if is_v2 and image.flags <= LAST_R600_MACH:  # the flags that version 2 has, without a processor
+        abi_version = ABI_V2
     for wave64 in (None if wave_size is None else wave_size == 64, None):
         try:
             return TargetOf(resolve_elf(image.machine, image.flags, wave64, abi_version=abi_version), reason)
@@ -108,20 +111,16 @@ def has_xnack_v2(flags: int) -> bool:
 
 
 def _noted_target(image: Image) -> TargetOf | None:
-    from dwarfgpu.objfile.kernels.metadata import target_name
-    from dwarfgpu.targets.resolve import resolve
+    from dwarfgpu.objfile.kernels.metadata import target_names
+    from dwarfgpu.targets.resolve import resolve_note
 
-    name = target_name(image)
-    if name is None:
-        return None
-    names = [name]
-    if image.abi_version == ABI_V2 and has_xnack_v2(image.flags) and "xnack" not in name:
-        names.insert(0, f"{name}:xnack+")
-    for candidate in names:
-        try:
-            return TargetOf(resolve(candidate), "a note says so")
-        except UsageError:
-            pass
+    has_xnack = image.abi_version == ABI_V2 and has_xnack_v2(image.flags)
+    for name in target_names(image):
+        for candidate in (f"{name}:xnack+", name) if has_xnack and "xnack" not in name else (name,):
+            try:
+                return TargetOf(resolve_note(candidate), "a note says so")
+            except UsageError:
+                pass
     return None
 
 
