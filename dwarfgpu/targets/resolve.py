@@ -202,8 +202,8 @@ V2_PROCESSORS = {
 }
 """The processors of instruction set versions that are no names of processors.
 
-AMDGPU usage, "Code Object V2 Note Records", the table of processors and fixed features: there the stepping of GFX9 is one
-more where xnack is on, and two processors of GFX8 have a second version.
+AMDGPU usage, "Code Object V2 Note Records", the table of processors and fixed features: there the stepping of GFX9 is
+one more where xnack is on, and two processors of GFX8 have a second version.
 """
 
 

@@ -63,9 +63,7 @@ def _dialect(
 ) -> AttributeDialect:
     """Return the dialect with some numbers of its own; a number that it does not use has its present meaning."""
     own = {number: attribute for attribute, number in reversed(numbers.items())}  # the first name counts
-    common = {
-        number: attribute for number, attribute in names("DW_AT").items() if number not in own
-    }
+    common = {number: attribute for number, attribute in names("DW_AT").items() if number not in own}
     codes = {attribute: number for number, attribute in common.items()}
     return AttributeDialect(name, {**common, **own}, {**codes, **numbers}, by_class or {}, source, classes or {})
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dialects
 from dwarfgpu.cfi.activation import Information, NoInformation, no_information
 from dwarfgpu.cfi.unwind import OUTSIDE_CODE
-from dwarfgpu.dwarf_constants import DW_END_big, DW_END_default, DW_END_little, DW_TAG_base_type
+from dwarfgpu.dwarf_constants import (
+    DW_AT_frame_base,
+    DW_AT_location,
+    DW_END_big,
+    DW_END_default,
+    DW_END_little,
+    DW_TAG_base_type,
+    DW_TAG_subprogram,
+)
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
 from dwarfgpu.expr.context import DieInfo as ExpressionDie
 from dwarfgpu.expr.instruction import decode
@@ -15,7 +23,8 @@ from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
-from dwarfgpu.program.code.repairs import OFF, Site, repaired
+from dwarfgpu.program.code.repairs import OFF, Site, read_as_meant, register_of_base
+from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +41,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import FunctionScope
 
 
+HAS_TYPES = frozenset((0xA4, 0xA5, 0xA6, 0xA8, 0xA9, 0xF4, 0xF5, 0xF6, 0xF7, 0xF9))
+"""The bytes of operations with a base type (DWARF 5, table 7.9), and those that GNU had for them before."""
 PF_X = 1
 """A segment that can be executed (gABI, "Program Header")."""
 
@@ -60,7 +71,7 @@ class LoadedCode:
         self.repair = repair
         """Which repairs the expressions of attributes go through."""
         self._expressions: dict[tuple[str, int, Format], Expression] = {}
-        self._repaired: dict[tuple[str, Expression], Expression] = {}
+        self._repaired: dict[tuple[str, Die, Expression], Expression] = {}
         self._functions: dict[int, Die | None] = {}
         self._scopes: dict[int, tuple[FunctionScope, ...]] = {}
         self._calls: dict[int, tuple[CallFrame, ...]] = {}
@@ -165,23 +176,65 @@ class LoadedCode:
 
     def repaired(self, expression: Expression, attribute: Attribute) -> Expression:
         """Return the expression of an attribute with the repairs that the policy allows."""
-        if self.repair is OFF or not self.file.is_amdgpu:
+        if not self.file.is_amdgpu and not HAS_TYPES.intersection(expression.data):
             return expression
-        name = attribute.name
-        result = self._repaired.get((name, expression))
+        key = attribute.name, attribute.die, expression
+        result = self._repaired.get(key)
         if result is None:
-            result = self._repaired[name, expression] = self._repair(expression, name, attribute.die.unit)
+            result = self._repaired[key] = self._repair(expression, attribute)
         return result
 
-    def _repair(self, expression: Expression, name: str, unit: Unit) -> Expression:
+    def _repair(self, expression: Expression, attribute: Attribute) -> Expression:
+        die, unit = attribute.die, attribute.die.unit
+
         def address(index: int) -> int | None:
             try:
                 return unit.tables.address(index)
             except DwarfGpuError:
                 return None
 
-        site = Site(name, unit.producer, self.file.target.target, address)
-        return repaired(expression, site, self.repair)[0]
+        def frame_base() -> int | None:
+            bases = (entry.find_number(DW_AT_frame_base) for entry in (die, *die.ancestors()))
+            base = next(filter(None, bases), None)
+            if base is None or base.value_class not in ("exprloc", "block"):
+                return None
+            block = base.block()
+            return register_of_base(self.expression(block.data, unit.format, block.section, block.offset))
+
+        target = self.file.target.target
+
+        def size() -> int | None:
+            try:
+                space = space_of_pointer(die)
+                known = None if space is None else target.space(space)
+                return byte_size_of(die) if known is None else known.address_bits // 8
+            except DwarfGpuError:
+                return None
+
+        def is_private_pointer() -> bool:
+            try:
+                return space_of_pointer(die) == PRIVATE_LANE
+            except DwarfGpuError:
+                return False
+
+        def base_type(offset: int) -> BaseType | None:
+            try:
+                return base_type_of(unit.die_at(offset))
+            except DwarfGpuError:
+                return None
+
+        site = Site(
+            attribute.name,
+            unit.producer,
+            target,
+            address,
+            frame_base,
+            size,
+            is_private_pointer,
+            lambda: _is_shared(die, expression.data),
+            base_type,
+        )
+        return read_as_meant(expression, site, self.repair)
 
 
 class Loaded:
@@ -229,6 +282,8 @@ ENCODING_NAMES = {code: name for name, code in ENCODINGS.items() if code is not 
 ORDERS: dict[int, ByteOrder | None] = {DW_END_default: None, DW_END_big: "big", DW_END_little: "little"}
 BFLOAT16 = frozenset(("__bf16", "bfloat16", "bf16", "std::bfloat16_t"))
 """What compilers call the type that only its name tells from the half-precision one."""
+MAX_SIBLINGS = 5_000
+"""How many entries of a function are looked at for one with the same location."""
 MAX_CONSTANT = 1 << 16
 """How many bytes an object has whose value is a number; none has more than 16."""
 
@@ -399,6 +454,40 @@ def constant_bytes(constant: Attribute) -> bytes:
         error = MalformedFile("absurd_size", message, spec="DWARF 5, 4.1")
         raise constant.die.unit.error(error, constant.die.offset)
     return (value & ((1 << 8 * size) - 1)).to_bytes(size, order)
+
+
+def space_of_pointer(die: Die) -> int | None:
+    """Return the address space that a variable points into; None for what is no pointer, or one without a space."""
+    from dwarfgpu.program.types.model import Pointer
+    from dwarfgpu.program.types.reader import Types
+    from dwarfgpu.program.types.sizes import stripped
+
+    kind = stripped(Types().type_of(die))
+    return kind.address_space if isinstance(kind, Pointer) else None
+
+
+def _is_shared(die: Die, data: bytes) -> bool:
+    """Whether another variable of the function, which is no pointer into private memory, has an expression, too."""
+    function = next((entry for entry in die.ancestors() if entry.tag == DW_TAG_subprogram), None)
+    waiting = [] if function is None else [function]
+    for _ in range(MAX_SIBLINGS):
+        if not waiting:
+            break
+        entry = waiting.pop()
+        try:
+            waiting += entry.children()
+            location = entry.find_number(DW_AT_location)
+            if location is None or entry == die:
+                continue
+            if location.value_class == "loclist":
+                found = any(listed.expression == data for listed in location_list(location).entries)
+            else:
+                found = location.block().data == data
+            if found and space_of_pointer(entry) != PRIVATE_LANE:
+                return True
+        except DwarfGpuError:
+            continue
+    return False
 
 
 def byte_size_of(die: Die) -> int | None:
