@@ -168,7 +168,10 @@ def as_written(expression: Expression) -> Expression:
 def hint_of(repairs: Sequence[Repair]) -> str:
     """Return what to do about idioms that were not repaired."""
     names = ",".join(dict.fromkeys(repair.name for repair in repairs))
-    return f"expressions here have the shape of an idiom of compilers; --repair {names} reads them as meant"
+    return (
+        f"expressions here have the shape of an idiom of compilers; --repair {names} reads them as meant "
+        f"(at a prompt: set repair {names})"
+    )
 
 
 def uses_frame_base(expression: Expression) -> bool:
