@@ -208,7 +208,7 @@ if TYPE_CHECKING:
     Arithmetic: TypeAlias = Integers | Floats
 
 
-def with_one_type(left: Value, right: Value, rules: Rules) -> tuple[Value, Value]:
+def with_one_type(left: Any, right: Any, rules: Rules) -> tuple[Value, Value]:
     """Return two operands with the type that they have in common, or that the rules give them."""
     one, other = left.type, right.type
     if one == other:

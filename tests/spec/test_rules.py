@@ -496,14 +496,32 @@ test_implicit_pointer = table(IMPLICIT_POINTER)
 test_call_of_list = table(CALL_OF_LIST)
 
 
-BINARY = "and div minus mod mul or plus shl shr shra xor eq ge gt le lt ne".split()
+BINARY = [
+    "and",
+    "div",
+    "minus",
+    "mod",
+    "mul",
+    "or",
+    "plus",
+    "shl",
+    "shr",
+    "shra",
+    "xor",
+    "eq",
+    "ge",
+    "gt",
+    "le",
+    "lt",
+    "ne",
+]
 SIGNED_64, UNSIGNED_128, SIGNED_32 = BaseType("signed", 64), BaseType("unsigned", 128), BaseType("signed", 32)
 
 
 @pytest.mark.parametrize("operation", BINARY)
 @pytest.mark.parametrize("kind", [SIGNED_64, UNSIGNED_128, SIGNED_32, BaseType("float", 64)])
 def test_operands_of_two_types_where_the_rules_give_them_one(operation, kind):
-    """As LLDB: the generic one is converted to an integral base type that is at least as wide (2.5.1.4 forbids both)."""
+    """As LLDB: the generic one is converted to an integral base type that is at least as wide."""
     is_wide = kind in (SIGNED_64, UNSIGNED_128)
     for row in (f"DW_OP_const1u 9; DW_OP_lit2; DW_OP_{operation}", f"DW_OP_lit9; DW_OP_const1u 2; DW_OP_{operation}"):
         same = computed(row, AMD, None)
@@ -515,7 +533,7 @@ def test_operands_of_two_types_where_the_rules_give_them_one(operation, kind):
                     is_flag = operation in ("eq", "ge", "gt", "le", "lt", "ne")
                     assert result.type.is_generic if is_flag else result.type == kind
                 else:
-                    with pytest.raises(IllFormed, match="type mismatch|integral"):
+                    with pytest.raises(IllFormed, match=r"same type|integral"):
                         computed(row, rules, kind, converted)
 
 

@@ -138,7 +138,8 @@ class CodeObject:
         """Those that have been asked for."""
         self.shared_line_tables: dict[Any, LineTable] = {}
         """The line tables by their offsets."""
-        self._attributes = attributes
+        self.attributes = attributes
+        """How the numbers of attributes are read: a dialect; None is by producer."""
         self._kernels: Kernels | None = None
         self._dwarf: Dwarf | None = None
         self._frames: Frames | None = None
@@ -238,7 +239,7 @@ class CodeObject:
 
             self._dwarf = Dwarf(
                 self.debug.sections,
-                attributes=self._attributes,
+                attributes=self.attributes,
                 open_split=self._open_split,
                 package=self._package(),
             )
@@ -286,6 +287,12 @@ class CodeObject:
             unique.setdefault(str(error), error)
         return tuple(unique.values())
 
+    def read_as(self, attributes: str | None) -> CodeObject:
+        """Return the same file, of which nothing has been read yet, with another numbering of attributes."""
+        file = CodeObject(self.image, attributes)
+        file.debug_path = self.debug_path
+        return file
+
     # --- Files beside it ------------------------------------------------------------------------------------------
 
     def _separate(self, path: str) -> CodeObject | None:
@@ -329,7 +336,7 @@ class CodeObject:
         try:
             if "\0" in path or not os.path.isfile(path):  # noqa: PTH113
                 return None
-            return CodeObject(open_image(path))
+            return CodeObject(open_image(path), self.attributes)
         except DwarfGpuError as error:
             self._problems.append(error)
             return None
