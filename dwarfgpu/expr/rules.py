@@ -84,8 +84,8 @@ class Rules:
     """What an operation with two operands does where one has the generic type and the other an integral base type.
 
     DWARF 5, 2.5.1.4: both "must have the same type", so in AMD A.2.5.4.3.2 and in DWARF 6. LLDB
-    (Scalar::PromoteToMaxType) computes in the base type where that is at least as wide as the generic type. No preset does; compilers that rely on
-    it are read as they are meant by the repair mixed-operands.
+    (Scalar::PromoteToMaxType) computes in the base type where that is at least as wide as the generic type. No preset
+    does; compilers that rely on it are read as they are meant by the repair mixed-operands.
     """
 
     wide_dereference: Literal["truncate", "ill_formed"]

@@ -111,10 +111,10 @@ def _check_dialect(text: str) -> None:
 
 
 def _check_attributes(text: str) -> None:
-    from dwarfgpu.objfile.info.attributes import dialect
+    from dwarfgpu.program.code.code_object import check_attributes
 
     if text != "auto":
-        dialect(text)
+        check_attributes(text)
 
 
 READING = ("dialect", "attributes", "repair")

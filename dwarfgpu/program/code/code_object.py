@@ -373,6 +373,13 @@ def opened(
     return CodeObject(open_image(source, select, name=name, target_of=target_name_of), attributes)
 
 
+def check_attributes(name: str) -> None:
+    """Refuse a dialect of attributes that does not exist."""
+    from dwarfgpu.objfile.info.attributes import dialect
+
+    dialect(name)
+
+
 def check_has_kernels(file: CodeObject) -> None:
     """Refuse a file that can have no kernels."""
     if not file.is_amdgpu:
