@@ -458,7 +458,8 @@ CALL_OF_LIST = [
     *rule("A.2.5.4.2 (5)", "DW_OP_call2 0x22", *["undefined"] * 3),
 ]
 
-# DWARF 5, 2.5.1.4: operands "must have the same type, either the same base type or the generic type", which neither AMD A.2.5.4.3.2 nor DWARF 6 changes. What debuggers compute has a field, and no preset.
+# DWARF 5, 2.5.1.4: operands "must have the same type, either the same base type or the generic type", which
+# neither AMD A.2.5.4.3.2 nor DWARF 6 changes. What debuggers compute has a field, and no preset.
 MIXED_OPERANDS = [
     *rule("A.2.5.4.3.2", "DW_OP_const_type 2 0300000000000000; DW_OP_lit8; DW_OP_mul", *["type_mismatch"] * 3),
     *rule("A.2.5.4.3.2", "DW_OP_lit8; DW_OP_const_type 2 0300000000000000; DW_OP_lt", *["type_mismatch"] * 3),

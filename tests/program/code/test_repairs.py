@@ -457,7 +457,14 @@ def test_any_bytes_are_repaired_or_not(data, attribute):
 # --- What the compiler means ------------------------------------------------------------------------------------------
 
 COMPILED = sorted(
-    each.name for each in (FIXTURES / "amdgpu").glob("*.co") if re.match(r"(hip|cl)-(kernels|two-units)", each.name)
+    f"amdgpu/{each.name}"
+    for each in (FIXTURES / "amdgpu").glob("*.co")
+    if re.match(r"(hip|cl)-(kernels|two-units)", each.name)
+)
+OF_OTHERS = sorted(
+    f"{each.parent.name}/{each.name}"
+    for pattern in ("compilers/*.co", "llvm24/hip-*.co", "llvm24/triton*.co")
+    for each in FIXTURES.glob(pattern)
 )
 
 
@@ -484,6 +491,14 @@ def machine_at(program, pc):
 def meant(operations, scaled, program):
     """What producers mean by the operations of a location, by the form alone; None for what needs no repair."""
     base = 0x1000 if scaled else 0x1000 * program.target.lane_count
+    if found := re.fullmatch(r"DW_OP_regx v(\d+)", operations):
+        return f"v{found[1]}", LANE * 4
+    if found := re.fullmatch(r"DW_OP_fbreg (-?\d+)", operations):
+        return "private_lane", base + int(found[1])
+    if found := re.fullmatch(r"DW_OP_bregx s3[23] (-?\d+)(; DW_OP_lit[15]; DW_OP_swap; DW_OP_xderef)?", operations):
+        return "private_lane", base + int(found[1])
+    if found := re.fullmatch(r"DW_OP_bregx v(\d+) (-?\d+); DW_OP_stack_value", operations):
+        return "value", (1000 * int(found[1]) + LANE + int(found[2])) % (1 << 64)
     if found := re.fullmatch(r"DW_OP_fbreg (-?\d+); DW_OP_lit[15]; DW_OP_swap; DW_OP_xderef", operations):
         return "private_lane", base + int(found[1])
     if found := re.fullmatch(
@@ -502,7 +517,7 @@ def meant(operations, scaled, program):
         operations,
     ):
         return "value", 1000 * (int(found[1]) + int(found[2])) + 2 * LANE
-    if re.fullmatch(r"DW_OP_addrx? \S+; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", operations):
+    if re.fullmatch(r"DW_OP_addrx? \S+; DW_OP_lit[23]; DW_OP_swap; DW_OP_xderef", operations):
         return "undefined", 0
     return None
 
@@ -534,8 +549,19 @@ def functions_of(program):
 @pytest.mark.parametrize("name", COMPILED)
 def test_every_variable_of_the_compiled_kernels_is_where_its_producer_means(name):
     """At every address where some location begins: what the form of the operations means, in one lane."""
-    program = dwarfgpu.open(str(FIXTURES / "amdgpu" / name))
-    written = dwarfgpu.open(str(FIXTURES / "amdgpu" / name), repair="off")
+    assert compared(name) > 10
+
+
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_every_variable_of_other_versions_is_where_its_producer_means(name):
+    """clang 13 to 19, LLVM 24 and Triton: the same idioms in other words."""
+    assert compared(name) > 0 or re.search(r"hip.clang13.*O2", name)  # which has no locations
+
+
+def compared(name):
+    """Compare all variables of a file; how many locations that were."""
+    program = dwarfgpu.open(str(FIXTURES / name))
+    written = dwarfgpu.open(str(FIXTURES / name), repair="off")
     scaled = program.target.stack_scale == 1
     machine = machine_of(program)
     checked = 0
@@ -552,7 +578,7 @@ def test_every_variable_of_the_compiled_kernels_is_where_its_producer_means(name
             for frame, other in zip(attached[0].frames(), plain, strict=False):
                 for variable, text in zip(frame.variables(), other.variables(), strict=True):
                     checked += check(variable, text, pc, scaled, program)
-    assert checked > 10
+    return checked
 
 
 def larger_than_lane(kind):
@@ -590,13 +616,12 @@ def check(variable, text, pc, scaled, program):
 def names_of_registers(operations, program):
     """The listing with vector registers by name and numbers in decimal."""
 
-    def name(found):
-        register = program.target.register(int(found[1], 0))
-        return f"DW_OP_bregx {register.name if register else found[1]} {int(found[2])}"
+    def register(found):
+        known = program.target.register(int(found[2], 0))
+        return f"DW_OP_{found[1]} {known.name if known else found[2]}"
 
-    operations = re.sub(r"DW_OP_bregx (\d\S*) ([+-]?\d+)", name, operations)
-    operations = re.sub(r"(DW_OP_bregx v\d+) \+?(\d+)", r"\1 \2", operations)
-    operations = re.sub(r"DW_OP_(fbreg|consts) \+?(-?\d+)", r"DW_OP_\1 \2", operations)
+    operations = re.sub(r"DW_OP_(bregx|regx) (\d\w*)", register, operations)
+    operations = re.sub(r"(DW_OP_bregx \w+|DW_OP_fbreg|DW_OP_consts) \+?(-?\d+)", r"\1 \2", operations)
     return operations.replace("0xffff", "65535")
 
 
@@ -605,7 +630,7 @@ def names_of_registers(operations, program):
 def test_private_variables_are_where_the_code_looks_for_them(name, require_tool):
     """What functions add to s33, after they have shifted it where it counts bytes of the wave, is what fbreg adds."""
     objdump = require_tool("llvm-objdump-22", "llvm-objdump")
-    path = FIXTURES / "amdgpu" / name
+    path = FIXTURES / name
     program = dwarfgpu.open(str(path), repair="off")
     code = subprocess.run([objdump, "-d", path], capture_output=True, text=True, check=True).stdout
     shift = (program.target.lane_count - 1).bit_length()
