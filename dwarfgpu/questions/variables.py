@@ -440,7 +440,12 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         if first.state == "error":  # else there is no value because of what the program is like
             is_memory = first.reason.kind == "memory_unavailable"
             error = first.reason.error if is_memory and first.reason.error is not None else None
-            raise (error or Unavailable(first.reason)).with_traceback(None)
+            failure = error or Unavailable(first.reason)
+            if values.possible_repairs:
+                from dwarfgpu.program.code.repairs import hint_of
+
+                failure.hint = hint_of(values.possible_repairs)
+            raise failure.with_traceback(None)
         lines = without_value(selection, values.text, f"{why_none(first)}{_note_text(first)}")
     else:
         number = history.add(kept(values, in_each_lane=False))

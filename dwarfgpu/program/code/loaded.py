@@ -201,6 +201,13 @@ class LoadedCode:
             block = base.block()
             return register_of_base(self.expression(block.data, unit.format, block.section, block.offset))
 
+        def is_baseless_kernel() -> bool:
+            function = next((entry for entry in die.ancestors() if entry.tag == DW_TAG_subprogram), None)
+            if function is None or function.find_number(DW_AT_frame_base) is not None:
+                return False
+            name = function.linkage_name or function.name
+            return name is not None and self.file.symbol_image.symbol_named(f"{name}.kd") is not None
+
         target = self.file.target.target
 
         def size() -> int | None:
@@ -229,6 +236,7 @@ class LoadedCode:
             target,
             address,
             frame_base,
+            is_baseless_kernel,
             size,
             is_private_pointer,
             lambda: _is_shared(die, expression.data),

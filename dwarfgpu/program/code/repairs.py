@@ -415,6 +415,8 @@ class Site:
     """Returns an entry of ``.debug_addr`` as it is in the file; None if there is none."""
     frame_base: Callable[[], int | None] = lambda: None
     """Returns the register that is the frame base of the function; None where that is no register, or there is none."""
+    is_baseless_kernel: Callable[[], bool] = lambda: False
+    """Returns whether the function is a kernel without a frame base."""
     size: Callable[[], int | None] = lambda: None
     """Returns the bytes of the object that the expression is about; None where that is not known."""
     is_private_pointer: Callable[[], bool] = lambda: False
@@ -504,6 +506,10 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     "vector value": ("a vector register is in VALUE", _reads_vector),
     "known registers": ("registers in VALUE are vector registers, s32 or s33", _reads_known),
     "base register": ("the frame base of the function is written as the register s32 or s33", _has_base_register),
+    "kernel without frame base": (
+        "the function is a kernel, and has no DW_AT_frame_base",
+        lambda site, _operands: site.is_baseless_kernel(),
+    ),
     "entry 0": ("entry K of .debug_addr is 0", lambda site, operands: site.address(operands["K"]) == 0),
     "entry not 0": (
         "entry K of .debug_addr is not 0",
@@ -532,6 +538,26 @@ LDS = "the symbols of local variables, which the loader places, are undefined in
 SYMBOL = "the ELF symbol of the variable has that address"
 
 REPAIRS: tuple[Repair, ...] = (
+    Repair(
+        "kernel-private-variable",
+        LOCATION,
+        f"DW_OP_fbreg N; {SPACE}",
+        "DW_OP_consts {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
+        "the variable is in private memory of the lane, which begins at 0 in a kernel",
+        ("kernel without frame base",),
+        seen="clang 22, LLVM 24",
+        source="the compiled code, which stores it at that offset without a register",
+    ),
+    Repair(
+        "plain-kernel-private-variable",
+        LOCATION,
+        "DW_OP_fbreg N",
+        "DW_OP_consts {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
+        "the same where no address space is written",
+        ("kernel without frame base",),
+        seen="clang 16 to 19",
+        source="the compiled code, which stores it at that offset without a register",
+    ),
     Repair(
         "private-variable",
         LOCATION,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import dwarfgpu
 from dwarfgpu.backends.machine import Machine
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.program.types.sizes import stripped
@@ -153,3 +156,45 @@ def test_conversions_in_a_value_are_followed(version):
                 assert [int(value) & mask for value in values.array] == [int(value) & mask for value in wanted.array]
                 compared += 1
     assert compared
+
+
+# --- Operands of two types --------------------------------------------------------------------------------------------
+
+SALVAGED = FIXTURES / "host" / "salvaged.clang.O2.v5.x86_64"
+
+
+def test_a_host_program_that_mixes_types_has_the_value_that_gdb_shows(require_tool, tmp_path):
+    """``idx``: DW_OP_convert to a type of 64 bits, DW_OP_lit8, DW_OP_mul."""
+    gdb = require_tool("gdb")
+    program = tmp_path / SALVAGED.name
+    shutil.copy(SALVAGED, program)
+    program.chmod(0o755)
+    command = [gdb, "-q", "-nx", "-batch", "-ex", "break work", "-ex", "run", "-ex", "print idx", "-ex", "print half"]
+    done = subprocess.run([*command, str(program)], capture_output=True, text=True, check=False)
+    shown = [line.partition(" = ")[2] for line in done.stdout.splitlines() if line.startswith("$")]
+
+    assert shown == ["11", "5"]
+    values = {name: value_in_work(name, "auto") for name in ("idx", "half")}
+    assert [str(values["idx"]), str(values["half"])] == shown
+
+
+def test_the_text_alone_has_no_value_for_operands_of_two_types():
+    opened = dwarfgpu.open(str(SALVAGED))
+    (location,) = next(
+        variable for variable in opened.at(function(opened, "work"))[0].variables() if variable.name == "idx"
+    ).locations()
+    assert [repair.name for repair in location.repairs] == ["mixed-operands"]
+    assert location.operations.count("DW_OP_convert") == location.as_written.count("DW_OP_convert") + 1
+    with pytest.raises(DwarfGpuError, match="both operands must have the same type"):
+        value_in_work("idx", "off")
+    assert value_in_work("half", "off") == 5
+
+
+def value_in_work(name, repair):
+    """Read a variable of ``work(1)``."""
+    program = dwarfgpu.open(str(SALVAGED), repair=repair)
+    machine = Machine(program.target)
+    machine.add_waves(1)
+    machine.set_register("rip", function(program, "work"))
+    machine.set_register("rdi", 1)
+    return program.attach(machine)[0].frame()[name].value()

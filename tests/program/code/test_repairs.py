@@ -68,6 +68,7 @@ def site(
     target="amdgcn-gfx90a",
     address=0x1000,
     base=65,
+    kernel=False,
     size=4,
     private_pointer=False,
     shared=False,
@@ -78,6 +79,7 @@ def site(
         resolve(target),
         lambda index: None if index == 9 else address,
         lambda: base,
+        lambda: kernel,
         lambda: size,
         lambda: private_pointer,
         lambda: shared,
@@ -244,6 +246,8 @@ def test_a_producer_only_excludes_what_is_known_to_mean_what_it_says(producer, a
 
 STACK = f"DW_OP_bregx s33 8; {PRIVATE}"
 EACH = {
+    "kernel-private-variable": (TEXT, {"kernel": True}),
+    "plain-kernel-private-variable": ("DW_OP_fbreg 8", {"kernel": True, "base": None}),
     "private-variable": (TEXT, {}),
     "plain-private-variable": ("DW_OP_fbreg 8", {}),
     "wave-stack-variable": (STACK, {}),
@@ -309,7 +313,7 @@ def test_policies():
     assert policy_of("vector-register, private-variable").names == ("vector-register", "private-variable")
     with pytest.raises(UsageError, match="there is no repair 'every'") as caught:
         policy_of("every")
-    assert "auto, all, off, or some of private-variable" in str(caught.value.hint)
+    assert "auto, all, off, or some of kernel-private-variable" in str(caught.value.hint)
 
 
 # --- Values that are computed -----------------------------------------------------------------------------------------
