@@ -395,6 +395,8 @@ def _variable(variable: Any, pc: int, listed: Listed) -> tuple[str, str]:
     states = {lane.state for lane in lanes}
     if "error" in states:
         reason = next(lane.reason for lane in lanes if lane.state == "error")
+        if _is_reference(variable.type) and reason.kind in ("memory_unavailable", "missing_context"):
+            return "refers to no memory", ""
         return "error", f"{reason.message}; {texts}"
     if states != {"active"}:
         return "reason of the compiler", ""
@@ -417,11 +419,21 @@ def _variable(variable: Any, pc: int, listed: Listed) -> tuple[str, str]:
     return "right", ""
 
 
+def _is_reference(kind: Any) -> bool:
+    from dwarfgpu.program.types.model import Pointer
+    from dwarfgpu.program.types.sizes import stripped
+
+    kind = stripped(kind)
+    return isinstance(kind, Pointer) and kind.sign != "*"
+
+
 def _instructions(path: str) -> dict[int, str]:
     """Return the disassembly of each function by its address."""
     command = ["llvm-objdump-22", "-d", path]
     text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    return {int(start, 16): body for start, body in re.findall(r"^([0-9a-f]{16}) <.*>:\n((?:.+\n)*)", text, re.MULTILINE)}
+    return {
+        int(start, 16): body for start, body in re.findall(r"^([0-9a-f]{16}) <.*>:\n((?:.+\n)*)", text, re.MULTILINE)
+    }
 
 
 def _seen(variable: Any, code: str, listed: Listed) -> str:

@@ -31,6 +31,13 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
     return run
 
 
+WRONG = (
+    ("--dialect", "there is no dialect"),
+    ("--attributes", "there is no attribute dialect"),
+    ("--repair", "there is no repair"),
+)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -49,9 +56,7 @@ def test_every_command_that_reads_dwarf_takes_them(run, words):
     assert plain[0] == 0
     chosen = ("--dialect", "llvm-user", "--attributes", "llvm-current", "--repair", "auto")
     assert run(words[0], *chosen, *words[1:]) == plain
-    for option, value in zip(
-        chosen[::2], ("there is no dialect", "there is no attribute dialect", "there is no repair")
-    ):
+    for option, value in WRONG:
         status, _, error = run(words[0], option, "klingon", *words[1:])
         assert (status, value in error) == (2, True)
 

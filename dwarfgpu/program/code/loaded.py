@@ -230,6 +230,12 @@ class LoadedCode:
             except DwarfGpuError:
                 return None
 
+        def type_name(offset: int) -> str | None:
+            try:
+                return unit.die_at(offset).name
+            except DwarfGpuError:
+                return None
+
         site = Site(
             attribute.name,
             unit.producer,
@@ -241,6 +247,7 @@ class LoadedCode:
             is_private_pointer,
             lambda: _is_shared(die, expression.data),
             base_type,
+            type_name,
         )
         return read_as_meant(expression, site, self.repair)
 

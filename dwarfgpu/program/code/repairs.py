@@ -121,7 +121,7 @@ def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple
     used: list[Repair] = []
     for part, piece in _parts(expression.instructions) if site.is_amdgpu else ():
         for repair in allowed:
-            rewritten = None if repair is MIXED else _rewritten(part, piece, repair, site)
+            rewritten = None if repair.attribute == ANY else _rewritten(part, piece, repair, site)
             if rewritten is not None:
                 result += rewritten
                 used.append(repair)
@@ -129,11 +129,13 @@ def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple
         else:
             result += part
         result += piece
-    if MIXED in allowed:
-        changed = _with_one_type(result if site.is_amdgpu else expression.instructions, site)
+    if not site.is_amdgpu:
+        result = list(expression.instructions)
+    for repair, change in ((NARROW, _with_exact_widths), (MIXED, _with_one_type)):
+        changed = change(result, site) if repair in allowed else None
         if changed is not None:
             result = changed
-            used.append(MIXED)
+            used.append(repair)
     if not used:
         return expression, ()
     repairs = tuple(dict.fromkeys(used))
@@ -291,6 +293,34 @@ def _statements(text: str) -> list[list[str]]:
     return [statement.split() for statement in text.split(";")]
 
 
+# --- Types of fewer bits than their bytes have ------------------------------------------------------------------------
+
+_NAMED_WIDTH = re.compile(r"DW_ATE_(un)?signed_(\d{1,2})$")
+"""The names of the base types that LLVM makes for the integers of its expressions."""
+
+
+def _with_exact_widths(instructions: Sequence[Instruction], site: Site) -> list[Instruction] | None:
+    """Cut the results of conversions to the bits that the names of their types say; None if nothing needs that."""
+    result: list[Instruction] = []
+    is_changed = False
+    for instruction in instructions:
+        result.append(instruction)
+        operand = instruction.operands[0] if instruction.operation.name == "DW_OP_convert" else 0
+        kind = site.base_type(operand) if operand else None
+        named = _NAMED_WIDTH.match(site.type_name(operand) or "") if kind is not None else None
+        if kind is None or named is None or not kind.is_integral or not 0 < int(named[2]) < min(kind.bit_size, 64):
+            continue
+        is_changed = True
+        sign = 1 << (int(named[2]) - 1)
+        added: list[tuple[str, int | None]] = [("convert", 0), ("constu", 2 * sign - 1), ("and", None)]
+        if not named[1]:
+            added += [("constu", sign), ("xor", None), ("constu", sign), ("minus", None)]
+        for name, value in (*added, ("convert", operand)):
+            operands = () if value is None else (value,)
+            result.append(_instruction(f"DW_OP_{name}", operands, instruction.offset, instruction.end))
+    return result if is_changed else None
+
+
 # --- Operands of different types --------------------------------------------------------------------------------------
 
 
@@ -425,6 +455,9 @@ class Site:
     """Returns whether another variable of the function, which is no such pointer, has the same expression."""
     base_type: Callable[[int], BaseType | None] = lambda _offset: None
     """Returns the base type at an offset of the unit; None where there is none."""
+
+    type_name: Callable[[int], str | None] = lambda _offset: None
+    """Returns the name of the base type at an offset of the unit."""
 
     @property
     def is_amdgpu(self) -> bool:
@@ -758,6 +791,16 @@ REPAIRS: tuple[Repair, ...] = (
         source="the compiled code uses it as the address of scratch instructions",
     ),
     Repair(
+        "narrow-type",
+        ANY,
+        "DW_OP_convert T, where LLVM's name of T says fewer bits than T has: DW_ATE_unsigned_1 of a byte",
+        "DW_OP_convert T; DW_OP_convert 0; DW_OP_constu MASK; DW_OP_and; DW_OP_convert T, with the sign of a signed one",
+        "the result has as many bits as the name says; what else is in the register is not of the variable",
+        seen="clang 14 to 22, LLVM 24, on every target",
+        source="LLVM, DwarfExpression: the name is made of the bits of the conversion, the size is that in whole bytes",
+        not_by="",
+    ),
+    Repair(
         "mixed-operands",
         ANY,
         "an operation with two operands, one of the generic type and one of an integral base type T",
@@ -772,5 +815,5 @@ REPAIRS: tuple[Repair, ...] = (
 """In the order in which they are tried."""
 
 BY_NAME = {repair.name: repair for repair in REPAIRS}
-MIXED = BY_NAME["mixed-operands"]
+NARROW, MIXED = BY_NAME["narrow-type"], BY_NAME["mixed-operands"]
 ALL = Policy(names=tuple(BY_NAME))

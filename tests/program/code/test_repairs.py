@@ -17,7 +17,9 @@ from dwarfgpu.backends.machine import Machine
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import asm, listing
+from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.program.code.repairs import ALL as EVERY
@@ -58,11 +60,14 @@ TYPES = {
     4: BaseType("unsigned", 64),
     5: BaseType("float", 32),
     6: BaseType("unsigned", 8),
+    7: BaseType("unsigned", 8),
+    8: BaseType("signed", 8),
+    9: BaseType("unsigned", 8),
 }
 """The base types of the unit, by offset."""
 
 
-def site(
+def site(  # noqa: PLR0917
     attribute="DW_AT_location",
     producer=CLANG,
     target="amdgcn-gfx90a",
@@ -84,6 +89,7 @@ def site(
         lambda: private_pointer,
         lambda: shared,
         TYPES.get,
+        {7: "DW_ATE_unsigned_1", 8: "DW_ATE_signed_3", 1: "DW_ATE_unsigned_32", 9: "bool"}.get,
     )
 
 
@@ -268,6 +274,7 @@ EACH = {
     "global-variable-v4": ("DW_OP_addr 0x40; DW_OP_lit1; DW_OP_swap; DW_OP_xderef", {}),
     "scaled-frame-base": ("DW_OP_regx s33", {"attribute": "DW_AT_frame_base"}),
     "narrow-frame-base": ("DW_OP_regx s33", {"attribute": "DW_AT_frame_base", "target": "amdgcn-gfx942"}),
+    "narrow-type": ("DW_OP_lit3; DW_OP_convert 7; DW_OP_stack_value", {}),
     "mixed-operands": ("DW_OP_lit3; DW_OP_convert 3; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value", {}),
 }
 """What each repair is for: an expression, and where it stands."""
@@ -376,7 +383,7 @@ def test_computed_values_are_read_through_conversions(value, becomes, names):
     [
         "DW_OP_lit3; DW_OP_convert 5; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value",  # float
         "DW_OP_lit3; DW_OP_convert 1; DW_OP_lit8; DW_OP_convert 3; DW_OP_mul; DW_OP_stack_value",  # two widths
-        "DW_OP_lit3; DW_OP_convert 7; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value",  # no base type
+        "DW_OP_lit3; DW_OP_convert 17; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value",  # no base type
         "DW_OP_lit8; DW_OP_dup; DW_OP_lit3; DW_OP_convert 3; DW_OP_mul; DW_OP_plus; DW_OP_stack_value",  # copied
         "DW_OP_convert 3; DW_OP_mul; DW_OP_stack_value",  # nothing on the stack
     ],
@@ -384,6 +391,51 @@ def test_computed_values_are_read_through_conversions(value, becomes, names):
 @pytest.mark.parametrize("target", ["amdgcn-gfx90a", "x86_64"])
 def test_operands_without_a_common_integral_type_stay(text, target):
     assert rewritten(text, site(target=target), ALL)[1] == []
+
+
+LOW_BIT = "DW_OP_convert 0; DW_OP_constu 1; DW_OP_and"
+LOW_THREE = LOW_BIT.replace("1", "7")
+SIGN = "DW_OP_constu 4; DW_OP_xor; DW_OP_constu 4; DW_OP_minus"
+
+
+@pytest.mark.parametrize(
+    "text, becomes",
+    [
+        (
+            "DW_OP_lit3; DW_OP_convert 7; DW_OP_convert 6; DW_OP_stack_value",
+            f"DW_OP_lit3; DW_OP_convert 7; {LOW_BIT}; DW_OP_convert 7; DW_OP_convert 6; DW_OP_stack_value",
+        ),
+        (
+            "DW_OP_lit3; DW_OP_convert 8; DW_OP_stack_value",
+            f"DW_OP_lit3; DW_OP_convert 8; {LOW_THREE}; {SIGN}; DW_OP_convert 8; DW_OP_stack_value",
+        ),
+    ],
+)
+@pytest.mark.parametrize("target", ["amdgcn-gfx90a", "x86_64"])
+def test_conversions_to_fewer_bits_than_a_byte_are_cut(text, becomes, target):
+    assert rewritten(text, site(target=target)) == (becomes, ["narrow-type"])
+    for other in ("DW_OP_convert 1", "DW_OP_convert 9", "DW_OP_convert 0"):
+        assert rewritten(f"DW_OP_lit3; {other}; DW_OP_stack_value", site(target=target))[1] == []
+
+
+@pytest.mark.parametrize("number, value", [(0, 0), (3, 3), (4, -4), (7, -1), (0x1F, -1), (0x14, -4)])
+def test_what_is_cut_has_its_sign(number, value):
+    where = site()
+    expression = asm.parse(
+        f"DW_OP_const1u {number}; DW_OP_convert 8; DW_OP_stack_value",
+        dialects.get("llvm-user"),
+        Format(),
+        target=where.target,
+    )
+    location = evaluate(repaired(expression, where)[0], Context(target=where.target, unit=Unit())).of(0)
+    assert told(location) == ("value", value % 256)
+
+
+class Unit:
+    """A unit that has the base types alone."""
+
+    reference_size = 4
+    base_type = staticmethod(TYPES.__getitem__)
 
 
 def test_operands_of_host_programs_get_one_type():
