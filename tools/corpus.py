@@ -3,16 +3,16 @@
 
     python3 tools/dev.py corpus [--compilers 13,22] [--programs 'bools*'] [--every-family] [--write] [--show N]
 
-It builds tools/corpus/ with the compilers that the machine has (clang-13, clang-14, clang-16, clang-19, clang-22, and
-LLVM 24 of the package `triton`, see tools/fixtures.py), at -O0 to -O2, with DWARF 4 and 5. Each combination is built
-for one family of processors, all families in turn, or with --every-family for all of them. What a program cannot be
+It builds tools/corpus_programs/ with the compilers that the machine has (clang-13, clang-14, clang-16, clang-19,
+clang-22, and LLVM 24 of the package `triton`, see tools/fixtures.py), at -O0 to -O2, with DWARF 4 and 5. Each
+combination is built for one family of processors, all families in turn, or with --every-family for all of them. What a program cannot be
 compiled to is counted as not built.
 
 At each statement a wave is made by hand whose registers and private memory hold a number for each lane, and every
 parameter and local variable is read in three lanes. What is read is compared with what llvm-dwarfdump prints of the
 location and a small reading of LLVM's idioms in this file, which shares no code with dwarfgpu. At -O0 each slot on the
 stack and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
-tools/corpus/counts.json, from which docs/repairs.md has its table.
+tools/corpus_programs/counts.json, from which docs/repairs.md has its table.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-PROGRAMS = ROOT / "tools" / "corpus"
+PROGRAMS = ROOT / "tools" / "corpus_programs"
 COUNTS = PROGRAMS / "counts.json"
 SCRIPTS = ROOT / "fixtures" / "src" / "scripts"
 

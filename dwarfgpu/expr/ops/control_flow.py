@@ -36,7 +36,7 @@ def _truth(ev: Evaluation, flags: Flags) -> Value:
     return Value(ev.generic, b.of_flags(flags))
 
 
-@operation("DW_OP_le", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_le", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def le(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A <= B, else 0; the generic type is compared as signed."""
     if left.type is not right.type:
@@ -45,7 +45,7 @@ def le(ev: Evaluation, left: Value, right: Value) -> Value:
     return _truth(ev, b.either(numbers.less(left.bits, right.bits), numbers.equal(left.bits, right.bits)))
 
 
-@operation("DW_OP_ge", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_ge", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def ge(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A >= B, else 0; the generic type is compared as signed."""
     if left.type is not right.type:
@@ -54,7 +54,7 @@ def ge(ev: Evaluation, left: Value, right: Value) -> Value:
     return _truth(ev, b.either(numbers.less(right.bits, left.bits), numbers.equal(left.bits, right.bits)))
 
 
-@operation("DW_OP_eq", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_eq", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def eq(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A = B, else 0."""
     if left.type is not right.type:
@@ -62,7 +62,7 @@ def eq(ev: Evaluation, left: Value, right: Value) -> Value:
     return _truth(ev, computable(left).equal(left.bits, right.bits))
 
 
-@operation("DW_OP_lt", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_lt", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def lt(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A < B, else 0; the generic type is compared as signed."""
     if left.type is not right.type:
@@ -70,7 +70,7 @@ def lt(ev: Evaluation, left: Value, right: Value) -> Value:
     return _truth(ev, computable(left).less(left.bits, right.bits))
 
 
-@operation("DW_OP_gt", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_gt", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def gt(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A > B, else 0; the generic type is compared as signed."""
     if left.type is not right.type:
@@ -78,7 +78,7 @@ def gt(ev: Evaluation, left: Value, right: Value) -> Value:
     return _truth(ev, computable(left).less(right.bits, left.bits))
 
 
-@operation("DW_OP_ne", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_ne", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def ne(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A differs from B, else 0."""
     if left.type is not right.type:
@@ -99,6 +99,7 @@ def bra(_ev: Evaluation, condition: Value, _displacement: int) -> object:
 
 
 def _call(ev: Evaluation, reference: DieReference) -> None:
+    """Perform the location of an entry on the same stack; an entry with a constant pushes where its bytes are."""
     die = ev.need("unit").die(reference)
     location = die.location
     if isinstance(location, tuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu import dialects
 from dwarfgpu.cfi.activation import Information, NoInformation, no_information
@@ -20,6 +20,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingCont
 from dwarfgpu.expr.context import DieInfo as ExpressionDie
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.types import ENCODINGS, BaseType
+from dwarfgpu.immutable import immutable
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
@@ -27,7 +28,7 @@ from dwarfgpu.program.code.repairs import OFF, Site, read_as_meant, register_of_
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.encoding.operands import Format
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import FunctionScope
 
 
+T = TypeVar("T")
 HAS_TYPES = frozenset((0xA4, 0xA5, 0xA6, 0xA8, 0xA9, 0xF4, 0xF5, 0xF6, 0xF7, 0xF9))
 """The bytes of operations with a base type (DWARF 5, table 7.9), and those that GNU had for them before."""
 PF_X = 1
@@ -185,71 +187,104 @@ class LoadedCode:
         return result
 
     def _repair(self, expression: Expression, attribute: Attribute) -> Expression:
-        die, unit = attribute.die, attribute.die.unit
-
-        def address(index: int) -> int | None:
-            try:
-                return unit.tables.address(index)
-            except DwarfGpuError:
-                return None
-
-        def frame_base() -> int | None:
-            bases = (entry.find_number(DW_AT_frame_base) for entry in (die, *die.ancestors()))
-            base = next(filter(None, bases), None)
-            if base is None or base.value_class not in ("exprloc", "block"):
-                return None
-            block = base.block()
-            return register_of_base(self.expression(block.data, unit.format, block.section, block.offset))
-
-        def is_baseless_kernel() -> bool:
-            function = next((entry for entry in die.ancestors() if entry.tag == DW_TAG_subprogram), None)
-            if function is None or function.find_number(DW_AT_frame_base) is not None:
-                return False
-            name = function.linkage_name or function.name
-            return name is not None and self.file.symbol_image.symbol_named(f"{name}.kd") is not None
-
-        target = self.file.target.target
-
-        def size() -> int | None:
-            try:
-                space = space_of_pointer(die)
-                known = None if space is None else target.space(space)
-                return byte_size_of(die) if known is None else known.address_bits // 8
-            except DwarfGpuError:
-                return None
-
-        def is_private_pointer() -> bool:
-            try:
-                return space_of_pointer(die) == PRIVATE_LANE
-            except DwarfGpuError:
-                return False
-
-        def base_type(offset: int) -> BaseType | None:
-            try:
-                return base_type_of(unit.die_at(offset))
-            except DwarfGpuError:
-                return None
-
-        def type_name(offset: int) -> str | None:
-            try:
-                return unit.die_at(offset).name
-            except DwarfGpuError:
-                return None
-
+        around = _Surroundings(self, attribute.die, expression)
         site = Site(
             attribute.name,
-            unit.producer,
-            target,
-            address,
-            frame_base,
-            is_baseless_kernel,
-            size,
-            is_private_pointer,
-            lambda: _is_shared(die, expression.data),
-            base_type,
-            type_name,
+            around.unit.producer,
+            around.target,
+            around.address,
+            around.frame_base,
+            around.is_baseless_kernel,
+            around.size,
+            around.is_private_pointer,
+            around.is_shared,
+            around.base_type,
+            around.type_name,
         )
         return read_as_meant(expression, site, self.repair)
+
+
+class _Surroundings:
+    """What is around an expression of an entry, as repairs ask for it. What is broken is not there."""
+
+    def __init__(self, code: LoadedCode, die: Die, expression: Expression) -> None:
+        self.code = code
+        self.die = die
+        self.unit = die.unit
+        self.target = code.file.target.target
+        self.expression = expression
+
+    def address(self, index: int) -> int | None:
+        return _unbroken(lambda: self.unit.tables.address(index))
+
+    def frame_base(self) -> int | None:
+        return _unbroken(self._frame_base)
+
+    def _frame_base(self) -> int | None:
+        bases = (entry.find_number(DW_AT_frame_base) for entry in (self.die, *self.die.ancestors()))
+        base = next(filter(None, bases), None)
+        if base is None or base.value_class not in ("exprloc", "block"):
+            return None
+        block = base.block()
+        return register_of_base(self.code.expression(block.data, self.unit.format, block.section, block.offset))
+
+    def is_baseless_kernel(self) -> bool:
+        return bool(_unbroken(self._is_baseless_kernel))
+
+    def _is_baseless_kernel(self) -> bool:
+        function = self._function()
+        if function is None or function.find_number(DW_AT_frame_base) is not None:
+            return False
+        name = function.linkage_name or function.name
+        return name is not None and self.code.file.symbol_image.symbol_named(f"{name}.kd") is not None
+
+    def _function(self) -> Die | None:
+        return next((entry for entry in self.die.ancestors() if entry.tag == DW_TAG_subprogram), None)
+
+    def size(self) -> int | None:
+        space = _unbroken(lambda: space_of_pointer(self.die))
+        known = None if space is None else self.target.space(space)
+        return _unbroken(lambda: byte_size_of(self.die)) if known is None else known.address_bits // 8
+
+    def is_private_pointer(self) -> bool:
+        return _unbroken(lambda: space_of_pointer(self.die)) == PRIVATE_LANE
+
+    def is_shared(self) -> bool:
+        """Whether another variable of the function, which is no pointer into private memory, has the expression."""
+        function = _unbroken(self._function)
+        waiting = [] if function is None else [function]
+        for _ in range(MAX_SIBLINGS):
+            if not waiting:
+                break
+            entry = waiting.pop()
+            waiting += _unbroken(lambda entry=entry: list(entry.children())) or ()  # type: ignore[misc]
+            if _unbroken(lambda entry=entry: self._has_same(entry)):  # type: ignore[misc]
+                return True
+        return False
+
+    def _has_same(self, entry: Die) -> bool:
+        location = entry.find_number(DW_AT_location)
+        if location is None or entry == self.die:
+            return False
+        data = self.expression.data
+        if location.value_class == "loclist":
+            is_same = any(listed.expression == data for listed in location_list(location).entries)
+        else:
+            is_same = location.block().data == data
+        return is_same and space_of_pointer(entry) != PRIVATE_LANE
+
+    def base_type(self, offset: int) -> BaseType | None:
+        return _unbroken(lambda: base_type_of(self.unit.die_at(offset)))
+
+    def type_name(self, offset: int) -> str | None:
+        return _unbroken(lambda: self.unit.die_at(offset).name)
+
+
+def _unbroken(ask: Callable[[], T]) -> T | None:
+    try:
+        return ask()
+    except DwarfGpuError:
+        return None
 
 
 class Loaded:
@@ -303,29 +338,16 @@ MAX_CONSTANT = 1 << 16
 """How many bytes an object has whose value is a number; none has more than 16."""
 
 
+@immutable
 class FileUnit:
     """A unit of a file that is loaded, for a program location, which says what of a location list is valid.
 
     ``pc`` is an address of the running program, in a caller one in the call; None is no program location.
     """
 
-    __slots__ = ("code", "pc", "unit")
-
-    def __init__(self, unit: Unit, code: LoadedCode, pc: int | None) -> None:
-        self.unit = unit
-        self.code = code
-        self.pc = pc
-
-    def __repr__(self) -> str:
-        return f"FileUnit({self.unit!r}, {self.code!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, FileUnit) and other.unit is self.unit and other.code is self.code and other.pc == self.pc
-        )
-
-    def __hash__(self) -> int:
-        return hash((id(self.unit), id(self.code), self.pc))
+    unit: Unit
+    code: LoadedCode
+    pc: int | None
 
     # --- Questions of expressions ---------------------------------------------------------------------------------
 
@@ -479,30 +501,6 @@ def space_of_pointer(die: Die) -> int | None:
 
     kind = stripped(Types().type_of(die))
     return kind.address_space if isinstance(kind, Pointer) else None
-
-
-def _is_shared(die: Die, data: bytes) -> bool:
-    """Whether another variable of the function, which is no pointer into private memory, has an expression, too."""
-    function = next((entry for entry in die.ancestors() if entry.tag == DW_TAG_subprogram), None)
-    waiting = [] if function is None else [function]
-    for _ in range(MAX_SIBLINGS):
-        if not waiting:
-            break
-        entry = waiting.pop()
-        try:
-            waiting += entry.children()
-            location = entry.find_number(DW_AT_location)
-            if location is None or entry == die:
-                continue
-            if location.value_class == "loclist":
-                found = any(listed.expression == data for listed in location_list(location).entries)
-            else:
-                found = location.block().data == data
-            if found and space_of_pointer(entry) != PRIVATE_LANE:
-                return True
-        except DwarfGpuError:
-            continue
-    return False
 
 
 def byte_size_of(die: Die) -> int | None:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import table
 from dwarfgpu.expr.instruction import Expression, Instruction
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -392,7 +391,7 @@ def _type_step(instruction: Instruction, i: int, stack: list[_Entry], converted:
     elif name == "DW_OP_drop":
         stack.pop()
     elif name in ("DW_OP_deref", "DW_OP_deref_size", "DW_OP_LLVM_offset_uconst"):
-        stack.append(_Entry(0, stack.pop().made_by and i))
+        stack[-1] = _Entry(0, i)
     elif name in ("DW_OP_LLVM_offset", "DW_OP_LLVM_form_aspace_address"):
         stack.pop()
         stack[-1] = _Entry(0, i)
@@ -434,7 +433,7 @@ ROCM = r"AMD clang|RadeonOpenCompute|ROCm|roc-\d"
 """The compilers of ROCm, which describe variables with the operations of the heterogeneous extensions."""
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Site:
     """Where an expression is, as far as repairs depend on it."""
 
@@ -465,7 +464,7 @@ class Site:
         return self.target.execution_mask is not None
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Repair:
     """One idiom: how it is written, and what it means."""
 
@@ -794,7 +793,7 @@ REPAIRS: tuple[Repair, ...] = (
         "narrow-type",
         ANY,
         "DW_OP_convert T, where LLVM's name of T says fewer bits than T has: DW_ATE_unsigned_1 of a byte",
-        "DW_OP_convert T; DW_OP_convert 0; DW_OP_constu MASK; DW_OP_and; DW_OP_convert T, with the sign of a signed one",
+        "DW_OP_convert T; DW_OP_convert 0; DW_OP_constu MASK; DW_OP_and; DW_OP_convert T, and the sign of a signed one",
         "the result has as many bits as the name says; what else is in the register is not of the variable",
         seen="clang 14 to 22, LLVM 24, on every target",
         source="LLVM, DwarfExpression: the name is made of the bits of the conversion, the size is that in whole bytes",
