@@ -5,8 +5,8 @@
 
 It builds tools/corpus_programs/ with the compilers that the machine has (clang-13, clang-14, clang-16, clang-19,
 clang-22, and LLVM 24 of the package `triton`, see tools/fixtures.py), at -O0 to -O2, with DWARF 4 and 5. Each
-combination is built for one family of processors, all families in turn, or with --every-family for all of them. What a program cannot be
-compiled to is counted as not built.
+combination is built for one family of processors, all families in turn, or with --every-family for all of them. What
+a program cannot be compiled to is counted as not built.
 
 At each statement a wave is made by hand whose registers and private memory hold a number for each lane, and every
 parameter and local variable is read in three lanes. What is read is compared with what llvm-dwarfdump prints of the
