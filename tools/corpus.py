@@ -21,6 +21,7 @@ import argparse
 import fnmatch
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -452,6 +453,19 @@ def _seen(variable: Any, code: str, listed: Listed) -> str:
 # --- All ------------------------------------------------------------------------------------------------------------
 
 
+SAVED = 20
+"""After so many builds the counts are written, so that an interrupted run leaves what it has."""
+
+
+def save(totals: dict[str, Counter[str]], repairs: dict[str, Counter[str]]) -> None:
+    """Write the counts."""
+    document = {
+        compiler: {"counts": dict(sorted(counts.items())), "repairs": dict(sorted(repairs[compiler].items()))}
+        for compiler, counts in totals.items()
+    }
+    COUNTS.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     """Examine what the command line asks for, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
@@ -463,30 +477,26 @@ def main() -> int:
     options = parser.parse_args()
     compilers = [compiler for compiler in options.compilers.split(",") if has(compiler)]
     todo = list(builds(compilers, options.programs, every_family=options.every_family))
+    random.Random(1).shuffle(todo)  # what is interrupted is a sample
     totals: dict[str, Counter[str]] = {compiler: Counter() for compiler in compilers}
     repairs: dict[str, Counter[str]] = {compiler: Counter() for compiler in compilers}
     notes: list[str] = []
     with ProcessPoolExecutor(2) as pool:
-        for number, (build, result) in enumerate(zip(todo, pool.map(examine, todo, chunksize=4), strict=True), 1):
+        for number, (build, result) in enumerate(zip(todo, pool.map(examine, todo, chunksize=2), strict=True), 1):
             totals[build.compiler].update(result["counts"])
             repairs[build.compiler].update(result["repairs"])
             notes += result["notes"]
             if sys.stderr.isatty():
                 print(f"\r{number} of {len(todo)}", end="", file=sys.stderr)
+            if options.write and number % SAVED == 0:
+                save(totals, repairs)
     for compiler in compilers:
         print(f"{compiler}: {dict(totals[compiler])}")
         print(f"    repairs: {dict(repairs[compiler])}")
     for note in notes[: options.show]:
         print(note)
     if options.write:
-        document = {
-            compiler: {
-                "counts": dict(sorted(totals[compiler].items())),
-                "repairs": dict(sorted(repairs[compiler].items())),
-            }
-            for compiler in compilers
-        }
-        COUNTS.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        save(totals, repairs)
     return int(any(counts["wrong"] for counts in totals.values()))
 
 
