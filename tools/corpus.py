@@ -172,7 +172,7 @@ def machine_of(program: Any) -> Any:
 # --- What llvm-dwarfdump prints, and what LLVM means by it ------------------------------------------------------------
 
 
-_ENTRY = re.compile(r"^(0x[0-9a-f]{8}): +(DW_TAG_\w+|NULL)")
+_ENTRY = re.compile(r"^(0x[0-9a-f]{8}):( +)(DW_TAG_\w+|NULL)")
 _LISTED = re.compile(r"\[(0x[0-9a-f]+), (0x[0-9a-f]+)\): ?(.*?)\)?$")
 _DIRECT = re.compile(r"DW_AT_(location|frame_base)\t\((.*)\)$")
 
@@ -187,13 +187,19 @@ def printed(path: str) -> Listed:
     command = ["llvm-dwarfdump-22", "--debug-info", path]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found: Listed = {}
-    offset, is_location, base = 0, False, 0
+    offset, is_location = 0, False
+    functions: list[list[int]] = []  # the indentation of the functions around an entry, and their frame bases
     for line in text.splitlines():
         if entry := _ENTRY.match(line):
             offset, is_location = int(entry[1], 16), False
-            base = 0 if entry[2] == "DW_TAG_subprogram" else base
+            indentation = len(entry[2])
+            while functions and functions[-1][0] >= indentation:
+                functions.pop()
+            if entry[3] == "DW_TAG_subprogram":
+                functions.append([indentation, 0])
         if "DW_AT_frame_base" in line and (direct := _DIRECT.search(line)):
-            base = BASES[direct[2]]
+            functions[-1][1] = BASES[direct[2]]
+        base = functions[-1][1] if functions else 0
         if "DW_AT_" in line:
             is_location = "DW_AT_location" in line
             direct = _DIRECT.search(line)
