@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import dwarfgpu
-from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, REPAIR, WAVE
+from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
@@ -64,7 +64,7 @@ EXAMPLES = {
     "gdb-script": ('gdb -x "$(python3 -m dwarfgpu gdb-script)" ./program',),
 }
 RUN = {"debug": _debug, "gdb-script": _gdb_script}
-SELECTS = (MAYBE_FILE, MAYBE_STATE, WAVE, FRAME, LANE, REPAIR, FORCE)
+SELECTS = (MAYBE_FILE, MAYBE_STATE, WAVE, FRAME, LANE, *READ_AS, FORCE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -32,6 +32,10 @@ class GdbDebugger(Debugger):
         self._no_frame: UsageError | None = None
         """Why the library has no frame for that of GDB."""
 
+    def read_anew(self) -> None:
+        gdb_host().processes.read_anew(self.reading())
+        self.program = self.attached = self.wave_number = None
+
     def look(self, *, is_typed: bool = False) -> None:
         """Take over what is selected in GDB; without a process only the file of GDB."""
         look(self.output, is_typed=is_typed)

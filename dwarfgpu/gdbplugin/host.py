@@ -12,7 +12,7 @@ from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, selected_frame, s
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.repairs import policy_of
+from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.program import Attached, Program
 from dwarfgpu.program.selection import in_lane
 from dwarfgpu.program.stack.gdb_process import HOST_DIALECT, open_place, stamp_of_file
@@ -172,12 +172,12 @@ class Processes:
     def __init__(self) -> None:
         self._programs: dict[Any, Program] = {}
         self._stops: dict[int, _Stop] = {}
-        self.repair = "auto"
-        """The policy that says which idioms of compilers are repaired."""
+        self._reading: dict[str, Any] = {"dialect": None, "attributes": None, "repair": AUTO}
+        """How the DWARF of files is read, as `Program.read_as` takes it."""
 
-    def read_anew(self, repair: str) -> None:
-        """Read idioms of compilers in another way from now on."""
-        self.repair = repair
+    def read_anew(self, reading: dict[str, Any]) -> None:
+        """Read the DWARF of files in another way from now on."""
+        self._reading = reading
         self._stops.clear()
 
     def of(self, thread: Any) -> Attached:
@@ -236,12 +236,17 @@ class Processes:
 
     def _kept(self, inferior: int, name: str, changes: int, make: Any) -> Program:
         """Return a program, opened once as long as its file does not change."""
-        key = inferior, name, stamp_of_file(name, changes), self.repair
+        key = inferior, name, stamp_of_file(name, changes), *self._reading.values()
         program = self._programs.get(key)
         if program is None:
             file: CodeObject = make()
-            dialect = HOST_DIALECT if file.target.target.default_dialect == "gnu" else None
-            program = self._programs[key] = Program(file, dialect=dialect, repair=policy_of(self.repair))
+            reading = self._reading
+            dialect = reading["dialect"]
+            if dialect is None and file.target.target.default_dialect == "gnu":
+                dialect = HOST_DIALECT
+            if reading["attributes"] is not None:
+                file = file.read_as(reading["attributes"])
+            program = self._programs[key] = Program(file, dialect=dialect, repair=reading["repair"])
         return program
 
 

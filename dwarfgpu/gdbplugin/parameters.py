@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gdb
 
 from dwarfgpu.gdbplugin.commands import one_line_errors
-from dwarfgpu.questions.settings import MAX_NUMBER, SETTINGS
+from dwarfgpu.questions.settings import MAX_NUMBER, READING, SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter
     from dwarfgpu.questions.settings import Setting
 
-SHARED = ("print ", "repair")
+SHARED = ("print ", *READING)
 """The prefixes of the debugger's settings that apply in GDB; GDB has its own for all others."""
 UNREADABLE = ("unreadable", "all", "off")
 
@@ -61,14 +61,9 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
 
     def get_set_string(self) -> str:
         from dwarfgpu.gdbplugin.debugger import debugger
-        from dwarfgpu.gdbplugin.host import gdb_host
-        from dwarfgpu.program.code.repairs import policy_of
 
         try:
             with one_line_errors():
-                if self.setting.name == "repair":
-                    policy_of(self.value)
-                    gdb_host().processes.read_anew(self.value)
                 debugger().settings.set(self.setting.name, _text(self.value))
         except gdb.GdbError:
             self.value = self.before

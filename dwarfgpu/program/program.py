@@ -45,6 +45,11 @@ class Program:
         loaded = Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
         return Execution(loaded, self.file.target.target)
 
+    def read_as(self, *, dialect: str | None, attributes: str | None, repair: Policy) -> Program:
+        """Return the same file, read in another way: expressions, numbers of attributes, idioms of compilers."""
+        is_same = dialect == self.dialect and attributes == self.file.attributes
+        return Program(self.file if is_same else self.file.read_as(attributes), dialect=dialect, repair=repair)
+
     @property
     def target(self) -> Target:
         """The target of its code."""
@@ -142,16 +147,23 @@ class Attached:
             raise no_wave(self.stopped.machine, str(wave))
         return self.stopped.wave(index)
 
-    def repaired(self, repair: Policy) -> Attached:
-        """Return the same machine with other repairs of compiler errors applied."""
+    def read_as(self, program: Program) -> Attached:
+        """Return the same machine with its code read as a program is."""
+        before, codes, executable = self.program, [], None
         usual = self.state.target.default_dialect
-        codes = []
         for code in self.stopped.loaded.codes:
-            dialect = None if code.dialect.name == usual else code.dialect.name
-            codes.append(LoadedCode(code.file, code.bias, dialect=dialect, repair=repair))
-        machine, loaded = self.stopped.machine, Loaded(codes)
+            dialect = program.dialect
+            if dialect is None and before.dialect is None and code.dialect.name != usual:
+                dialect = code.dialect.name  # that of a host program beside the code of waves
+            file = program.file if code.file is before.file else code.file
+            if file is code.file and program.file is not before.file:
+                file = code.file.read_as(program.file.attributes)
+            codes.append(LoadedCode(file, code.bias, dialect=dialect, repair=program.repair))
+            if code is self.stopped.loaded.executable:
+                executable = codes[-1]
+        machine, loaded = self.stopped.machine, Loaded(codes, executable)
         state = Execution(loaded, machine.target, machine, self.state.rules)
-        return Attached(self.program, Stopped(machine, loaded, name=self.stopped.name), state)
+        return Attached(program, Stopped(machine, loaded, name=self.stopped.name), state)
 
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
@@ -159,9 +171,12 @@ class Attached:
         return self.stopped.problems
 
 
-def open_program(path: str | os.PathLike[str], *, dialect: str | None = None, repair: str = "auto") -> Program:
+def open_program(
+    path: str | os.PathLike[str], *, dialect: str | None = None, attributes: str | None = None, repair: str = "auto"
+) -> Program:
     """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
 
-    ``repair`` is ``auto``, ``off``, or the names of the repairs of compiler errors to apply.
+    ``dialect`` says which bytes are which operation, ``attributes`` which numbers are which attributes. ``repair`` is
+    ``auto``, ``all``, ``off``, or the names of the repairs of compiler errors to apply.
     """
-    return Program(opened(os.fspath(path)), dialect=dialect, repair=policy_of(repair))
+    return Program(opened(os.fspath(path), attributes), dialect=dialect, repair=policy_of(repair))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _LIST = re.compile(r"(?:-\w+\s+)*(?:all\s+|[\d,\s-]*\d\s+)(?:-\w+\s+)*")
 _LAST_WORD = re.compile(r"\S*$")
-_REPAIRS = ("auto", "off")
+_REPAIRS = ("auto", "all", "off")
 _LANES = ("active", "all")
 
 

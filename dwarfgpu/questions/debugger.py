@@ -176,6 +176,12 @@ class Debugger(Selection):
         self._changes = 0 if attached is None else attached.state.backend.changes
         (program if attached is None else attached).state.remembered = remembered(self)
 
+    def read_anew(self) -> None:
+        Selection.read_anew(self)
+        if self.program is not None:
+            self._known_names = None
+            (self.program if self.attached is None else self.attached).state.remembered = remembered(self)
+
     @property
     def known_names(self) -> KnownNames:
         """The names of the program, for completion."""

@@ -139,8 +139,9 @@ def print_die(selection: Selection, arguments: Arguments) -> Document:
             raise UsageError(message, hint="leave them out, or leave out --section")
         chosen = evolve(chosen, sections=of_entries)
         shows_entries = bool(of_entries)
-    items = entries.EntryDump(file, chosen, arguments.get("dialect")) if shows_entries else ()
-    dumped = _Dump(file, items, others, arguments.get("dialect"), chosen.pc)
+    dialect = arguments.get("dialect") or _dialect(selection)
+    items = entries.EntryDump(file, chosen, dialect) if shows_entries else ()
+    dumped = _Dump(file, items, others, dialect, chosen.pc)
     return Document(dumped.data(), dumped.text, rows=dumped.rows, row={"file": file.name})
 
 
@@ -280,8 +281,9 @@ def print_cfi(selection: Selection, arguments: Arguments) -> Document:
     shell, --cases FILE reads sections in hex, a case a line, and answers each as JSON on a line.
     """
     file = _file(selection)
-    if arguments.has("dialect"):
-        file.frames.use_dialect(arguments.get("dialect"))
+    dialect = arguments.get("dialect") or _dialect(selection)
+    if dialect is not None:
+        file.frames.use_dialect(dialect)
     addresses: list[str | int] = [*arguments.many("pc")]
     functions = [*arguments.many("function")]
     text = arguments.text
@@ -397,6 +399,12 @@ class _FrameInformation:
             raise
         except DwarfGpuError as error:
             self.problems.append(error)
+
+
+def _dialect(selection: Selection) -> str | None:
+    """Return the dialect that the settings name for expressions; None is that of the target."""
+    name: str = selection.settings["dialect"]
+    return None if name == "auto" else name
 
 
 def _file(selection: Selection) -> CodeObject:

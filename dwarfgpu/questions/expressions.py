@@ -181,7 +181,8 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
         return _verify_expression(selection, arguments)
     if selection.program is None:
         raise UsageError("FILE, or exactly one of --ops and --hex is needed")
-    return _verify_variables(selection, arguments)
+    with selection.settings.lent({"dialect": arguments.get("dialect")} if arguments.has("dialect") else {}):
+        return _verify_variables(selection, arguments)
 
 
 def _verify_expression(selection: Selection, arguments: Arguments) -> Document:

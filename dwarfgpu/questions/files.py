@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import NotFound, UsageError
-from dwarfgpu.program.code.repairs import policy_of
 from dwarfgpu.program.program import Program
 from dwarfgpu.questions.document import BAD_FILE, Document
 from dwarfgpu.questions.selection import source_of
@@ -40,7 +39,9 @@ def open_file(debugger: Debugger, path: str) -> None:
     """Open a file, and look at it."""
     from dwarfgpu.program.code.code_object import opened
 
-    debugger.use(Program(opened(path), repair=policy_of(debugger.settings["repair"])), None)
+    reading = debugger.reading()
+    file = opened(path, reading["attributes"])
+    debugger.use(Program(file, dialect=reading["dialect"], repair=reading["repair"]), None)
 
 
 def described(file: CodeObject) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.registry import operand, option
-from dwarfgpu.questions.settings import Settings
+from dwarfgpu.questions.settings import READING, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,13 +31,17 @@ WAVE = option("-wave N", "the wave or thread, by its number from 1 or by its id"
 FRAME = option("-frame N", "the frame, 0 for the innermost one (0); inlined ones count", read=int)
 LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
 DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
-REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names (auto)")
+REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, all, off, or names (auto)")
 WAVES = option("-wave LIST", "the waves or threads, by numbers from 1, by id, or all")
 PC = option("-pc A", "an address or a function: frames there, without a state")
 FORCE = option("-force", "use a state although its code has changed")
 ATTRIBUTES = option(
-    "-attributes D", "how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)"
+    "-attributes D",
+    "how numbers of LLVM's attributes and address classes are read: llvm-current, llvm-21, llvm-old or amdgpu-2020 "
+    "(by producer)",
 )
+READ_AS = (DIALECT, ATTRIBUTES, REPAIR)
+"""How the DWARF of a file is read."""
 STDIN_PART = "-@"
 """How a name begins that means an image in what standard input holds."""
 
@@ -63,6 +67,33 @@ class Selection:
         self.stays = 0
         """How many questions bring back what was selected before them."""
         self._states: dict[Any, Any] = {}
+        self.settings.watchers.append(self._setting_changed)
+
+    # --- How files are read -----------------------------------------------------------------------------------------
+
+    def reading(self) -> dict[str, Any]:
+        """Return how the settings say that the DWARF of files is read, as `Program.read_as` takes it."""
+        from dwarfgpu.program.code.repairs import policy_of
+
+        dialect, attributes, repair = (self.settings[name] for name in READING)
+        return {
+            "dialect": None if dialect == "auto" else dialect,
+            "attributes": None if attributes == "auto" else attributes,
+            "repair": policy_of(repair),
+        }
+
+    def _setting_changed(self, name: str) -> None:
+        if name in READING:
+            self.read_anew()
+
+    def read_anew(self) -> None:
+        """Read the files that are open as the settings say now; what is selected stays."""
+        if self.program is None:
+            return
+        program = self.program.read_as(**self.reading())
+        if self.attached is not None:
+            self.attached = self.attached.read_as(program)
+        self.program = program
 
     # --- What is selected -----------------------------------------------------------------------------------------
 
@@ -208,22 +239,23 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
 
     Where a machine has several waves and none is named, none is selected.
     """
-    from dwarfgpu.program.code.repairs import policy_of
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.selectors import wave_named
     from dwarfgpu.program.stack.stopped import open_snapshot, open_stopped
 
-    if options.get("repair") is not None:
-        selection.settings.set("repair", options["repair"])
+    for name in READING:
+        if options.get(name) is not None:
+            selection.settings.set(name, options[name])
     state = options.get("state")
     if options.get("file") is None:
         if state is not None:
             hint = "the question needs a snapshot: a state with a schema"
             selection.snapshot = open_snapshot(state, read, force=bool(options.get("force")), hint=hint)
         return
-    file = open_file(options["file"], options.get("attributes"))
-    repair = policy_of(selection.settings["repair"])
-    program = Program(file, dialect=options.get("dialect"), repair=repair)
+    reading = selection.reading()
+    file = open_file(options["file"], reading["attributes"])
+    repair = reading["repair"]
+    program = Program(file, dialect=reading["dialect"], repair=repair)
     if state is None:
         selection.use(program, None)
         for name in ("wave", "frame", "lane"):

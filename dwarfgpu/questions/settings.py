@@ -38,10 +38,14 @@ class Setting:
     """Whether it is several of the choices, in an order."""
     alias: str = ""
     """Another name of it."""
+    check: Callable[[str], object] | None = None
+    """Raises an error for a text that it cannot be."""
 
     def read(self, text: str) -> Any:
         """A value as a user types it."""
         kind = type(self.default)
+        if self.check is not None:
+            self.check(text)
         if kind is bool:
             if text in ON or text in OFF:
                 return text in ON
@@ -92,6 +96,28 @@ class Setting:
         return str(value) or "(none)"
 
 
+def _check_repair(text: str) -> None:
+    from dwarfgpu.program.code.repairs import policy_of
+
+    policy_of(text)
+
+
+def _check_dialect(text: str) -> None:
+    from dwarfgpu.dialects import get
+
+    if text != "auto":
+        get(text)
+
+
+def _check_attributes(text: str) -> None:
+    from dwarfgpu.program.code.code_object import check_attributes
+
+    if text != "auto":
+        check_attributes(text)
+
+
+READING = ("dialect", "attributes", "repair")
+"""The settings that say how the DWARF of files is read."""
 SECTIONS = ("source", "locals", "lanes", "registers", "stack", "expressions")
 """The sections of the context view."""
 
@@ -130,7 +156,14 @@ SETTINGS = (
             "what the context view shows, in order", choices=SECTIONS, many=True),
     Setting("directories", "$cdir:$cwd", "where source files are looked for, in order"),
     Setting("disassembler", "", "the llvm-objdump, llvm-mc or objdump to use; none looks for one"),
-    Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, off, or names"),
+    Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, all, off, or names",
+            check=_check_repair),
+    Setting("dialect", "auto", "which bytes of expressions are which operation; auto is by the target",
+            choices=("auto", "dwarf5", "gnu", "llvm-user", "llvm-legacy", "amdgpu-2020", "dwarf6"),
+            check=_check_dialect),
+    Setting("attributes", "auto", "which numbers are LLVM's attributes and address classes; auto is by the producer",
+            choices=("auto", "llvm-current", "llvm-21", "llvm-old", "amdgpu-2020"),
+            check=_check_attributes),
 )
 # fmt: on
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Iterator
 
+    from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.variables.answers import LaneAnswer, Values
@@ -150,7 +151,37 @@ def evaluate(selection: Selection, arguments: Arguments) -> Document:
     return Answers(place)
 
 
-class Answers(Document):
+class _VariablesDocument(Document):
+    """An answer about variables, which ends with the repairs that would read them as their producer means."""
+
+    _possible: dict[str, Repair]
+
+    def noted(self, values: Values) -> Values:
+        """Take note of what values have the shape of; return the values."""
+        self._possible.update((repair.name, repair) for repair in values.possible_repairs)
+        return values
+
+    def described(self, variable: Variable) -> Variable:
+        """Take note of what the locations of a variable have the shape of; return the variable."""
+        for location in variable.locations():
+            self._possible.update((repair.name, repair) for repair in location.possible_repairs)
+        return variable
+
+    def write(self, output: Output, form: str = "") -> None:
+        """Write the answer, and know what to do about idioms that were not repaired."""
+        self._possible = {}
+        self.write_answer(output, form)
+        if self._possible:
+            from dwarfgpu.program.code.repairs import hint_of
+
+            self.hints.append(hint_of(list(self._possible.values())))
+
+    def write_answer(self, output: Output, form: str) -> None:
+        """Write the answer alone."""
+        Document.write(self, output, form)
+
+
+class Answers(_VariablesDocument):
     """What expressions are, each in lanes of one wave or of several."""
 
     def __init__(self, place: Asked) -> None:
@@ -181,7 +212,7 @@ class Answers(Document):
                 message = f"{forms[0]} has no place for what --{name} shows"
                 raise UsageError(message, hint="--json has, and so has text")
 
-    def write(self, output: Output, form: str = "") -> None:
+    def write_answer(self, output: Output, form: str) -> None:
         """Write the answers as text, JSON, columns of text or arrays."""
         if self._arguments.has("npz"):
             self._save(output)
@@ -216,16 +247,16 @@ class Answers(Document):
         self.problems += mask_problems(frame)
         for index, (text, quantity) in enumerate([(text, frame[text]) for text in self._texts]):
             if arguments.has("npz"):
-                values = quantity.values(self._lanes)
+                values = self.noted(quantity.values(self._lanes))
                 if values.has_failed:
                     self.status = NO_ANSWER
                 yield _Answered(wave, frame, index, quantity, values)
                 continue
             if arguments.has("location") and not has_machine and isinstance(quantity, Variable):
-                yield _Answered(wave, frame, index, quantity, None)
+                yield _Answered(wave, frame, index, self.described(quantity), None)
                 continue
             with traced(frame, arguments) as tracer:
-                values = answer(quantity, text, self._lanes)
+                values = self.noted(answer(quantity, text, self._lanes))
             if values.lacks_objects:
                 self.status = NO_ANSWER
                 self._needs_machine |= not has_machine and any(
@@ -247,7 +278,7 @@ class Answers(Document):
             if values.problems or values.has_failed:
                 self.status = NO_ANSWER
             progress.clear()
-            yield _Answered(None, values.frame, index, None, values, self._trace_of_first(attached, values))
+            yield _Answered(None, values.frame, index, None, self.noted(values), self._trace_of_first(attached, values))
         progress.clear()
 
     def _trace_of_first(self, attached: Attached, values: Values) -> Tracer | None:
@@ -413,13 +444,23 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         if first.state == "error":  # else there is no value because of what the program is like
             is_memory = first.reason.kind == "memory_unavailable"
             error = first.reason.error if is_memory and first.reason.error is not None else None
-            raise (error or Unavailable(first.reason)).with_traceback(None)
+            failure = error or Unavailable(first.reason)
+            if values.possible_repairs:
+                from dwarfgpu.program.code.repairs import hint_of
+
+                failure.hint = hint_of(values.possible_repairs)
+            raise failure.with_traceback(None)
         lines = without_value(selection, values.text, f"{why_none(first)}{_note_text(first)}")
     else:
         number = history.add(kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
-    return asking.answered(selection, writer, values, lines)
+    document = asking.answered(selection, writer, values, lines)
+    if values.possible_repairs:
+        from dwarfgpu.program.code.repairs import hint_of
+
+        document.hints.append(hint_of(values.possible_repairs))
+    return document
 
 
 def _note_text(answered: LaneAnswer) -> str:
@@ -449,7 +490,7 @@ def info_args(selection: Selection, arguments: Arguments) -> Document:
     return _Variables(selection, arguments, "arguments", lambda kind: kind == PARAMETER)
 
 
-class _Variables(Document):
+class _Variables(_VariablesDocument):
     """The variables of frames."""
 
     def __init__(self, selection: Selection, arguments: Arguments, noun: str, is_meant: Callable[[str], bool]) -> None:
@@ -497,9 +538,10 @@ class _Variables(Document):
             entries = []
             for variable in self._variables(frame):
                 if self._place.attached is None:
-                    entries.append(writer.described_json(variable))
+                    entries.append(writer.described_json(self.described(variable)))
                     continue
                 entries.append(variable_document(writer, variable, self._lanes))
+                self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
             yield {
                 **({} if wave is None else {"wave": wave}),
                 "frame": frame_json(frame),
@@ -528,10 +570,12 @@ class _Variables(Document):
     def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
         writer = self._writer(frame)
         if self._place.attached is None:
-            return writer.described(variable, indent)
+            return writer.described(self.described(variable), indent)
         if self._selection.has_focus and not asking.names_lanes(self._arguments):
-            return variable_lines(self._selection, writer, variable, self._lanes, indent)
-        return writer.text(answer(variable, variable.name, self._lanes), indent)
+            lines = variable_lines(self._selection, writer, variable, self._lanes, indent)
+            self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
+            return lines
+        return writer.text(self.noted(answer(variable, variable.name, self._lanes)), indent)
 
 
 def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:

@@ -255,6 +255,8 @@ class VariablesRenderer:
     def head(self, values: Values) -> Json:
         """Return what was asked, the type, and which variables were read as their producer means."""
         head: Json = {"expression": values.text, "type": self.type_text(values)}
+        if values.possible_repairs:
+            head["possible_repairs"] = [repair.name for repair in values.possible_repairs]
         if values.repaired:
             head["repairs"] = [
                 {
@@ -308,6 +310,11 @@ class VariablesRenderer:
                     **({"default": True} if location.is_default else {}),
                     **({"repairs": [repair.name for repair in location.repairs]} if location.repairs else {}),
                     **({"as_written": location.as_written} if location.repairs else {}),
+                    **(
+                        {"possible_repairs": [repair.name for repair in location.possible_repairs]}
+                        if location.possible_repairs
+                        else {}
+                    ),
                 }
                 for location in variable.locations()
             ],

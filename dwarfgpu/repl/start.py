@@ -104,9 +104,11 @@ def _open(debugger: Debugger, options: Any) -> None:
     if options.file is None:
         return
     from dwarfgpu.questions.files import attach_state, open_file
+    from dwarfgpu.questions.settings import READING
 
-    if options.repair:
-        debugger.settings.set("repair", options.repair)
+    for name in READING:
+        if getattr(options, name):
+            debugger.settings.set(name, getattr(options, name))
     open_file(debugger, options.file)
     if options.state is None:
         return

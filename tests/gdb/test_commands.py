@@ -294,7 +294,9 @@ def test_settings(require_tool, runnable_host):
         "set dwarfgpu print elements unlimited",
         "dwarfgpu eval extended",
     ]
-    commands += ["set dwarfgpu repair off", "set dwarfgpu print symbol off", "show dwarfgpu"]
+    commands += ["set dwarfgpu repair off", "set dwarfgpu print symbol off"]
+    commands += ["set dwarfgpu dialect gnu", "set dwarfgpu attributes llvm-old", "dwarfgpu eval std_counter"]
+    commands += ["set dwarfgpu dialect auto", "dwarfgpu eval extended", "show dwarfgpu"]
     words = [word for command in commands for word in ("-ex", command)]
     text = run_gdb(require_tool, *words, program=runnable_host)
     shown = re.findall(r'^(?:extended.*|"dwarfgpu .*)$', text, re.MULTILINE)
@@ -302,6 +304,8 @@ def test_settings(require_tool, runnable_host):
     for line in (
         'print elements" is unlimited.',
         'repair" is off.',
+        'dialect" is auto.',
+        'attributes" is llvm-old.',
         'print symbol" is off.',
         'unwinder" is off.',
     ):

@@ -120,6 +120,7 @@ def _together(
     values.problems = problems
     values.pc = group.pc if frame.pc is None else frame.pc
     frame.repaired.clear()
+    frame.possible_repairs.clear()
     if refusal is not None:
         values.refuse(refusal)
         return values
@@ -134,6 +135,7 @@ def _together(
             _ask_at(values, place, positions)
     if values.type is None and isinstance(quantity, Variable):
         values.type = quantity.type
+    values.possible_repairs = tuple(frame.possible_repairs.values())
     values.repaired = tuple(_as_written(variable, values) for variable in list(frame.repaired.values()))
     return values
 

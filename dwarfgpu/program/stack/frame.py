@@ -26,7 +26,7 @@ from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.code_lookup import NOWHERE
 from dwarfgpu.program.code.loaded import FileUnit
-from dwarfgpu.program.code.repairs import as_written, repairs_of
+from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of
 from dwarfgpu.program.stack.execution import FileFrame
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.selectors import no_lanes
@@ -117,6 +117,8 @@ class Frame:
         self._named: dict[str, Quantity] = {}
         self.repaired: dict[str, Variable] = {}
         """The variables that have been asked for and are read as their producer means, by name."""
+        self.possible_repairs: dict[str, Repair] = {}
+        """The repairs, by name, whose shape variables that have been asked for have, and that were not applied."""
         self._is_repaired = True
         """Whether the frame base is read as its producer means it, where that is known."""
 
@@ -528,6 +530,14 @@ class Frame:
         """What the frame base went through to be what the producer means."""
         try:
             return tuple(repair for base in self._bases()[1] for repair in repairs_of(base))
+        except DwarfGpuError:
+            return ()
+
+    @property
+    def possible_base_repairs(self) -> tuple[Repair, ...]:
+        """What the frame base has the shape of, and was not repaired."""
+        try:
+            return tuple(repair for base in self._bases()[1] for repair in possible_repairs(base))
         except DwarfGpuError:
             return ()
 

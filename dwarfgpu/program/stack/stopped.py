@@ -95,7 +95,7 @@ def open_stopped(
     compiler bugs are worked around.
     """
     if _is_elf(state):
-        return open_core(file, state, force=force, dialect=dialect)
+        return open_core(file, state, force=force, dialect=dialect, repair=repair)
     hint = "frames need a snapshot, which has a schema, or a core file"
     machine = open_snapshot(state, read, force=force, hint=hint)
     loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
@@ -164,7 +164,7 @@ def load_code(
         if index == chosen:
             continue
         try:
-            other = opened(os.path.join(machine.folder, entry.path))  # noqa: PTH118
+            other = opened(os.path.join(machine.folder, entry.path), file.attributes)  # noqa: PTH118
             codes.append(LoadedCode(other, entry.load_address or 0, dialect=dialect, repair=repair))
         except DwarfGpuError as error:  # only the frames in it are not known
             problems.append(error)
@@ -228,7 +228,9 @@ PAGE = 1 << 12
 VDSO = "[vdso]"
 
 
-def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None) -> Stopped:
+def open_core(
+    program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None, repair: Policy = OFF
+) -> Stopped:
     """Open a core file with the program it is of; with ``force``, also with a program it cannot be of."""
     from dwarfgpu.backends.core import CoreMachine
     from dwarfgpu.objfile.elf.core import read_core
@@ -246,19 +248,19 @@ def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: s
     files: list[tuple[int, memoryview]] = []
     for name, mappings in mapped.items():
         try:
-            file = program if _is_at(program, name) else CodeObject(open_image(name))
+            file = program if _is_at(program, name) else CodeObject(open_image(name), program.attributes)
         except DwarfGpuError:
             continue  # a file of data, or one that is not here any more
         bias = bias_of(file.image, mappings)
         if bias is not None:
-            codes.append(LoadedCode(file, bias, dialect=dialect))
+            codes.append(LoadedCode(file, bias, dialect=dialect, repair=repair))
         files += [
             (mapping.start, file.image.data[mapping.offset : mapping.offset + mapping.end - mapping.start])
             for mapping in mappings
         ]
     if not any(code.file is program for code in codes):
         bias = _guessed_bias(program.image, core)
-        codes.insert(0, LoadedCode(program, bias, dialect=dialect))
+        codes.insert(0, LoadedCode(program, bias, dialect=dialect, repair=repair))
     machine = CoreMachine(find_target(image).target, threads, core.memory, files)
     codes += _vdso(core, machine, dialect)
     entry = core.auxiliary.get(AT_ENTRY)

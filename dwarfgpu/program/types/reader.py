@@ -119,7 +119,7 @@ class Types:
     def _pointer(self, die: Die, sign: str) -> t.Type:
         space = _named_number(die, "DW_AT_LLVM_address_space")
         if space is None:
-            space = _number(die, dw.DW_AT_address_class)
+            space = die.unit.dialect.space_of_class(_number(die, dw.DW_AT_address_class))
         size = _number(die, dw.DW_AT_byte_size)
         return t.Pointer(
             sign,

@@ -168,6 +168,8 @@ class Values:
         """The type; None where no lane has a value and nothing tells it."""
         self.repaired: tuple[AsWritten, ...] = ()
         """The variables in it that were read as their producer means."""
+        self.possible_repairs: tuple[Repair, ...] = ()
+        """What variables in it have the shape of, and were not repaired."""
         self.problems: list[DwarfGpuError] = []
         self.raises_misuse = False
         """Whether what is wrong with the question or the file is raised, and is no reason of a lane."""
@@ -586,7 +588,9 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
     """Ask for something in some lanes, as objects. What is wrong with the question or the file is raised."""
     frame = quantity.frame
     frame.repaired.clear()
+    frame.possible_repairs.clear()
     values = values_of(quantity, text, lanes)
+    values.possible_repairs = tuple(frame.possible_repairs.values())
     values.raises_misuse = True
     values.type = next((answer.value.type for answer in values.by_lane if answer.value is not None), None)
     if values.type is None:

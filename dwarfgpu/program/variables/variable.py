@@ -17,7 +17,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import location_list
-from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
+from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of, uses_frame_base
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object
@@ -76,6 +76,11 @@ class Described:
     def repairs(self) -> tuple[Repair, ...]:
         """What it went through to be what the producer means."""
         return () if self.expression is None else repairs_of(self.expression)
+
+    @property
+    def possible_repairs(self) -> tuple[Repair, ...]:
+        """What it has the shape of, and was not repaired."""
+        return () if self.expression is None else possible_repairs(self.expression)
 
     @property
     def as_written(self) -> str:
@@ -163,6 +168,8 @@ class Variable(Quantity):
             raise plan.with_traceback(None)
         if self.repairs:
             self.frame.repaired[self.name] = self
+        for repair in self.possible_repairs:
+            self.frame.possible_repairs[repair.name] = repair
         key = self.frame.key_of(lanes)
         if key is None or not plan.is_fixed or self.frame.trace is not None:
             return self._found(plan, lanes)
@@ -239,6 +246,17 @@ class Variable(Quantity):
         repairs = [repair for expression in plan.expressions for repair in repairs_of(expression)]
         if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
             repairs += self.frame.outer.base_repairs
+        return tuple(dict.fromkeys(repairs))
+
+    @cached_property
+    def possible_repairs(self) -> tuple[Repair, ...]:
+        """What its location, or the frame base that it counts from, has the shape of, and was not repaired."""
+        plan = self._plan_here()
+        if isinstance(plan, Unavailable):
+            return ()
+        repairs = [repair for expression in plan.expressions for repair in possible_repairs(expression)]
+        if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
+            repairs += self.frame.outer.possible_base_repairs
         return tuple(dict.fromkeys(repairs))
 
     def as_written(self) -> Variable:
