@@ -31,6 +31,7 @@ from dwarfgpu.program.language.operands import (
     is_true,
     loaded,
 )
+from dwarfgpu.program.language.pointers import kept_in_space
 from dwarfgpu.program.language.tokens import ExpressionError, string_bytes
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
@@ -85,6 +86,7 @@ class Evaluator:
             pointer_size=target.address_size,
             long_size=min(8, target.address_size),
             byte_order=target.byte_order,
+            target=target,
         )
         self.compute = Arithmetic(model)
         self.builder = TypeBuilder(
@@ -367,7 +369,7 @@ class Evaluator:
         if isinstance(inner, t.Pointer) and isinstance(source, t.Pointer):
             if inner.address_space is None:
                 # an address stays in its space
-                kind = inner = evolve(inner, address_space=source.address_space)
+                kind = inner = kept_in_space(inner, source)
             operand = self._of_class(operand, source.target, inner.target)
         if inner == t.VOID:
             return ScalarOperand(self.compute.model.base("int"), 0)
@@ -382,7 +384,7 @@ class Evaluator:
         if not uniform_flag(is_true(operand)):
             return operand
         moved = class_moved(self._pointed(operand), target)
-        return operand if moved is None else evolve(operand, bits=moved)
+        return operand if moved is None else evolve(operand, bits=b.resized(moved, operand.scalar.bits))
 
     def _size_of(self, node: s.SizeOf) -> ScalarOperand:
         if isinstance(node.operand, s.TYPE_NODES):
@@ -438,10 +440,7 @@ class Evaluator:
             known = ", ".join(name for name in names if not name[-1].isdigit())
             message = f"Address space {node.space[:80]} not recognised by the architecture"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
-        address = self.operand(node.address)
-        size = -(-self.frame.target.space(number).address_bits // 8)  # type: ignore[union-attr]
-        kind = evolve(self.compute.model.pointer_to(t.VOID, number), byte_size=size)
-        return self.compute.cast(address, kind)
+        return self.compute.pointers.address_in(self.operand(node.address), number)
 
     def _call(self, node: s.Call) -> Any:
         if isinstance(node.function, s.TYPE_NODES) and len(node.arguments) == 1:

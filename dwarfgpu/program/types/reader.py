@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
-from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, shown
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types import model as t
+from dwarfgpu.targets.resolve import EM_AMDGPU
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,15 +121,16 @@ class Types:
         space = _named_number(die, "DW_AT_LLVM_address_space")
         if space is None:
             space = _number(die, dw.DW_AT_address_class)
-        size = _number(die, dw.DW_AT_byte_size)
+        size, null = _pointer_form(die, space)
         return t.Pointer(
             sign,
             self.lazy(die),
-            die.unit.address_size if size is None else size,
+            size,
             space,
             _named_number(die, "DW_AT_LLVM_memory_space"),
             die.name,
             die,
+            null,
         )
 
     def _member_pointer(self, die: Die) -> t.Type:
@@ -289,6 +291,30 @@ def _number(die: Die, number: int) -> int | None:
     """Return a constant that cannot be negative; None if the entry has none."""
     attribute = die.number(number)
     return None if attribute is None or attribute.value_class != "constant" else attribute.unsigned()
+
+
+def _pointer_form(die: Die, number: int | None) -> tuple[int, int]:
+    """Return the bytes and the null of a pointer into an address space.
+
+    A pointer is read as a base type "matching the address size of" its space (A.5.3); its own size is stronger.
+    """
+    usual, null = die.unit.address_size, 0
+    space = None
+    if number is not None and die.unit.dwarf.machine == EM_AMDGPU:
+        from dwarfgpu.targets.amdgpu.address_spaces import space_numbered
+
+        space = space_numbered(number)
+    if space is not None:
+        usual, null = space.address_bits // 8, space.null or 0
+    size, bits = _number(die, dw.DW_AT_byte_size), _number(die, dw.DW_AT_bit_size)
+    if size is None and bits is not None:
+        size = (bits + 7) // 8
+    if size is None:
+        return usual, null
+    if space is not None and size != usual:
+        message = f"a pointer into {space.name} has {shown(size)} bytes, and an address there has {usual}"
+        die.unit.dwarf.note(die.unit.error(MalformedFile("bad_size", message, spec="A.5.3"), die.offset))
+    return size, null & (1 << 8 * min(size, 8)) - 1
 
 
 def _signed(die: Die, number: int) -> int | None:

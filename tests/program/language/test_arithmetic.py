@@ -238,25 +238,6 @@ def test_what_pointers_cannot_do():
         C.binary("+", structure, literal("1"))
 
 
-def test_address_spaces_do_not_mix():
-    """A pointer converts by itself to the generic address space only."""
-    local, generic, private = pointer(0x10, space=3), pointer(0x20, space=1), pointer(0x30, space=5)
-    with pytest.raises(UsageError, match="different address spaces"):
-        C.binary("==", local, private)
-    with pytest.raises(UsageError, match="different address spaces"):
-        C.binary("-", local, private)
-    for plain in (pointer(0x20), pointer(0x20, space=0)):
-        assert is_true(C.binary("==", plain, generic))
-        assert C.binary("-", generic, plain).number() == 0
-    with pytest.raises(UsageError, match="different address spaces"):
-        C.binary("==", local, generic)  # which is another number
-    assert C.assigned(local, generic.type).bits == 0x10
-    for target in (private.type, pointer(0).type):
-        with pytest.raises(UsageError, match="does not convert to address space"):
-            C.assigned(local, target)
-    assert C.cast(local, private.type).bits == 0x10
-
-
 def test_arrays_decay():
     array = Array(Lazy.known(C.model.base("int")), (Dimension(0, count=2), Dimension(0, count=3)))
     assert type_text(C.decayed(array)) == "int (*)[3]"
