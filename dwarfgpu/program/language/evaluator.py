@@ -27,6 +27,7 @@ from dwarfgpu.program.language.operands import (
     DataModel,
     ScalarOperand,
     converted,
+    is_integral,
     is_pointer,
     is_true,
     loaded,
@@ -52,6 +53,15 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
 
 
+_LEFT = {
+    s.Binary: "left",
+    s.Subscript: "operand",
+    s.MemberAccess: "operand",
+    s.MemberPointerAccess: "operand",
+    s.Repeat: "operand",
+    s.Assignment: "target",
+}
+"""The operators that associate to the left, and their first operand, of which trees are as deep as the text is long."""
 _WORD = re.compile(r"(?<!^)([A-Z])")
 
 
@@ -95,6 +105,8 @@ class Evaluator:
         self.writes: list[Write] = []
         self.notes: list[tuple[str, Object]] = []
         """The convenience variables to be set."""
+        self._computed: dict[int, Any] = {}
+        """The values of left operands, until their operators take them."""
 
     def _space_number(self, name: str) -> int | None:
         space = self.frame.target.space_named(name)
@@ -103,7 +115,22 @@ class Evaluator:
     # --- Values and numbers ---------------------------------------------------------------------------------------
 
     def value(self, node: Any) -> Any:
-        """Return the value of a tree: an `Object`, or a `ScalarOperand` where it was computed."""
+        """Return the value of a tree: an `Object`, or a `ScalarOperand` where it was computed.
+
+        What stands on the left is computed first, one operator after the other, so that a long sum needs no deep stack.
+        """
+        if id(node) in self._computed:
+            return self._computed.pop(id(node))
+        operators: list[Any] = []
+        left = getattr(node, _LEFT.get(type(node), ""), None)
+        while type(left) in _LEFT:
+            operators.append(left)
+            left = getattr(left, _LEFT[type(left)])
+        for operator in reversed(operators):
+            self._computed[id(operator)] = self._value(operator)
+        return self._value(node)
+
+    def _value(self, node: Any) -> Any:
         name = _WORD.sub(r"_\1", type(node).__name__).lower()
         try:
             return getattr(self, f"_{name}")(node)
@@ -266,6 +293,8 @@ class Evaluator:
     def _subscript(self, node: s.Subscript) -> Object:
         operand = self.value(node.operand)
         index = self.operand(node.index)
+        if not (is_integral(index.type) or is_pointer(index.type)):
+            raise self.error(node, 'Non-integral right operand for "[]" operator', kind="bad_index")
         if isinstance(operand, Object):
             operand = operand.target()
             if not isinstance(resolved(operand.type), t.Pointer):
@@ -413,6 +442,8 @@ class Evaluator:
             raise self.error(node, message, hint="write *p@8", kind="no_address")
         first = definite(first.target())
         count = self.operand(node.count)
+        if not is_integral(count.type):
+            raise self.error(node, 'Non-integral right operand for "@" operator', kind="bad_index")
         number = evolve(count, bits=uniform(count.bits)).number()
         return Object(self.compute.repeated(first.type, int(number)), first.place)
 

@@ -106,7 +106,7 @@ class TypeParser:
         words = parser.tokens
         if words[index].text == "::":
             index += 1
-        while words[index].kind == "name":
+        while words[index].kind == "name" and len(parts) < s.MAX_PARTS:
             parts.append(words[index].text)
             index += 1
             plain = "::".join(parts)
