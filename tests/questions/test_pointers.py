@@ -3,131 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
-import struct
-import subprocess
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.builders.address_spaces import LOCAL, PRIVATE, SHARED, StoppedKernel
 from tests.questions.harness import Run
 
-SOURCE = """
-struct N { __private int *p; int v; __local int *q; };
-struct M { __local char *c; struct N n; __global int *g; int *any; };
-void use(struct N *n, struct M *m, __private int **arr, __local int **la) { *m->g = *arr[1] + n->v + *la[1]; }
-void f(__global int *out, __local int *shared) {
-  __private int a = 1, b = 2, c = 3;
-  __private int *arr[3] = {&a, &b, &c};
-  __local int *la[2] = {shared, shared + 1};
-  struct N n = {&b, 7, shared + 2};
-  int *gen = (int *)shared;
-  int *genp = &a;
-  struct M m = {(__local char *)shared, n, out, gen};
-  __local int *null_local = 0;
-  __private int *null_private = 0;
-  int *null_generic = 0;
-  shared[1] = 5;
-  use(&n, &m, arr, la);
-  out[0] = *arr[2] + *gen + *genp + (null_local == 0) + (null_private == 0) + (null_generic == 0);
-}
-"""
 PROCESSORS = ["gfx90a", "gfx1100-wave32", "gfx1100-wave64", "gfx1200-wave32", "gfx1200-wave64"]
-SHARED = 0x20
-"""The local address that the caller passed."""
-LOCAL, PRIVATE = 1 << 48, 2 << 48
-"""The apertures of Linux from GFX9 on."""
-BASE = 0x7F0000000000
-LANES = (0, 5)
-
-
-class Compiled:
-    """The function f of a processor, stopped before it calls, in a few lanes."""
-
-    def __init__(self, folder: Path, tools: Any, processor: str) -> None:
-        cpu, _dash, wave = processor.partition("-wave")
-        source = folder / "f.cl"
-        source.write_text(SOURCE, "utf-8")
-        clang = tools("clang-22", "clang")
-        options = shlex.split("-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -nogpulib -g -gdwarf-5 -O0 -w")
-        mode = {"32": ["-mno-wavefrontsize64"], "64": ["-mwavefrontsize64"]}.get(wave, [])
-        self.path = folder / "f.co"
-        made = folder / "f.o"
-        subprocess.run([clang, *options, f"-mcpu={cpu}", *mode, "-c", source, "-o", made], check=True)
-        subprocess.run([tools("ld.lld-22", "ld.lld"), "-shared", made, "-o", self.path], check=True)
-        dumper = tools("llvm-dwarfdump-22", "llvm-dwarfdump")
-        text = subprocess.run([dumper, "--name=f", "-c", self.path], check=True, capture_output=True, text=True).stdout
-        self.offsets = {
-            name: int(offset)
-            for offset, name in re.findall(r'DW_OP_fbreg \+(\d+),[^\n]*\n\s*DW_AT_name\s+\("(\w+)"\)', text)
-        }
-        reader = tools("llvm-objdump-22", "llvm-objdump")
-        command = [reader, "-d", "--no-show-raw-insn", "--disassemble-symbols=f", f"--mcpu={cpu}", self.path]
-        self.code = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        self.state = folder / "state.json"
-        self.state.write_text(json.dumps(self._snapshot(f"amdgcn-{processor}")), "utf-8")
-
-    def stores(self, first: int, count: int) -> dict[int, int]:
-        """The bytes that the code stores in its frame, by their offsets, among some bytes."""
-        found = {}
-        for dwords, offset in re.findall(
-            r"(?:scratch|buffer)_store_(b32|b64|dwordx2|dword)\s.*offset:(\d+)", self.code
-        ):
-            found[int(offset)] = 8 if dwords in ("b64", "dwordx2") else 4
-        return {at: size for at, size in found.items() if first <= at < first + count}
-
-    def _snapshot(self, target: str) -> dict[str, Any]:
-        at = self.offsets
-        (pc,) = (int(address, 16) for address in re.findall(r"s_swappc_b64 .*// ([0-9A-F]+)", self.code))
-        memory: list[dict[str, Any]] = [
-            {"space": "local", "work_group": [0, 0, 0], "address": SHARED, "bytes": struct.pack("<3i", 4, 5, 6).hex()},
-            {"space": "global", "address": 0x1000, "bytes": struct.pack("<i", 99).hex()},
-        ]
-        for lane in LANES:
-            a, b, c = at["a"], at["b"], at["c"]
-            inner = struct.pack("<IiI", b, 7, SHARED + 8)
-            content = {
-                "out": struct.pack("<Q", 0x1000),
-                "shared": struct.pack("<I", SHARED),
-                "a": struct.pack("<i", 100 + lane),
-                "b": struct.pack("<i", 200 + lane),
-                "c": struct.pack("<i", 300 + lane),
-                "arr": struct.pack("<3I", a, b, c),
-                "la": struct.pack("<2I", SHARED, SHARED + 4),
-                "n": inner,
-                "gen": struct.pack("<Q", LOCAL + SHARED),
-                "genp": struct.pack("<Q", PRIVATE + a),
-                "m": struct.pack("<I", SHARED) + inner + struct.pack("<2Q", 0x1000, LOCAL + SHARED),
-                "null_local": b"\xff" * 4,
-                "null_private": b"\xff" * 4,
-                "null_generic": bytes(8),
-            }
-            memory += [
-                {"space": "private_lane", "wave": "w", "lane": lane, "address": at[name], "bytes": data.hex()}
-                for name, data in content.items()
-            ]
-        registers = {"s32": 0x4000, "s33": 0}
-        place = {"id": "w", "dispatch": 1, "work_group": [0, 0, 0], "wave_in_group": 0, "pc": hex(BASE + pc)}
-        return {
-            "schema": 1,
-            "target": target,
-            "code_objects": [{"path": "f.co", "load_address": hex(BASE)}],
-            "dispatches": [{"id": 1, "kernel": "f", "grid": [32, 1, 1], "work_group": [32, 1, 1]}],
-            "waves": [{**place, "exec": "0x21", "registers": registers}],
-            "memory": memory,
-        }
 
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory, require_tool):
     """Returns the program of a processor, compiled once."""
-    known: dict[str, Compiled] = {}
+    known: dict[str, StoppedKernel] = {}
 
-    def get(processor: str = "gfx1100-wave32") -> Compiled:
+    def get(processor: str = "gfx1100-wave32") -> StoppedKernel:
         if processor not in known:
-            known[processor] = Compiled(tmp_path_factory.mktemp("pointers"), require_tool, processor)
+            known[processor] = StoppedKernel(tmp_path_factory.mktemp("pointers"), require_tool, processor)
         return known[processor]
 
     return get

@@ -29,6 +29,7 @@ from dwarfgpu.targets.amdgpu import numbers
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Flags
+    from dwarfgpu.targets.target import Target
 
 EQUALITIES = frozenset(("==", "!="))
 
@@ -162,6 +163,17 @@ class Pointers:
         between = b.sub(b.resized(left.bits, width), b.resized(right.bits, width), (1 << width) - 1)
         bits = b.of_signed(b.signed(between, width), 8 * byte_size(kind))
         return ScalarOperand(kind, computing(kind).div(bits, size))
+
+
+def generic_address(target: Target, space: int, address: int, *, null: int) -> int:
+    """Return an address of an address space as the generic one."""
+    model = DataModel(target=target)
+    pointer = evolve(model.pointer_to(t.VOID, space), null=null)
+    generic = model.pointer_to(t.VOID, numbers.GENERIC)
+    try:
+        return int(Pointers(model).in_space(ScalarOperand(pointer, address), generic).bits)
+    except EvaluationError as error:
+        raise UsageError(error.message, kind=error.kind, hint=error.hint) from error
 
 
 def kept_in_space(type: t.Pointer, source: t.Pointer) -> t.Pointer:
