@@ -235,6 +235,9 @@ def _pointer_into_space(content: Object, inner: model.Pointer, chosen: Any, fram
         except UsageError as error:
             raise _no_value(content, error.message) from None
     value = number.cast(target.pointer())
+    if f"{int(number):#x}" not in value.format_string(symbols=False, max_elements=0):
+        # GDB takes the code of a GPU for that of a processor with short addresses, and cuts pointers to its types
+        value = number.cast(gdb.lookup_type("void").pointer())
     return value.dereference().reference_value() if inner.is_reference else value
 
 
@@ -244,7 +247,10 @@ def _in_space(address: Address | None, kind: Any, frame: Frame, lane: int | None
     if address is None or space is None or lane not in (None, frame.selected_lane):
         return None
     number = _address_in_gdb(space.name, int(address.value))
-    return None if number is None else number.cast(kind.pointer()).dereference()
+    pointer = kind.pointer()
+    if number is None or int(number) >> 8 * pointer.sizeof:
+        return None
+    return number.cast(pointer).dereference()
 
 
 def _address_in_gdb(space: str, address: int) -> Any:
