@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, shown
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types import model as t
-from dwarfgpu.targets.resolve import EM_AMDGPU
+from dwarfgpu.program.types.sizes import address_space, contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ class Types:
         if space is None:
             space = _number(die, dw.DW_AT_address_class)
         size, null = _pointer_form(die, space)
-        return t.Pointer(
+        pointer = t.Pointer(
             sign,
             self.lazy(die),
             size,
@@ -132,6 +132,10 @@ class Types:
             die,
             null,
         )
+        error = contradiction(pointer)
+        if error is not None:
+            die.unit.dwarf.note(error)
+        return pointer
 
     def _member_pointer(self, die: Die) -> t.Type:
         from dwarfgpu.program.types.aggregates import bound
@@ -299,11 +303,7 @@ def _pointer_form(die: Die, number: int | None) -> tuple[int, int]:
     A pointer is read as a base type "matching the address size of" its space (A.5.3); its own size is stronger.
     """
     usual, null = die.unit.address_size, 0
-    space = None
-    if number is not None and die.unit.dwarf.machine == EM_AMDGPU:
-        from dwarfgpu.targets.amdgpu.address_spaces import space_numbered
-
-        space = space_numbered(number)
+    space = address_space(die, number)
     if space is not None:
         usual, null = space.address_bits // 8, space.null or 0
     size, bits = _number(die, dw.DW_AT_byte_size), _number(die, dw.DW_AT_bit_size)
@@ -311,9 +311,6 @@ def _pointer_form(die: Die, number: int | None) -> tuple[int, int]:
         size = (bits + 7) // 8
     if size is None:
         return usual, null
-    if space is not None and size != usual:
-        message = f"a pointer into {space.name} has {shown(size)} bytes, and an address there has {usual}"
-        die.unit.dwarf.note(die.unit.error(MalformedFile("bad_size", message, spec="A.5.3"), die.offset))
     return size, null & (1 << 8 * min(size, 8)) - 1
 
 

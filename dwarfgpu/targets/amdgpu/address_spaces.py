@@ -149,6 +149,9 @@ def locate(address: int, apertures: Apertures) -> tuple[int, int]:
     return numbers.GLOBAL, address
 
 
+_IN_GENERIC = frozenset((numbers.GLOBAL, numbers.LOCAL, numbers.PRIVATE_LANE))
+
+
 def convert(source: int, target: int, address: Bits, apertures: Apertures | None) -> tuple[Bits, Flags]:
     """Return addresses of one space as those of another; the flags say which of them are no address there.
 
@@ -166,24 +169,20 @@ def convert(source: int, target: int, address: Bits, apertures: Apertures | None
 
 
 def _through_generic(source: int, target: int, address: Bits, apertures: Apertures | None) -> tuple[Bits, Flags]:
-    spaces = (source, target)
-    if not set(spaces) <= {numbers.GLOBAL, numbers.GENERIC, numbers.LOCAL, numbers.PRIVATE_LANE}:
+    """Convert from or to the generic space; nothing but null is in two of the others."""
+    other = target if source == numbers.GENERIC else source
+    if numbers.GENERIC not in (source, target) or other not in _IN_GENERIC:
         return address, True
     if apertures is None:
-        if set(spaces) == {numbers.GLOBAL, numbers.GENERIC}:
+        if other == numbers.GLOBAL:
             return address, False
         raise no_apertures()
-    bases = {numbers.LOCAL: apertures.shared, numbers.PRIVATE_LANE: apertures.private}
-    is_local, is_private = contains(apertures.shared, address), contains(apertures.private, address)
+    if other == numbers.GLOBAL:
+        return address, b.either(contains(apertures.shared, address), contains(apertures.private, address))
+    base = apertures.shared if other == numbers.LOCAL else apertures.private
     if source == numbers.GENERIC:
-        if target == numbers.GLOBAL:
-            return address, b.either(is_local, is_private)
-        return segment_address(address), b.negated(is_local if target == numbers.LOCAL else is_private)
-    if target != numbers.GENERIC:  # two segments have no memory in common
-        return address, True
-    if source == numbers.GLOBAL:
-        return address, b.either(is_local, is_private)
-    return b.add(address, bases[source], b.MASK64), False
+        return segment_address(address), b.negated(contains(base, address))
+    return b.add(address, base, b.MASK64), False
 
 
 def to_generic(space: int, address: int, apertures: Apertures) -> int | None:

@@ -13,7 +13,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.lanes import LaneFault
 from dwarfgpu.program.language.arithmetic import Arithmetic
-from dwarfgpu.program.language.operands import DataModel, ScalarOperand, converted, is_true
+from dwarfgpu.program.language.operands import DataModel, ScalarOperand, converted
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import (
