@@ -115,3 +115,44 @@ class StoppedKernel:
             "waves": [{**place, "exec": "0x21", "registers": registers}],
             "memory": memory,
         }
+
+
+REGISTERS = """
+__attribute__((noinline)) int leaf(__local int *q, __private int *p, __global int *g, int n) {
+  return *q + *p + g[n];
+}
+__attribute__((noinline)) int g(__local int *q, __private int *p, __global int *o, int n) {
+  __local int *next = q + n;
+  int sum = *q + *p;
+  o[n] = sum + *next;
+  o[1] = leaf(next, p, o, n);
+  return sum + n;
+}
+__kernel void caller(__global int *o, __local int *q, int n) {
+  __private int a[4] = {n, n, n, n};
+  o[2] = g(q, a + (n & 3), o, n);
+}
+"""
+
+
+def optimized(folder: Path, tools: Any, processor: str, version: int) -> tuple[Path, dict[str, tuple[int, int, int]]]:
+    """The function g of optimized code, whose pointers are in registers; of q and p the range and the register."""
+    cpu, _dash, wave = processor.partition("-wave")
+    source, made, path = (folder / name for name in ("g.cl", "g.o", "g.co"))
+    source.write_text(REGISTERS, "utf-8")
+    options = shlex.split(f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -nogpulib -g -gdwarf-{version} -O2 -w")
+    mode = {"32": ["-mno-wavefrontsize64"], "64": ["-mwavefrontsize64"]}.get(wave, [])
+    clang = tools("clang-22", "clang")
+    subprocess.run([clang, *options, f"-mcpu={cpu}", *mode, "-c", source, "-o", made], check=True)
+    subprocess.run([tools("ld.lld-22", "ld.lld"), "-shared", made, "-o", path], check=True)
+    dumper = tools("llvm-dwarfdump-22", "llvm-dwarfdump")
+    text = subprocess.run([dumper, "--name=g", "-c", path], check=True, capture_output=True, text=True).stdout
+    found = {}
+    for entry in text.split("DW_TAG_")[1:]:
+        name = re.search(r'DW_AT_name\s+\("([qp])"\)', entry)
+        place = re.search(r"\[0x(\w+), 0x(\w+)\): DW_OP_bregx (0x\w+|VGPR\d+) ?\+0, DW_OP_lit[0-9]+", entry)
+        if name is not None and place is not None:
+            text = place[3]
+            number = 2560 + int(text[4:]) if text.startswith("VGPR") else int(text, 16)
+            found[name[1]] = int(place[1], 16), int(place[2], 16), number
+    return path, found

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from tests.builders.address_spaces import LOCAL, PRIVATE, SHARED, StoppedKernel
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.address_spaces import BASE, LOCAL, PRIVATE, SHARED, StoppedKernel, optimized
 from tests.questions.harness import Run
 
 PROCESSORS = ["gfx90a", "gfx1100-wave32", "gfx1100-wave64", "gfx1200-wave32", "gfx1200-wave64"]
@@ -282,4 +283,37 @@ def test_what_is_at_an_address_of_a_space_can_be_assigned(compiled, stopped):
     assert values(run, "&arr", "&arr[1]", "*&arr[1] == arr[1]") == [
         f"(int *(*)[3]) private_lane#{compiled().offsets['arr']:#x}",
         f"(int **) private_lane#{compiled().offsets['arr'] + 4:#x}", "1",
+    ]  # fmt: skip
+
+
+# --- Optimized code -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_pointers_in_registers_have_the_width_of_a_lane(require_tool, tmp_path, processor, version):
+    path, found = optimized(tmp_path, require_tool, processor, version)
+    pc = max(low for low, _high, _register in found.values())
+    assert set(found) == {"q", "p"}
+    assert pc < min(high for _low, high, _register in found.values())
+    target = resolve(processor)
+    names = {name: target.register(register).name for name, (_low, _high, register) in found.items()}
+    memory = [
+        {"space": "local", "work_group": [0, 0, 0], "address": 0x40, "bytes": "0b00000016000000"},
+        {"space": "private_lane", "wave": "w", "lane": 1, "address": 0x10, "bytes": "21000000"},
+    ]
+    wave = {"id": "w", "dispatch": 1, "work_group": [0, 0, 0], "wave_in_group": 0, "exec": "0x3"}
+    wave |= {"pc": hex(BASE + pc), "registers": {names["q"]: [0x44, 0x40], names["p"]: [0, 0x10]}}
+    dispatch = {"id": 1, "kernel": "g", "grid": [32, 1, 1], "work_group": [32, 1, 1]}
+    code = {"path": str(path), "load_address": hex(BASE)}
+    state = {"schema": 1, "target": f"amdgcn-{processor}", "code_objects": [code], "dispatches": [dispatch]}
+    (tmp_path / "state.json").write_text(json.dumps(state | {"waves": [wave], "memory": memory}), "utf-8")
+    run = Run(path, tmp_path / "state.json")
+    run("lane 1")
+    assert values(run, "q", "*q", "q[1]", "p", "*p") == [
+        "(int *) local#0x40", "11", "22", "(int *) private_lane#0x10", "33",
+    ]  # fmt: skip
+    assert run("print -lane 0,1 *q") == "$1 = {[0]=22, [1]=11}\n"
+    assert run("print -lane 0,1 (int @generic *) q").split("=", 1)[1].split() == [
+        "{[0]=(int", "*)", "generic#0x1000000000044,", "[1]=(int", "*)", "generic#0x1000000000040}",
     ]  # fmt: skip
