@@ -8,6 +8,8 @@ import pytest
 
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.address_spaces import BASE, LOCAL, PRIVATE, SHARED, StoppedKernel, optimized
+from tests.builders.declared import GFX90A, at_data, named, program, typed
+from tests.builders.dwarf import die
 from tests.questions.harness import Run
 
 PROCESSORS = ["gfx90a", "gfx1100-wave32", "gfx1100-wave64", "gfx1200-wave32", "gfx1200-wave64"]
@@ -103,6 +105,34 @@ def test_arithmetic_of_pointers_stays_in_the_width_of_the_address_space(stopped)
     assert values(run, "shared - 9", "(int @local *) 0 - 1", "&shared[1] - shared") == [
         "(int *) local#0xfffffffc", "(int *) local#0xfffffffc", "1",
     ]  # fmt: skip
+
+
+def test_an_assignment_writes_as_many_bytes_as_the_pointer_has(compiled, stopped):
+    b, c = (f"private_lane#{compiled().offsets[name]:#x}" for name in "bc")
+    run = stopped()
+    assert values(run, "arr[0] = arr[2]", "arr", "n.p = arr[2]", "n.v") == [
+        f"(int *) {c}", f"{{{c}, {b}, {c}}}", f"(int *) {c}", "7",
+    ]  # fmt: skip
+
+
+def test_a_pointer_whose_size_contradicts_its_space_is_read_as_stated_and_told(tmp_path):
+    wide = die("pointer_type", typed("int"), ("address_class", "data1", 3), ("byte_size", "data1", 8), label="wide")
+    usual = die("pointer_type", typed("int"), ("address_class", "data1", 3), label="usual")
+    variables = [
+        die("variable", named(name), typed(label), at_data(offset))
+        for name, label, offset in (("first", "wide", 0), ("second", "usual", 0))
+    ]
+    program(tmp_path, wide, usual, *variables, **GFX90A)
+    run = Run(tmp_path / "program")
+    assert values(run, "first", "second", "sizeof first", "sizeof second") == [
+        "(int *) local#0x706050403020100", "(int *) local#0x3020100", "8", "4",
+    ]  # fmt: skip
+    text = " ".join(run("verify").split())
+    assert "a pointer into local has 8 bytes, and an address there has 4" in text
+    assert text.startswith("first: bad size at .debug_info+0x16: ")
+    assert "second:" not in text
+    # an address is "the least significant S bits" of what it is made of (A.2.5.4.4.3 (3))
+    assert run.fails("print *first").message == "Cannot access memory at address local#0x3020100"
 
 
 # --- Conversions --------------------------------------------------------------------------------------------------
