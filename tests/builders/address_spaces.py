@@ -156,3 +156,64 @@ def optimized(folder: Path, tools: Any, processor: str, version: int) -> tuple[P
             number = 2560 + int(text[4:]) if text.startswith("VGPR") else int(text, 16)
             found[name[1]] = int(place[1], 16), int(place[2], 16), number
     return path, found
+
+
+HIP = """
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+struct B1 { int x; };
+struct B2 { int y; };
+struct D : B1, B2 { int z; };
+__device__ int use(int &r, D *d, int *p, B2 *b, int (&a)[3], D *none) {
+  return r + d->z + *p + b->y + a[1] + (none != nullptr);
+}
+__global__ void k(int *out) {
+  D d;
+  int a[3] = {4, 5, 6};
+  int &r = a[2];
+  int *p = a;
+  B2 *b = &d;
+  D *none = 0;
+  out[0] = use(r, &d, p, b, a, none);
+}
+"""
+
+
+def hip(folder: Path, tools: Any, processor: str) -> tuple[Path, Path, dict[str, int]]:
+    """A HIP kernel, whose pointers are all generic, stopped before its call; where its variables are."""
+    cpu, _dash, wave = processor.partition("-wave")
+    source, path, state = (folder / name for name in ("h.hip", "h.co", "state.json"))
+    source.write_text(HIP, "utf-8")
+    options = shlex.split("-x hip --offload-device-only -nogpuinc -nogpulib -g -gdwarf-5 -O0 --no-gpu-bundle-output -w")
+    mode = {"32": ["-mno-wavefrontsize64"], "64": ["-mwavefrontsize64"]}.get(wave, [])
+    clang = tools("clang-22", "clang")
+    subprocess.run([clang, *options, f"--offload-arch={cpu}", *mode, "-c", source, "-o", path], check=True)
+    dumper = tools("llvm-dwarfdump-22", "llvm-dwarfdump")
+    text = subprocess.run([dumper, "--name=k", "-c", path], check=True, capture_output=True, text=True).stdout
+    pattern = r'DW_OP_fbreg \+(\d+),[^\n]*\n\s*DW_AT_name\s+\("(\w+)"\)'
+    at = {name: int(offset) for offset, name in re.findall(pattern, text)}
+    reader = tools("llvm-objdump-22", "llvm-objdump")
+    command = [reader, "-d", "--no-show-raw-insn", "--disassemble-symbols=_Z1kPi", f"--mcpu={cpu}", path]
+    code = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    (pc,) = (int(address, 16) for address in re.findall(r"s_swappc_b64 .*// ([0-9A-F]+)", code))
+    content = {
+        "out": struct.pack("<Q", 0x1000),
+        "d": struct.pack("<3i", 1, 2, 3),
+        "a": struct.pack("<3i", 4, 5, 6),
+        "r": struct.pack("<Q", PRIVATE + at["a"] + 8),
+        "p": struct.pack("<Q", LOCAL),
+        "b": struct.pack("<Q", PRIVATE + at["d"] + 4),
+        "none": bytes(8),
+    }
+    memory: list[dict[str, Any]] = [
+        {"space": "private_lane", "wave": "w", "lane": 0, "address": at[name], "bytes": data.hex()}
+        for name, data in content.items()
+    ]
+    memory.append({"space": "local", "work_group": [0, 0, 0], "address": 0, "bytes": "07000000"})
+    waves = [{"id": "w", "dispatch": 1, "work_group": [0, 0, 0], "wave_in_group": 0, "pc": hex(BASE + pc)}]
+    waves[0] |= {"exec": "0x1", "registers": {"s33": 0, "s32": 0x4000}}
+    dispatch = {"id": 1, "kernel": "k", "grid": [32, 1, 1], "work_group": [32, 1, 1]}
+    machine = {"schema": 1, "target": f"amdgcn-{processor}", "dispatches": [dispatch], "waves": waves, "memory": memory}
+    code_objects = [{"path": path.name, "load_address": hex(BASE)}]
+    state.write_text(json.dumps(machine | {"code_objects": code_objects}), "utf-8")
+    return path, state, at

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.address_spaces import BASE, LOCAL, PRIVATE, SHARED, StoppedKernel, optimized
+from tests.builders.address_spaces import BASE, LOCAL, PRIVATE, SHARED, StoppedKernel, hip, optimized
 from tests.builders.declared import GFX90A, at_data, named, program, typed
 from tests.builders.dwarf import die
 from tests.questions.harness import Run
@@ -346,4 +346,30 @@ def test_pointers_in_registers_have_the_width_of_a_lane(require_tool, tmp_path, 
     assert run("print -lane 0,1 *q") == "$1 = {[0]=22, [1]=11}\n"
     assert run("print -lane 0,1 (int @generic *) q").split("=", 1)[1].split() == [
         "{[0]=(int", "*)", "generic#0x1000000000044,", "[1]=(int", "*)", "generic#0x1000000000040}",
+    ]  # fmt: skip
+
+
+# --- HIP ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_generic_pointers_of_hip_lead_where_they_point(require_tool, tmp_path, processor):
+    path, state, at = hip(tmp_path, require_tool, processor)
+    run = Run(path, state)
+    run("lane 0")
+    a, d = at["a"], at["d"]
+    assert values(run, "sizeof(p)", "sizeof(&a)", "r", "&r", "*p", "p == (int @local *) 0", "!none", "none == 0") == [
+        "8", "4", f"(int &) @generic#{PRIVATE + a + 8:#x}: 6", f"(int *) generic#{PRIVATE + a + 8:#x}", "7",
+        "true", "true", "true",
+    ]  # fmt: skip
+    assert values(run, "b", "(D *) b", "*(D *) b", "(D @private_lane *) b", "(B2 *) &d", "b == (B2 *) &d") == [
+        f"(B2 *) generic#{PRIVATE + d + 4:#x}", f"(D *) generic#{PRIVATE + d:#x}",
+        "{<B1> = {x = 1}, <B2> = {y = 2}, z = 3}", f"(D *) private_lane#{d:#x}", f"(B2 *) private_lane#{d + 4:#x}",
+        "true",
+    ]  # fmt: skip
+    assert values(run, "(B2 *) none", "(B2 @private_lane *) none", "(D *)(B2 @private_lane *) none") == [
+        "(B2 *) generic#0x0", "(B2 *) private_lane#0xffffffff", "(D *) private_lane#0xffffffff",
+    ]  # fmt: skip
+    assert values(run, "p = &a[1]", "*p", "p - &a[0]", "&a[0] == p - 1", "r = 9", "a") == [
+        f"(int *) generic#{PRIVATE + a + 4:#x}", "5", "1", "true", "9", "{4, 5, 9}",
     ]  # fmt: skip
