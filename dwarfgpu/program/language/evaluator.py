@@ -117,7 +117,7 @@ class Evaluator:
     def value(self, node: Any) -> Any:
         """Return the value of a tree: an `Object`, or a `ScalarOperand` where it was computed.
 
-        What stands on the left is computed first, one operator after the other, so that a long sum needs no deep stack.
+        Left operands are computed first, one operator after the other, so that a long sum needs no deep stack.
         """
         if id(node) in self._computed:
             return self._computed.pop(id(node))

@@ -204,7 +204,7 @@ class ObjectSurroundings:
         for outcome in results:
             if isinstance(outcome, DwarfGpuError):
                 raise outcome
-        message = f"{source.name} differs from lane to lane in more than data"
+        message = f"{source.name} gives locations of different kinds in some lanes"
         raise Unsupported("diverging", message, hint="ask for the lanes one by one")
 
 
