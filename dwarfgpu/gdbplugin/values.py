@@ -10,6 +10,7 @@ import gdb
 from dwarfgpu.backends.gdb.process import watch
 from dwarfgpu.dwarf_constants import DW_AT_decl_line, DW_ATE_float
 from dwarfgpu.errors import UsageError
+from dwarfgpu.program.language.pointers import generic_address
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.sizes import known_size, resolved
@@ -19,6 +20,7 @@ from dwarfgpu.program.variables.variable import Variable
 if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.values.storage import Address
     from dwarfgpu.program.variables.quantity import Quantity
 
 
@@ -194,6 +196,14 @@ def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = N
         return gdb.Value(int(address.value)).cast(kind.pointer()).dereference()
     if content.bit_size is not None:
         return gdb.Value(content.number()).cast(kind)
+    inner = resolved(content.type)
+    if isinstance(inner, model.Pointer) and inner.address_space:
+        return _pointer_into_space(content, inner, chosen, frame)
+    if frame.has_lanes and not _is_alike(inner, kind):
+        raise _no_value(content, "GDB has no pointers as wide as those in it")
+    lvalue = _in_space(address, kind, frame, lane)
+    if lvalue is not None:
+        return lvalue
     register = _register(quantity, content, chosen, kind, lane)
     if register is not None:
         return register
@@ -202,6 +212,74 @@ def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = N
         reason = quantity.why(lane)
         raise _no_value(content, "a part of it is optimized out") if reason is None else Unavailable(reason)
     return _copied(content, int(reading.bits), kind)
+
+
+def _pointer_into_space(content: Object, inner: model.Pointer, chosen: Any, frame: Frame) -> Any:
+    """Return a pointer into an address space.
+
+    ROCgdb has such pointers. Another GDB has the generic address, which contains the address space where it is one of
+    local or private memory.
+    """
+    pointer = content.pointer()
+    try:
+        target = _types.of(inner.target, chosen)
+    except NotInGdb:
+        target = gdb.lookup_type("void")
+    space = frame.target.space(inner.address_space or 0)
+    if space is None:
+        raise _no_value(content, f"{frame.target.name} has no address space {inner.address_space}")
+    number = _address_in_gdb(space.name, int(pointer.value))
+    if number is None:
+        try:
+            number = gdb.Value(generic_address(frame.target, space.number, int(pointer.value), null=inner.null))
+        except UsageError as error:
+            raise _no_value(content, error.message) from None
+    value = number.cast(target.pointer())
+    if f"{int(number):#x}" not in value.format_string(symbols=False, max_elements=0):
+        # GDB takes the code of a GPU for that of a processor with short addresses, and cuts pointers to its types
+        value = number.cast(gdb.lookup_type("void").pointer())
+    return value.dereference().reference_value() if inner.is_reference else value
+
+
+def _in_space(address: Address | None, kind: Any, frame: Frame, lane: int | None) -> Any:
+    """Return what is at an address of an address space, where GDB knows the space and means the same lane."""
+    space = None if address is None else frame.target.space(address.space or 0)
+    if address is None or space is None or lane not in (None, frame.selected_lane):
+        return None
+    number = _address_in_gdb(space.name, int(address.value))
+    pointer = kind.pointer()
+    if number is None or int(number) >> 8 * pointer.sizeof:
+        return None
+    return number.cast(pointer).dereference()
+
+
+def _address_in_gdb(space: str, address: int) -> Any:
+    """Return ``local#0x10`` as a value of GDB; None for a GDB without address spaces."""
+    try:
+        return gdb.parse_and_eval(f"{space}#{address:#x}")
+    except gdb.error:
+        return None
+
+
+def _is_alike(kind: model.Type, theirs: Any, depth: int = 0) -> bool:
+    """Whether GDB has the pointers in a type in the width that they have."""
+    inner, theirs = resolved(kind), theirs.strip_typedefs()
+    if depth > DEEPEST:
+        return False
+    if isinstance(inner, model.Pointer):
+        return bool(theirs.code != gdb.TYPE_CODE_INT and theirs.sizeof == inner.byte_size)
+    if isinstance(inner, model.Array):
+        for _dimension in inner.dimensions:
+            theirs = theirs.target()
+        return _is_alike(inner.element, theirs, depth + 1)
+    if isinstance(inner, model.Struct):
+        ours = {part.name: part.type for part in inner.body.members}
+        fields = [field for field in theirs.fields() if field.name in ours]
+        bases = [field.type for field in theirs.fields() if field.is_base_class]
+        pairs = [(ours[field.name], field.type) for field in fields]
+        pairs += zip((base.type for base in inner.body.bases), bases, strict=False)
+        return all(_is_alike(part, other, depth + 1) for part, other in pairs)
+    return True
 
 
 def _type_of(content: Object, quantity: Quantity, chosen: Any) -> Any:

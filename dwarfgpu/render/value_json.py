@@ -112,7 +112,7 @@ class _Json:
             result["symbol"] = symbol
         if type.is_reference:
             result["target"] = self.value(value.dereferenced(), depth + 1)
-        elif character_prefix(type.target) is not None and address.value:
+        elif character_prefix(type.target) is not None and address.value != type.null:
             result["text"] = self.text.pointed_text(value, type)
         return result
 

@@ -270,7 +270,7 @@ class ValueWriter:
         if prefix is None:
             return self.address(address, symbol=True)
         text = self.address(address, symbol=True)
-        if not reading.bits:
+        if reading.bits == type.null:
             return text
         return f"{text} {self.pointed_text(value, type)}"
 

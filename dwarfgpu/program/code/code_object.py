@@ -246,6 +246,7 @@ class CodeObject:
                 attributes=self.attributes,
                 open_split=self._open_split,
                 package=self._package(),
+                machine=self.image.machine,
             )
         return self._dwarf
 

@@ -27,10 +27,12 @@ from dwarfgpu.program.language.operands import (
     DataModel,
     ScalarOperand,
     converted,
+    is_integral,
     is_pointer,
     is_true,
     loaded,
 )
+from dwarfgpu.program.language.pointers import kept_in_space
 from dwarfgpu.program.language.tokens import ExpressionError, string_bytes
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
@@ -51,6 +53,15 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
 
 
+_LEFT = {
+    s.Binary: "left",
+    s.Subscript: "operand",
+    s.MemberAccess: "operand",
+    s.MemberPointerAccess: "operand",
+    s.Repeat: "operand",
+    s.Assignment: "target",
+}
+"""The operators that associate to the left, and their first operand, of which trees are as deep as the text is long."""
 _WORD = re.compile(r"(?<!^)([A-Z])")
 
 
@@ -85,6 +96,7 @@ class Evaluator:
             pointer_size=target.address_size,
             long_size=min(8, target.address_size),
             byte_order=target.byte_order,
+            target=target,
         )
         self.compute = Arithmetic(model)
         self.builder = TypeBuilder(
@@ -93,6 +105,8 @@ class Evaluator:
         self.writes: list[Write] = []
         self.notes: list[tuple[str, Object]] = []
         """The convenience variables to be set."""
+        self._computed: dict[int, Any] = {}
+        """The values of left operands, until their operators take them."""
 
     def _space_number(self, name: str) -> int | None:
         space = self.frame.target.space_named(name)
@@ -101,7 +115,22 @@ class Evaluator:
     # --- Values and numbers ---------------------------------------------------------------------------------------
 
     def value(self, node: Any) -> Any:
-        """Return the value of a tree: an `Object`, or a `ScalarOperand` where it was computed."""
+        """Return the value of a tree: an `Object`, or a `ScalarOperand` where it was computed.
+
+        Left operands are computed first, one operator after the other, so that a long sum needs no deep stack.
+        """
+        if id(node) in self._computed:
+            return self._computed.pop(id(node))
+        operators: list[Any] = []
+        left = getattr(node, _LEFT.get(type(node), ""), None)
+        while type(left) in _LEFT:
+            operators.append(left)
+            left = getattr(left, _LEFT[type(left)])
+        for operator in reversed(operators):
+            self._computed[id(operator)] = self._value(operator)
+        return self._value(node)
+
+    def _value(self, node: Any) -> Any:
         name = _WORD.sub(r"_\1", type(node).__name__).lower()
         try:
             return getattr(self, f"_{name}")(node)
@@ -264,6 +293,8 @@ class Evaluator:
     def _subscript(self, node: s.Subscript) -> Object:
         operand = self.value(node.operand)
         index = self.operand(node.index)
+        if not (is_integral(index.type) or is_pointer(index.type)):
+            raise self.error(node, 'Non-integral right operand for "[]" operator', kind="bad_index")
         if isinstance(operand, Object):
             operand = operand.target()
             if not isinstance(resolved(operand.type), t.Pointer):
@@ -367,7 +398,7 @@ class Evaluator:
         if isinstance(inner, t.Pointer) and isinstance(source, t.Pointer):
             if inner.address_space is None:
                 # an address stays in its space
-                kind = inner = evolve(inner, address_space=source.address_space)
+                kind = inner = kept_in_space(inner, source)
             operand = self._of_class(operand, source.target, inner.target)
         if inner == t.VOID:
             return ScalarOperand(self.compute.model.base("int"), 0)
@@ -382,7 +413,7 @@ class Evaluator:
         if not uniform_flag(is_true(operand)):
             return operand
         moved = class_moved(self._pointed(operand), target)
-        return operand if moved is None else evolve(operand, bits=moved)
+        return operand if moved is None else evolve(operand, bits=b.resized(moved, operand.scalar.bits))
 
     def _size_of(self, node: s.SizeOf) -> ScalarOperand:
         if isinstance(node.operand, s.TYPE_NODES):
@@ -411,6 +442,8 @@ class Evaluator:
             raise self.error(node, message, hint="write *p@8", kind="no_address")
         first = definite(first.target())
         count = self.operand(node.count)
+        if not is_integral(count.type):
+            raise self.error(node, 'Non-integral right operand for "@" operator', kind="bad_index")
         number = evolve(count, bits=uniform(count.bits)).number()
         return Object(self.compute.repeated(first.type, int(number)), first.place)
 
@@ -438,10 +471,7 @@ class Evaluator:
             known = ", ".join(name for name in names if not name[-1].isdigit())
             message = f"Address space {node.space[:80]} not recognised by the architecture"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
-        address = self.operand(node.address)
-        size = -(-self.frame.target.space(number).address_bits // 8)  # type: ignore[union-attr]
-        kind = evolve(self.compute.model.pointer_to(t.VOID, number), byte_size=size)
-        return self.compute.cast(address, kind)
+        return self.compute.pointers.address_in(self.operand(node.address), number)
 
     def _call(self, node: s.Call) -> Any:
         if isinstance(node.function, s.TYPE_NODES) and len(node.arguments) == 1:

@@ -79,7 +79,7 @@ class Kept:
             return self.lanes[None]
         numbers = lanes.lane
         if numbers is None:
-            raise UsageError("the value is one of each lane, and no lane is chosen", kind="no_lane")
+            raise UsageError("the value differs between lanes", kind="no_lane", hint="choose a lane")
         if isinstance(numbers, int):
             return self.lanes.get(numbers) or _not_kept(numbers)
         known: list[Frozen | DwarfGpuError] = []

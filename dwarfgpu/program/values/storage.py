@@ -204,8 +204,12 @@ class ObjectSurroundings:
         for outcome in results:
             if isinstance(outcome, DwarfGpuError):
                 raise outcome
-        message = f"{source.name} differs from lane to lane in more than data"
+        message = f"{source.name} gives locations of different kinds in some lanes"
         raise Unsupported("diverging", message, hint="ask for the lanes one by one")
+
+
+_INACCESSIBLE = frozenset(("memory_unavailable", "read_past_storage", "offset_out_of_storage"))
+"""What goes wrong at an address with no memory; an address space ends behind its last address, which is a null."""
 
 
 class Located:
@@ -239,7 +243,7 @@ class Located:
             return self._accessor.read(self.moved(bit_offset), bit_size)
         except EvaluationError as error:
             address = self.address_of(bit_offset // 8 * 8)
-            if error.kind != "memory_unavailable" or address is None:
+            if error.kind not in _INACCESSIBLE or address is None:
                 raise
             raise self._inaccessible(address) from error
 
