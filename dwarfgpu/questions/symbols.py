@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import listing
 from dwarfgpu.program.code.declarations import declared, undeclared
+from dwarfgpu.program.code.repairs import as_written, repairs_of
 from dwarfgpu.program.language.evaluator import Evaluator
 from dwarfgpu.program.language.expression import type_named
 from dwarfgpu.program.stack.linespec import frame_base_of, scope_at, symbol_at
@@ -92,7 +93,11 @@ def _variable_json(variable: Variable) -> dict[str, Any]:
     if variable.is_constant():
         document["constant"] = _constant(variable)
     if base is not None:
-        document["frame_base"] = listing.text(base)
+        target = variable.frame.target
+        document["frame_base"] = listing.text(as_written(base), target)
+        if repairs_of(base):
+            document["frame_base_repairs"] = [repair.name for repair in repairs_of(base)]
+            document["frame_base_repaired"] = listing.text(base, target)
     if address is not None:
         document["space"], document["address"] = address
     return document

@@ -13,8 +13,8 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import PARAMETER, Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
-from dwarfgpu.render.layout import fitted, shown
-from dwarfgpu.render.variables import frame_json, frame_text, value_in_lanes
+from dwarfgpu.render.layout import counted, fitted, shown
+from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, value_in_lanes
 
 if TYPE_CHECKING:
     import re
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.variables.answers import LaneAnswer, Values
     from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.program.variables.variable import Described
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -83,6 +84,12 @@ class Asked:
         if self.arguments.has("wave"):
             return waves_of(machine, self.arguments.get("wave"))
         return [self.selection.wave.index]
+
+    def lanes(self, default: str | None = None) -> list[int] | str | None:
+        """Return the lanes that are asked about. Without a state ``-all`` is about locations, and not about lanes."""
+        if self.attached is None and self.arguments.has("all") and not self.arguments.has("lane"):
+            return None
+        return asking.lanes_of(self.selection, self.arguments, default)
 
     def _without_machine(self) -> Frame:
         """Return the frame at an address, or the program as a whole."""
@@ -158,7 +165,7 @@ class Answers(Document):
         self._texts = [text.strip() for text in place.arguments.operands or (place.arguments.needed(),)]
         self._place = place
         self._selection = place.selection
-        self._lanes = asking.lanes_of(place.selection, place.arguments, "active")
+        self._lanes = place.lanes("active")
         self._letter = asking.print_format(place.arguments)
         self._needs_machine = False
         self._check_forms()
@@ -275,6 +282,7 @@ class Answers(Document):
             inactive=self._lanes != "active",
             letter=self._letter,
             locations=self._arguments.has("location"),
+            verbose=self._selection.settings["verbose"],
         )
 
     def _documents(self, *, by_lane: bool) -> Iterator[Json]:
@@ -282,7 +290,8 @@ class Answers(Document):
         for answered in self._asked():
             values, frame = answered.values, answered.frame
             if values is None:
-                yield self._renderer(frame).described_json(answered.quantity)  # type: ignore[arg-type]
+                variable: Any = answered.quantity
+                yield self._renderer(frame).described_json(variable, _places(variable, self._arguments))
                 continue
             head: Json = {} if answered.wave is None else {"wave": answered.wave}
             trace = {} if answered.tracer is None else {"trace": answered.tracer.documents()}
@@ -296,11 +305,17 @@ class Answers(Document):
     def _lines(self, output: Output) -> Iterator[str]:
         """Yield traces and answers, below the name of their wave or the place of their waves."""
         last: Any = None
+        notes, others = RepairNotes(), 0
         for answered in self._asked():
             values, tracer = answered.values, answered.tracer
             if values is None:
-                yield from self._renderer(answered.frame).described(answered.quantity)  # type: ignore[arg-type]
-            elif values.waves is None:
+                variable: Any = answered.quantity
+                places = _places(variable, self._arguments)
+                others += len(variable.locations()) - len(places)
+                yield from self._renderer(answered.frame).described(variable, places=places)
+                continue
+            notes.noted(values)
+            if values.waves is None:
                 is_headed = answered.wave is not None and self._place.is_elsewhere
                 if is_headed and answered.wave != last:
                     last = answered.wave
@@ -318,6 +333,7 @@ class Answers(Document):
                     for line in (f"the trace of wave {values.names[0]}:", *tracer.lines(output.width - 2)):
                         yield f"  {line}"
                 yield from renderer.text(values)
+        yield from _footnotes(self._selection, output, notes, others)
 
     def _write_columns(self, output: Output) -> None:
         """Write a line of separated values for each lane."""
@@ -465,7 +481,9 @@ class _Variables(Document):
         self._is_meant = is_meant
         self._pattern, self._types = arguments.pattern(), arguments.pattern("t")
         self._letter = asking.print_format(arguments)
-        self._lanes = asking.lanes_of(selection, arguments)
+        self._lanes = self._place.lanes()
+        self._notes = RepairNotes()
+        self._others = 0
         Document.__init__(self, {"frames": self._documents()}, self._lines, rows="frames")
 
     def _variables(self, frame: Frame) -> list[Variable]:
@@ -492,7 +510,7 @@ class _Variables(Document):
             entries = []
             for variable in self._variables(frame):
                 if self._place.attached is None:
-                    entries.append(writer.described_json(variable))
+                    entries.append(writer.described_json(variable, _places(variable, self._arguments)))
                     continue
                 entries.append(variable_document(writer, variable, self._lanes))
             yield {
@@ -519,14 +537,32 @@ class _Variables(Document):
                 is_noted = variable.is_shadowed and is_headed
                 yield first + (output.style("dim", "  (shadowed)") if is_noted else "")
                 yield from rest
+        yield from _footnotes(self._selection, output, self._notes, self._others)
 
     def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
         writer = self._writer(frame)
         if self._place.attached is None:
-            return writer.described(variable, indent)
-        if self._selection.has_focus and not asking.names_lanes(self._arguments):
+            places = _places(variable, self._arguments)
+            self._others += len(variable.locations()) - len(places)
+            return writer.described(variable, indent, places)
+        has_focus = self._selection.has_focus and not self._selection.settings["verbose"]
+        if has_focus and not asking.names_lanes(self._arguments):
+            self._notes.add(variable.name, variable.repairs)
             return variable_lines(self._selection, writer, variable, self._lanes, indent)
-        return writer.text(answer(variable, variable.name, self._lanes), indent)
+        return writer.text(self._notes.noted(answer(variable, variable.name, self._lanes)), indent)
+
+
+def _places(variable: Variable, arguments: Arguments) -> tuple[Described, ...]:
+    """Return the locations of a variable that are shown without a state: those that are valid here, or with -all all."""
+    return variable.locations() if arguments.has("all") else variable.locations_here()
+
+
+def _footnotes(selection: Selection, output: Output, notes: RepairNotes, others: int) -> Iterator[str]:
+    """Yield what is said once of all variables of an answer: repairs, and locations that are not shown."""
+    if not selection.settings["verbose"]:  # else each answer has said it
+        yield from notes.lines(output.style, "`set verbose on`" if selection.has_focus else "-v")
+    if others:
+        yield output.style("dim", f"{counted(others, 'other location')} elsewhere; --all shows every location")
 
 
 def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:

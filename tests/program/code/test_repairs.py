@@ -400,7 +400,7 @@ def names_of_registers(operations, program):
         return f"DW_OP_bregx {register.name if register else found[1]} {int(found[2])}"
 
     operations = re.sub(r"DW_OP_bregx (\d\S*) ([+-]?\d+)", name, operations)
-    operations = re.sub(r"(DW_OP_bregx v\d+) \+?(\d+)", r"\1 \2", operations)
+    operations = re.sub(r"(DW_OP_bregx v\d+) ?\+?(\d+)", r"\1 \2", operations)
     operations = re.sub(r"DW_OP_(fbreg|consts) \+?(-?\d+)", r"DW_OP_\1 \2", operations)
     return operations.replace("0xffff", "65535")
 
