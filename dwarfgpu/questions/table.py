@@ -109,7 +109,7 @@ COMMANDS = (
                                    "dwarfgpu kernels a.out@gfx90a --json"))),
     question("info file", "what the file is, what is at an address, or what a name means", "files.info_file",
              group=FILES,
-             options=(option("-pc ADDR", "a number, SYMBOL or SYMBOL+0x10; repeatable", is_many=True),
+             options=(option("-pc ADDR", "0x1900, k, k+0x10 or k.hip:17; repeatable", is_many=True),
                       option("-name NAME", "a name, as f, ns::f or _Z1fv; repeatable", is_many=True),
                       option("-units", "also list the units")),
              shell=shell("info", FILE, ATTRIBUTES,
@@ -314,7 +314,7 @@ COMMANDS = (
              options=(option("-name NAME", "entries called so: f, ns::f or _Z1fv", is_many=True),
                       option("-tag TAG", "entries with a tag: DW_TAG_variable or variable", is_many=True),
                       option("-die OFFSET", "the entry at 0x2a, or .debug_types+0x2a", is_many=True),
-                      option("-pc ADDR", "the function at an address (a number, SYMBOL or SYMBOL+0x10), and what is "
+                      option("-pc ADDR", "the function at an address (0x1900, k, k+0x10 or k.hip:17), and what is "
                              "valid there"),
                       option("-depth N", "how many levels below an entry are shown", read=int),
                       option("-section S", "a section: .debug_line, line, ..., or all", is_many=True),
@@ -327,7 +327,7 @@ COMMANDS = (
             group=DEBUG, operands="NAME", completes="expression"),
     question("maint print cfi", "call frame information", "dwarf.print_cfi", group=DEBUG,
              operands="[ADDRESS|FUNCTION]", completes="function",
-             options=(option("-pc ADDR", "a number, SYMBOL or SYMBOL+0x10; repeatable", is_many=True),
+             options=(option("-pc ADDR", "0x1900, k, k+0x10 or k.hip:17; repeatable", is_many=True),
                       option("-function NAME", "as f, ns::f or _Z1fv; repeatable", is_many=True),
                       option("-dialect D", DIALECT.help)),
              shell=shell("cfi", FILE,

@@ -553,7 +553,7 @@ class _Variables(Document):
 
 
 def _places(variable: Variable, arguments: Arguments) -> tuple[Described, ...]:
-    """Return the locations of a variable that are shown without a state: those that are valid here, or with -all all."""
+    """Return the locations of a variable to show without a state: those valid here, or with -all all."""
     return variable.locations() if arguments.has("all") else variable.locations_here()
 
 

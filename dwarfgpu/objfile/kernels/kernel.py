@@ -230,6 +230,13 @@ class Kernel:
     size: int | None
     """The bytes of its code, if a symbol tells."""
 
+    @property
+    def demangled(self) -> str:
+        """The name as C++ has it, with its parameters, if it is a mangled one."""
+        from dwarfgpu.encoding.demangle import demangled
+
+        return demangled(self.name)
+
 
 @frozen
 class Kernels:

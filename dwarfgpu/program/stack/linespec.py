@@ -150,7 +150,8 @@ class LinespecReader:
             if seen:
                 return
         for code in self.files.state.loaded.codes:
-            for symbol in code.file.symbol_image.symbols_named(name):
+            image = code.file.symbol_image
+            for symbol in image.symbols_named(name) or image.symbols_called(name):
                 address = code.in_program(symbol.value)
                 if symbol.is_defined and code.holds(address) and address not in seen:
                     seen.add(address)
