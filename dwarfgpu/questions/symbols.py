@@ -11,7 +11,7 @@ from dwarfgpu.expr import listing
 from dwarfgpu.program.code.declarations import declared, undeclared
 from dwarfgpu.program.code.repairs import as_written, repairs_of
 from dwarfgpu.program.language.evaluator import Evaluator
-from dwarfgpu.program.language.expression import type_named
+from dwarfgpu.program.language.expression import static_type, type_named
 from dwarfgpu.program.stack.linespec import frame_base_of, scope_at, symbol_at
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
 from dwarfgpu.program.types.model import Struct, Typedef
@@ -287,9 +287,9 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
             return named[0].type, False
     quantity = frame.expression(text)
     evaluator = Evaluator(frame, frame.lane(debugger.lane), text)
-    variable = evaluator.named(quantity.tree)
-    if variable is not None:
-        return variable.type, False
+    known = static_type(evaluator, quantity.tree)
+    if known is not None:
+        return known, False
     try:
         value = evaluator.value(quantity.tree)
     except UsageError:
