@@ -303,4 +303,8 @@ def _named(group: list[Named], style: Style) -> list[str]:
 
 def _symbol(symbol: SymbolInfo) -> str:
     where = f" in {symbol.section}" if symbol.section else " (undefined)"
+    if symbol.address is None:
+        memory = "in local memory" if symbol.is_local_memory else "common"
+        size = counted(symbol.size, "byte")
+        return f"{symbol.bind} {symbol.type} {memory}, {size} aligned to {symbol.alignment}: the loader places it"
     return f"{symbol.bind} {symbol.type} at {symbol.address:#x}, {counted(symbol.size, 'byte')}{where}"

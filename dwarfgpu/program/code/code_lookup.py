@@ -59,14 +59,17 @@ class SymbolInfo:
     """An ELF symbol."""
 
     name: str
-    address: int
-    """In a file that is not linked an offset in its section."""
+    address: int | None
+    """In a file that is not linked an offset in its section; None where the loader chooses it."""
     size: int
     type: str
     bind: str
     section: str | None
     offset: int = 0
     """What was looked up counts from the symbol."""
+    alignment: int | None = None
+    """Of a symbol without an address, which is common or in local memory."""
+    is_local_memory: bool = False
 
 
 @frozen
@@ -414,7 +417,11 @@ def symbol_info(symbol: Symbol, address: int | None) -> SymbolInfo:
     """Return a symbol, and how far behind its start an address is."""
     section = symbol.section.name if symbol.section is not None else None
     offset = 0 if address is None else address - symbol.value
-    return SymbolInfo(symbol.name, symbol.value, symbol.size, symbol.type, symbol.bind, section, offset)
+    alignment = symbol.alignment
+    place = symbol.value if alignment is None else None
+    return SymbolInfo(
+        symbol.name, place, symbol.size, symbol.type, symbol.bind, section, offset, alignment, symbol.is_local_memory
+    )
 
 
 def _named(file: CodeObject, kind: str, die: Die) -> Named:
