@@ -184,6 +184,10 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     from dwarfgpu.questions.selection import Selection, select
 
     assert command.shell is not None  # noqa: S101 (it was asked at the shell)
+    if command.name == "eval" and given["file"] is None and given["state"] not in (None, "-"):
+        from dwarfgpu.cli import cases
+
+        given = {**given, "file": cases.file_of_state(given)}
     if command.name == "eval" and is_alone(given):
         from dwarfgpu.cli import cases
 

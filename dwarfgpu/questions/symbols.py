@@ -181,6 +181,49 @@ def _address_of(place: Linespec) -> int | None:
     return None if line is None else next(iter(place.file.starts(line)), None)
 
 
+def info_vtbl(debugger: Debugger, arguments: Arguments) -> Document:
+    """For each virtual function of its class, and of those it inherits from: where its slot in the table is, and which
+    function is there. EXPR is an object, or a pointer or a reference to one.
+    """
+    from dwarfgpu.program.values.virtual_tables import virtual_functions
+
+    text = arguments.needed()
+    frame = debugger.frame
+    value = frame.expression(text).object(debugger.lane)
+    functions = list(virtual_functions(value))
+
+    def name_of(address: int | None) -> str | None:
+        return None if address is None else frame.state.symbol_at(address)
+
+    def lines(_output: Output) -> Iterator[str]:
+        if not functions:
+            yield "This object does not have a virtual function table"
+        owner = None
+        for function in functions:
+            if function.owner != owner:
+                owner = function.owner
+                yield f"vtable for '{shown(owner)}':"
+            place = f"[{function.slot}]" if function.slot is not None else f"[{function.name}]"
+            name = name_of(function.address)
+            what = f"<error: {function.error}>" if function.error is not None else "no function"
+            if function.address is not None:
+                what = f"{function.address:#x}{f' {shown(name)}' if name else ''}"
+            yield f"{place}: {what}"
+
+    rows = (
+        {
+            "class": function.owner,
+            "name": function.name,
+            "slot": function.slot,
+            "address": function.address,
+            "symbol": name_of(function.address),
+            **({} if function.error is None else {"error": problem_json(function.error)}),
+        }
+        for function in functions
+    )
+    return Document({"functions": rows}, lines, rows="functions")
+
+
 # --- What there is --------------------------------------------------------------------------------------------------
 
 

@@ -268,6 +268,8 @@ COMMANDS = (
             operands="NAME", completes="expression"),
     question("info scope", "the variables that a function or a line can see", "symbols.info_scope",
             group=SOURCE, operands="FUNCTION|LINE|*ADDRESS", completes="place"),
+    question("info vtbl", "the virtual functions of an object", "symbols.info_vtbl", group=SOURCE,
+            operands="EXPR", completes="expression"),
     question("info functions", "the functions of the program", "symbols.info_functions", group=SOURCE,
             aliases="fu", operands="[REGEXP]", options=(DEBUGGED,)),
     question("info variables", "the variables of the program outside functions", "symbols.info_variables",

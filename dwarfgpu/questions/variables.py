@@ -146,7 +146,8 @@ def evaluate(selection: Selection, arguments: Arguments) -> Document:
     information and call sites too. Without a state, globals, constants and locations are known.
 
     -ops takes operations such as `DW_OP_lit1; DW_OP_plus_uconst 4`, and -hex bytes, which are evaluated in the frame;
-    at the shell, without FILE, against a machine state by itself.
+    at the shell, without FILE, against a machine state by itself, with the code object that a snapshot names where an
+    operation needs one.
     """
     place = asked(selection, arguments)
     if arguments.has("ops") or arguments.has("hex"):
