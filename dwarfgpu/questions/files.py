@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import NotFound, UsageError
@@ -227,8 +228,8 @@ def info_kernels(selection: Selection, arguments: Arguments) -> Document:
     """
     from dwarfgpu.program.code.code_object import check_has_kernels
     from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
-    from dwarfgpu.render.kernels import kernel_json, kernels_text
-    from dwarfgpu.render.layout import WIDTH, fitted
+    from dwarfgpu.render.kernels import kernel_json, kernels_text, printf_text
+    from dwarfgpu.render.layout import WIDTH, fitted, plain
 
     file = selection.opened.file
     check_has_kernels(file)
@@ -238,13 +239,16 @@ def info_kernels(selection: Selection, arguments: Arguments) -> Document:
 
     def text(output: Output) -> Iterable[str]:
         if output.width >= WIDTH:
-            return kernels_text(kernels, output.style, fields=fields)
-        return (part for line in kernels_text(kernels, fields=fields) for part in fitted(line, output.width))
+            whole = kernels_text(kernels, output.style, fields=fields)
+            return chain(whole, printf_text(file.kernels.metadata, output.style))
+        lines = chain(kernels_text(kernels, fields=fields), printf_text(file.kernels.metadata))
+        return (part for line in lines for part in fitted(line, output.width))
 
     data = {
         "file": file.name,
         "target": file.target.target.name,
         "target_id": file.target.target_id,
+        "printf": [] if file.kernels.metadata is None else [plain(entry) for entry in file.kernels.metadata.printf],
         "kernels": (kernel_json(*kernel) for kernel in kernels),
     }
     return Document(data, text, rows="kernels", row={"file": file.name})

@@ -9,9 +9,10 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.stack.selectors import waves_of
+from dwarfgpu.program.stack.traps import trap_at
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
-from dwarfgpu.render.layout import fitted, paragraphs, ranges_text, shown, wrapped
+from dwarfgpu.render.layout import fitted, paragraphs, plain, ranges_text, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -442,6 +443,7 @@ def _frame_document(debugger: Debugger, here: Frame, saved: list[Saved]) -> dict
         "active": None if now is None else f"{now:#x}",
         **renderer.registers_json(saved, "saved_registers"),
         **_attributes_json(here),
+        **({} if (trap := trap_at(here)) is None else {"trap": plain(trap)}),
     }
 
 
@@ -480,6 +482,10 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
             yield f" lanes active now: {lanes_text(now).removeprefix('lanes ')}"
     if here.code is not None:
         yield f" code of {shown(here.code.file.name)}"
+    trap = trap_at(here)
+    if trap is not None:
+        where = "at" if trap.address == here.pc else "after"
+        yield f" stopped {where} s_trap {trap.number}: {trap.meaning}"
     yield from _attribute_lines(here)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dwarfgpu.render.layout import labels, paragraphs, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import beside, labels, paragraphs, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.code.code_object import Kernel
     from dwarfgpu.program.code.kernel_parameters import KernelParameter
+    from dwarfgpu.objfile.kernels.metadata import Metadata
     from dwarfgpu.render.layout import Style
 
     Parameters: TypeAlias = tuple[KernelParameter, ...] | None
@@ -28,6 +29,17 @@ def kernels_text(kernels: Sequence[Described], style: Style = plain_style, *, fi
     yield from paragraphs(kernel_text(kernel, style, known, fields=fields) for kernel, known in kernels)
     if not kernels:
         yield "no kernels"
+
+
+def printf_text(metadata: Metadata | None, style: Style = plain_style) -> Iterator[str]:
+    """Yield the formats of ``printf`` that the kernels call, by their numbers, with the sizes of the arguments."""
+    if metadata is None or not metadata.printf:
+        return
+    yield from ("", style("kind", "printf"))
+    for entry in metadata.printf:
+        sizes = ", ".join(map(str, entry.sizes))
+        arguments = f"arguments of {sizes} bytes" if sizes else "no arguments"
+        yield from beside("  ", wrapped(f'{entry.id}: "{shown(entry.format)}", {arguments}', 78), 4)
 
 
 def kernel_text(

@@ -17,4 +17,4 @@ def test_files_of_entries_are_joined_to_the_compilation_directory(version, tmp_p
     words = [require_tool("gcc"), "-c", f"-gdwarf-{version}", "-gstrict-dwarf", "x.c", "-o", "x.o"]
     subprocess.run(words, cwd=tmp_path, check=True)
     text = run("dump", str(tmp_path / "x.o"), "--name", "f").stdout
-    assert set(re.findall(r"DW_AT_decl_file +\d+ \((.*)\)", text)) == {f"{tmp_path}/x.c"}
+    assert set(re.findall(r"DW_AT_decl_file\s+\d+\s+\(([^)]*)\)", text)) == {f"{tmp_path}/x.c"}
