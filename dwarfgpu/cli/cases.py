@@ -73,25 +73,21 @@ NEEDS_FILE = frozenset(("frame", "unit"))
 
 def file_of_state(given_options: dict[str, Any]) -> str | None:
     """Return the code object that a snapshot names, where operations cannot be evaluated without it; else None."""
-    import os
-
-    from dwarfgpu.backends.snapshot import Snapshot, code_path
     from dwarfgpu.cases import question
     from dwarfgpu.program.code.encoding_context import setting
+    from dwarfgpu.program.stack.snapshot_files import code_paths
     from dwarfgpu.questions.expressions import bytes_of
 
     options = SimpleNamespace(**given_options)
     if (options.ops is None) == (options.hex is None) or given(options, ALONE):
         return None
     state = question.open_state(options.state, read_input, force=options.force)
-    if not isinstance(state, Snapshot):
+    if isinstance(state, dict):
         return None
-    paths = [path for path in (code_path(state, code) for code in state.code_objects) if os.path.isfile(path)]  # noqa: PTH113
+    paths = code_paths(state)
     if options.frame is None and paths:
         context = setting(state.target.name, options.dialect)
-        expression = (
-            context.decoded(bytes_of(options.hex)) if options.ops is None else context.parsed(options.ops)
-        )
+        expression = context.decoded(bytes_of(options.hex)) if options.ops is None else context.parsed(options.ops)
         steps = expression.code
         if not any(step.operation.needs & NEEDS_FILE for step in steps):
             return None

@@ -261,9 +261,7 @@ def _kernels_named(file: CodeObject, arguments: Arguments) -> tuple[Any, ...]:
     except NotFound:
         pattern = arguments.pattern()
         kernels = tuple(
-            kernel
-            for kernel in file.kernels.kernels
-            if pattern.search(kernel.name) or pattern.search(kernel.demangled)
+            kernel for kernel in file.kernels.kernels if pattern.search(kernel.name) or pattern.search(kernel.demangled)
         )
         if not kernels:
             raise

@@ -10,12 +10,10 @@ from dwarfgpu.render.layout import beside, labels, paragraphs, plain, plain_styl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
     from typing import TypeAlias
 
     from dwarfgpu.program.code.code_object import Kernel
     from dwarfgpu.program.code.kernel_parameters import KernelParameter
-    from dwarfgpu.objfile.kernels.metadata import Metadata
     from dwarfgpu.render.layout import Style
 
     Parameters: TypeAlias = tuple[KernelParameter, ...] | None
@@ -31,7 +29,7 @@ def kernels_text(kernels: Sequence[Described], style: Style = plain_style, *, fi
         yield "no kernels"
 
 
-def printf_text(metadata: Metadata | None, style: Style = plain_style) -> Iterator[str]:
+def printf_text(metadata: Any, style: Style = plain_style) -> Iterator[str]:
     """Yield the formats of ``printf`` that the kernels call, by their numbers, with the sizes of the arguments."""
     if metadata is None or not metadata.printf:
         return

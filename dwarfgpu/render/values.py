@@ -11,9 +11,9 @@ from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, speaks_cplus, type_text
 from dwarfgpu.program.types.sizes import known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
-from dwarfgpu.program.values.virtual_tables import slot_of
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
+from dwarfgpu.program.values.virtual_tables import slot_of
 from dwarfgpu.render import numbers
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 

@@ -207,9 +207,7 @@ CODE_FIELDS = (
     _reserved(PROPERTIES, 23, 9),
 )
 """The words of ``amd_kernel_code_t``."""
-MAY_BE_SET = frozenset(
-    ("PRIORITY", "ENABLE_TRAP_HANDLER", "ENABLE_EXCEPTION_ADDRESS_WATCH", "ENABLE_EXCEPTION_MEMORY")
-)
+MAY_BE_SET = frozenset(("PRIORITY", "ENABLE_TRAP_HANDLER", "ENABLE_EXCEPTION_ADDRESS_WATCH", "ENABLE_EXCEPTION_MEMORY"))
 """What must be 0 in a descriptor, and may be set in an ``amd_kernel_code_t``, from which CP takes it."""
 
 

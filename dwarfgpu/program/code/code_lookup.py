@@ -123,7 +123,7 @@ MAX_LISTED = 8
 
 
 def parse_address(file: CodeObject, text: str) -> int:
-    """Return the address that ``0x1900``, ``kernel``, ``kernel+0x10`` or ``k.hip:17`` names; one of several is an error.
+    """Return the address that ``0x1900``, ``kernel``, ``kernel+0x10`` or ``k.hip:17`` names; several are an error.
 
     A function is named by its symbol or by its name in the source, without parameters.
     """
@@ -179,7 +179,7 @@ def addresses_of_function(file: CodeObject, name: str) -> dict[int, str]:
 
 
 def addresses_of_line(file: CodeObject, path: str, line: int) -> dict[int, str]:
-    """Return where a line of a source file begins: in each function, and each call that is inlined, its first address."""
+    """Return where a line of a source file begins: its first address in each function and in each inlined call."""
     wanted = tidy(path)
     tail = "/" + wanted.lstrip("/")
     addresses: dict[Any, tuple[int, str]] = {}

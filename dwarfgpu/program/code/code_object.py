@@ -191,7 +191,7 @@ class CodeObject:
         return tuple(kernels)
 
     def kernel_names(self) -> list[str]:
-        """Return what users call each kernel: its name without parameters where that is the name of one, or its symbol."""
+        """Return what users call each kernel: its name without parameters, or its symbol where several have that."""
         from dwarfgpu.encoding.demangle import demangled, without_parameters
 
         symbols = [kernel.name for kernel in self.kernels.kernels]

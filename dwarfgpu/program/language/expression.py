@@ -117,13 +117,13 @@ def static_type(evaluator: Evaluator, tree: Any) -> Type | None:
     return None
 
 
-def _pointed(type: Type) -> Type:
+def _pointed(owner: Type) -> Type:
     """Return what a pointer or a reference leads to; any other type as it is."""
     for _ in range(2):  # a reference to a pointer
-        inner = resolved(type)
+        inner = resolved(owner)
         if isinstance(inner, Pointer):
-            type = inner.target
-    return type
+            owner = inner.target
+    return owner
 
 
 def _element(owner: Type) -> Type | None:

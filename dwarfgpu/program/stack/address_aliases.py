@@ -15,8 +15,8 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.strict_json import parse_integer
 from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, GenericView, LaneView, lane_to_wave, wave_to_lane
-from dwarfgpu.targets.amdgpu.processors import processor_of
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_LANE_0, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu.processors import processor_of
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:

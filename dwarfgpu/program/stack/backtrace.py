@@ -120,7 +120,11 @@ def _key(backtrace: Backtrace) -> Any:
             str(frame.cfa_error),
             frame.lanes,
             tuple(
-                (saved.register.number, str(saved.error), tuple((s.first, s.last, _where(s.location)) for s in saved.spans))
+                (
+                    saved.register.number,
+                    str(saved.error),
+                    tuple((s.first, s.last, _where(s.location)) for s in saved.spans),
+                )
                 for saved in frame.saved or ()
             ),
         )

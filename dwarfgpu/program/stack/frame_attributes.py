@@ -21,12 +21,15 @@ from dwarfgpu.program.variables.variable import PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal, TypeAlias
 
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.program.stack.frame import Frame
+
+    Kind: TypeAlias = Literal["value", "location"]
 
 RETURN_ADDRESS, STATIC_LINK = "DW_AT_return_addr", "DW_AT_static_link"
 CLAUSES = {RETURN_ADDRESS: "A.3.3.5 (1)", STATIC_LINK: "A.3.3.5 (3)"}
@@ -80,7 +83,7 @@ def _location(frame: Frame, attribute: Attribute, lanes: LaneSet) -> Location:
     return results[0]  # type: ignore[no-any-return]
 
 
-def _evaluated(frame: Frame, attribute: Attribute, lanes: LaneSet, kind: str) -> list[Any]:
+def _evaluated(frame: Frame, attribute: Attribute, lanes: LaneSet, kind: Kind) -> list[Any]:
     """Evaluate the expression of an attribute in a frame, or those of a location list that are valid there."""
     if frame.code is None:  # the attribute is one of its entries
         raise AssertionError(attribute)
@@ -154,7 +157,7 @@ def _formals(frame: Frame) -> dict[bytes, str]:
     return names
 
 
-def _at_call(caller: Frame, attribute: Attribute | None, lanes: LaneSet, kind: str) -> Any:
+def _at_call(caller: Frame, attribute: Attribute | None, lanes: LaneSet, kind: Kind) -> Any:
     if attribute is None:
         return None
     try:

@@ -195,9 +195,10 @@ def behind_header(code: LoadedCode, address: int) -> int:
         return address
     place = code.in_file(address)
     for kernel in code.file.kernels.kernels:
-        if kernel.code is not None and kernel.symbol is not None and kernel.entry is not None:
-            if kernel.symbol.value <= place < min(kernel.entry, kernel.symbol.value + CODE_SIZE):
-                return code.in_program(kernel.entry)
+        if kernel.code is None or kernel.symbol is None or kernel.entry is None:
+            continue
+        if kernel.symbol.value <= place < min(kernel.entry, kernel.symbol.value + CODE_SIZE):
+            return code.in_program(kernel.entry)
     return address
 
 

@@ -1,4 +1,4 @@
-"""Virtual functions of objects: the slot of each in the table of its class, and the function that is there (A.5.7.8)."""
+"""Virtual functions of objects: the slot of each in the table of its class, and the function in it (A.5.7.8)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.sizes import resolved, stripped
-from dwarfgpu.program.values.storage import Address
+from dwarfgpu.program.values.storage import Address, Located
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,10 +66,7 @@ def _of_class(owner: Object, depth: int) -> Iterator[VirtualFunction]:
 def _virtual(owner: Object, owner_name: str, name: str, location: Attribute) -> VirtualFunction:
     slot = slot_of(location)
     try:
-        if slot is None:
-            place = owner.place.storage.place(t.Dynamic(location), owner.place)
-        else:
-            place = _in_table(owner, slot)
+        place = owner.place.storage.place(t.Dynamic(location), owner.place) if slot is None else _in_table(owner, slot)
         size = 8 * location.die.unit.address_size
         reading = place.read(size)
         address = None if reading.undefined or not isinstance(reading.bits, int) else reading.bits
@@ -97,8 +94,10 @@ def _in_table(owner: Object, slot: int) -> ObjectPlace:
     table = pointer.dereferenced().target().address
     if table is None:
         raise UsageError("the table of virtual functions is not in memory", kind="no_table")
-    size = pointer.bits() // 8
-    return owner.place.storage.around.memory(Address(table.space, table.value + slot * size))
+    size, storage = pointer.bits() // 8, owner.place.storage
+    if not isinstance(storage, Located):
+        raise UsageError("the object is not in memory", kind="no_table")
+    return storage.around.memory(Address(table.space, table.value + slot * size))
 
 
 def _pointer(owner: Object, depth: int) -> Object | None:

@@ -599,7 +599,16 @@ def test_user_registers_end_with_the_sixteenth():
 def assembled(tmp_path, require_tool, text, cpu="gfx90a"):
     source, result = tmp_path / "x.s", tmp_path / "x.o"
     source.write_text(text)
-    run(require_tool("llvm-mc-22"), "-triple", "amdgcn-amd-amdhsa", f"-mcpu={cpu}", "-filetype=obj", source, "-o", result)
+    run(
+        require_tool("llvm-mc-22"),
+        "-triple",
+        "amdgcn-amd-amdhsa",
+        f"-mcpu={cpu}",
+        "-filetype=obj",
+        source,
+        "-o",
+        result,
+    )
     return result
 
 

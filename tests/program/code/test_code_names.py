@@ -55,10 +55,10 @@ def test_an_address_is_a_line_of_a_file():
     line = dg.open(HIP).file
     (named,) = parse_addresses(line, "kernels.hip:112")
     assert named == address
-    with pytest.raises(DwarfGpuError, match="the next line with code is 14|has no code") as error:
+    with pytest.raises(DwarfGpuError, match="has no code") as error:
         parse_address(file, "kernels.hip:1")
     assert error.value.hint == "the next line with code is 14"
-    with pytest.raises(DwarfGpuError, match="has no lines of a source file 'other.hip'"):
+    with pytest.raises(DwarfGpuError, match=r"has no lines of a source file 'other\.hip'"):
         parse_address(file, "other.hip:1")
 
 
@@ -72,9 +72,7 @@ def test_several_addresses_of_a_name_are_listed():
 def test_a_line_that_is_inlined_at_several_places_has_several_addresses():
     """Each call is one, named with what it is inlined into; `info` shows all of them."""
     file = file_of(HIP)
-    several = next(
-        f"kernels.hip:{line}" for line in range(1, 200) if len(_addresses(file, f"kernels.hip:{line}")) > 1
-    )
+    several = next(f"kernels.hip:{line}" for line in range(1, 200) if len(_addresses(file, f"kernels.hip:{line}")) > 1)
     addresses = parse_addresses(file, several)
     with pytest.raises(UsageError, match=re.escape(f"{several} has {len(addresses)} addresses: ")) as error:
         parse_address(file, several)
@@ -105,9 +103,7 @@ def _addresses(file, text):
     ],
 )
 def test_kernels_are_named_without_parameters(words):
-    named, symbol = (
-        run(*(word.format(name) for word in words)) for name in ("divergent", SYMBOL)
-    )
+    named, symbol = (run(*(word.format(name) for word in words)) for name in ("divergent", SYMBOL))
     assert (named.returncode, named.stdout) == (0, symbol.stdout)
 
 

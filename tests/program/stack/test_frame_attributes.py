@@ -128,8 +128,8 @@ def test_virtual_tables_are_those_of_gdb(stopped):
     program, core, out = stopped("tables.cc", TABLES, gdb_commands=("up", "info vtbl c"))
     run = Run(program, core)
     run("up")
-    wanted = set(re.findall(r"^(\[\d+\]: 0x[0-9a-f]+)", out, re.M))
-    rows = set(re.findall(r"^(\[\d+\]: 0x[0-9a-f]+)", run("info vtbl c"), re.M))
+    wanted = set(re.findall(r"^(\[\d+\]: 0x[0-9a-f]+)", out, re.MULTILINE))
+    rows = set(re.findall(r"^(\[\d+\]: 0x[0-9a-f]+)", run("info vtbl c"), re.MULTILINE))
     assert len(rows) == 4
     assert rows <= wanted
     assert run("info vtbl b") == run("info vtbl &b")
