@@ -178,8 +178,10 @@ For GPU programmers who ask why a value is called repaired, and for compiler eng
 Some compilers write expressions that mean something else than what the text gives them. A *repair* reads such an
 expression as its producer means it. `--repair auto`, the default of `eval` and `locals`, applies a repair only to what
 a producer has written in whose output the idiom was seen (`DW_AT_producer`), in a version in which it was seen.
-`--repair off` applies none, and `--repair NAME,...` those that are named, whoever the producer is. Every answer says
-which repairs it went through, and what the text alone says; [lanes.md](lanes.md#repairs) has an example. The table is
+`--repair off` applies none, and `--repair NAME,...` those that are named, whoever the producer is. Where locations are
+shown, the operations of the file come first and the repaired ones below them; `verify` checks those of the file. An answer
+with values ends with one line that names the repairs; `-v` (at the prompt `set verbose on`) shows what the file alone says
+of each variable, and JSON has it once a variable. [lanes.md](lanes.md#repairs) has an example. The table is
 `dwarfgpu/program/code/repairs.py`.
 
 In a pattern a word in capitals is an operand of any value, and `VALUE` one or more operations that compute a value. In
@@ -249,9 +251,9 @@ def commands_page() -> str:
         ]
         for each in rows:
             usage = _cell(f"{each.name}{f'[/{each.formats}]' if each.formats else ''} {each.operands}".strip())
-            own = [one for one in each.options if one.setting is None]
+            own = [one for one in each.options if one.setting is None or one.metavar is None]
             options = "".join(f"<br>`{_cell(one.usage)}` {one.help}" for one in own)
-            lent = ", ".join(f"`{_cell(one.usage)}`" for one in each.options if one.setting is not None)
+            lent = ", ".join(f"`{_cell(one.usage)}`" for one in each.options if one not in own)
             options += f"<br>{lent}: settings of `print`, for this once" if lent else ""
             also = ", ".join(f"`{_cell(alias)}`" for alias in each.aliases)
             lines.append(f"| `{usage}` | {each.summary}{options} | {also} | {f'`{each.gdb}`' if each.gdb else ''} |")

@@ -30,7 +30,8 @@ SUPPORT = "the debugger itself"
 GROUPS = (FILES, FOCUS, DATA, SOURCE, DEBUG, SUPPORT)
 
 LANES = option("-lane LIST", "in these lanes: 3, 0-7,12, active or all")
-EVERY_LANE = option("-all", "in all lanes, also inactive ones; without a state: every location, valid here or not")
+EVERY_LANE = option("-all", "in all lanes, those that do not execute the code too")
+EVERYWHERE = option("-all", f"{EVERY_LANE.help}; without a state: every location, valid here or not")
 ACTIVE_LANES = option("-active", "in the lanes that execute the code")
 LOCATION = option("-location", "also show where each value is")
 VERBOSE = option(
@@ -192,7 +193,7 @@ COMMANDS = (
              completes="expression"),
     question("eval", "the value of an expression in the lanes, and where it comes from", "variables.evaluate",
              group=DATA, operands="EXPR", formats=DATA_FORMAT, completes="expression", gdb="eval",
-             options=(LANES, EVERY_LANE, LOCATION, VERBOSE, option("-trace", "show each operation"), REPAIR,
+             options=(LANES, EVERYWHERE, LOCATION, VERBOSE, option("-trace", "show each operation"), REPAIR,
                       option("-ops TEXT", "evaluate operations, such as `DW_OP_lit1; DW_OP_plus_uconst 4`"),
                       option("-hex BYTES", "evaluate the bytes of a DWARF expression")),
              shell=shell("eval", MAYBE_FILE, MAYBE_STATE, DIALECT, REPAIR, FORCE,
@@ -214,7 +215,7 @@ COMMANDS = (
             completes="expression", repeats="nothing"),
     question("locals", "the parameters and local variables of the frame", "variables.show_locals", group=DATA,
              operands="[REGEXP]", formats=DATA_FORMAT, gdb="locals",
-             options=(LANES, EVERY_LANE, ACTIVE_LANES, LOCATION, VERBOSE, QUIET, OF_TYPE,
+             options=(LANES, EVERYWHERE, ACTIVE_LANES, LOCATION, VERBOSE, QUIET, OF_TYPE,
                       option("-statics", "also the variables of the unit outside functions"), *VALUE),
              shell=shell("locals", FILE, MAYBE_STATE, DIALECT, REPAIR, FORCE, operand("[REGEXP]", "searched in names"),
                          options=(WAVES, FRAME, PC),
