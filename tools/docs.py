@@ -179,9 +179,9 @@ Some compilers write expressions that mean something else than what the text giv
 expression as its producer means it. `--repair auto`, the default of `eval` and `locals`, applies a repair only to what
 a producer has written in whose output the idiom was seen (`DW_AT_producer`), in a version in which it was seen.
 `--repair off` applies none, and `--repair NAME,...` those that are named, whoever the producer is. Where locations are
-shown, the operations of the file come first and the repaired ones below them; `verify` checks those of the file. An answer
-with values ends with one line that names the repairs; `-v` (at the prompt `set verbose on`) shows what the file alone says
-of each variable, and JSON has it once a variable. [lanes.md](lanes.md#repairs) has an example. The table is
+shown, the operations of the file come first and the repaired ones below them; `verify` checks those of the file. An
+answer with values ends with one line that names the repairs; `-v` (at the prompt `set verbose on`) shows what the file
+alone says of each variable, and JSON has it once a variable. [lanes.md](lanes.md#repairs) has an example. The table is
 `dwarfgpu/program/code/repairs.py`.
 
 In a pattern a word in capitals is an operand of any value, and `VALUE` one or more operations that compute a value. In
