@@ -144,3 +144,12 @@ def test_what_a_barrier_waits_for() -> None:
     values = {value.field.name: value.value for value in packet_structure(data).decode(data)}
     assert [values[f"dep_signal_{n}"] for n in range(5)] == [0x1000, 0x2000, 0x3000, 0x4000, 0x5000]
     assert values["completion_signal"] == 0x9000
+
+
+@pytest.mark.parametrize("kind, reserved", [(2, (48, 55)), (3, (48, 55)), (4, (4, 7)), (5, (2, 3))])
+def test_reserved_bytes_of_packets_must_be_0(kind: int, reserved: tuple[int, int]) -> None:
+    first, last = reserved
+    data = bytearray(64)
+    data[0], data[first] = kind, 1
+    structure = packet_structure(bytes(data))
+    assert structure.violations(structure.decode(bytes(data))) == (f"reserved bytes {first} to {last} must be 0",)

@@ -67,10 +67,10 @@ def _location(evaluator: Evaluator, register: TargetRegister) -> Location:
     """Return where a register of the frame is; one without a DWARF number is known of the innermost frame alone."""
     lanes, activation = evaluator.lanes, evaluator.frame.activation
     info = evaluator.around.context.frame
+    if info is not None and register.number >= 0:
+        return info.register(register.number, lanes)
     if info is None or activation is None:
         raise UsageError("no frame is selected, so there are no registers", kind="no_frame")
-    if register.number >= 0:
-        return info.register(register.number, lanes)
     if activation.level:
         message = f"{register.name} has no DWARF number, so call frame information does not keep it for a caller"
         raise unavailable(UNDEFINED_RULE, message)
