@@ -436,7 +436,7 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         number = history.add(kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
-    return asking.answered(selection, writer, values, lines)
+    return asking.answered(selection, writer, values, [*lines, *writer.unrepaired(values)])
 
 
 def _note_text(answered: LaneAnswer) -> str:

@@ -98,9 +98,12 @@ class VariablesRenderer:
             kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
         lines += self.places(values.by_lane, indent + 2) if self.locations else []
-        for unrepaired in values.repaired if self.verbose else ():
-            lines += self._repaired(unrepaired, values.text, indent + 2)
-        return lines
+        return lines + self.unrepaired(values, indent + 2)
+
+    def unrepaired(self, values: Values, indent: int = 2) -> list[str]:
+        """Return what the file alone says of each variable that was repaired, if that is wanted."""
+        variables = values.repaired if self.verbose else ()
+        return [line for variable in variables for line in self._repaired(variable, values.text, indent)]
 
     def _repaired(self, unrepaired: AsWritten, text: str, indent: int) -> list[str]:
         """Return which repairs a variable went through, and what it is without them."""

@@ -260,3 +260,13 @@ def test_operations_that_a_repair_made_have_no_offset_in_a_trace(tmp_path):
     assert "0x0000" not in text
     trace = json.loads(run("explain -json rest"))["variables"][0]["trace"]
     assert {step["offset"] for step in trace} == {None}
+
+
+def test_a_verbose_print_shows_what_the_file_alone_says():
+    run = Run(CALLS, IN_CALLS)
+    run("frame 4")
+    before = run("print lane")
+    assert before.startswith("$1 = ")
+    run("set verbose on")
+    assert run("print lane").startswith(f"$2{before.removeprefix('$1')}  repaired (vector-register); as written: ")
+    assert "repaired" not in before
