@@ -57,7 +57,7 @@ class SourceExpression(Quantity):
             return known
         lanes = frame.lane_numbers("active") if frame.has_lanes and frame.activation is not None else (None,)
         # what depends on a value is asked where there is one; assignments in it are not made
-        return self._evaluate(frame.lane(lanes[0] if lanes else 0))[0].type
+        return self.evaluate(frame.lane(lanes[0] if lanes else 0))[0].type
 
     @cached_property
     def depends_on_place(self) -> bool:
