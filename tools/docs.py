@@ -180,8 +180,10 @@ expression as its producer means it. `--repair auto`, the default, chooses by th
 around it: the frame base of the function, the size and the type of the object. `DW_AT_producer` only excludes what is
 known to mean what it says: the compilers of ROCm. `--repair all` applies every repair whose shape and conditions fit,
 whoever the producer is, `--repair NAME,...` those that are named, and `--repair off` none. At a prompt and in GDB
-`set repair` (`set dwarfgpu repair`) does the same. Every answer says which repairs it went through, and what the text
-alone says; [lanes.md](lanes.md#repairs) has an example. Where an expression has the shape of an idiom and is not
+`set repair` (`set dwarfgpu repair`) does the same. Where locations are shown, the operations of the file come first and
+the repaired ones below them; `verify` checks those of the file. An answer with values ends with one line that names the
+repairs; `-v` (at the prompt `set verbose on`) shows what the file alone says of each variable, and JSON has it once a
+variable. [lanes.md](lanes.md#repairs) has an example. Where an expression has the shape of an idiom and is not
 repaired, a hint names the option. The table is `dwarfgpu/program/code/repairs.py`.
 
 In a pattern a word in capitals is an operand of any value, and `VALUE` one or more operations that compute a value. In
@@ -310,9 +312,9 @@ def commands_page() -> str:
         ]
         for each in rows:
             usage = _cell(f"{each.name}{f'[/{each.formats}]' if each.formats else ''} {each.operands}".strip())
-            own = [one for one in each.options if one.setting is None]
+            own = [one for one in each.options if one.setting is None or one.metavar is None]
             options = "".join(f"<br>`{_cell(one.usage)}` {one.help}" for one in own)
-            lent = ", ".join(f"`{_cell(one.usage)}`" for one in each.options if one.setting is not None)
+            lent = ", ".join(f"`{_cell(one.usage)}`" for one in each.options if one not in own)
             options += f"<br>{lent}: settings of `print`, for this once" if lent else ""
             also = ", ".join(f"`{_cell(alias)}`" for alias in each.aliases)
             lines.append(f"| `{usage}` | {each.summary}{options} | {also} | {f'`{each.gdb}`' if each.gdb else ''} |")

@@ -67,6 +67,33 @@ def evaluate(session: Session, given_options: dict[str, Any]) -> int:
     return answer_cases(session, options.cases, run_case)
 
 
+NEEDS_FILE = frozenset(("frame", "unit"))
+"""What operations need of a program: its call frames, and its debugging information."""
+
+
+def file_of_state(given_options: dict[str, Any]) -> str | None:
+    """Return the code object that a snapshot names, where operations cannot be evaluated without it; else None."""
+    from dwarfgpu.cases import question
+    from dwarfgpu.program.code.encoding_context import setting
+    from dwarfgpu.program.stack.snapshot_files import code_paths
+    from dwarfgpu.questions.expressions import bytes_of
+
+    options = SimpleNamespace(**given_options)
+    if (options.ops is None) == (options.hex is None) or given(options, ALONE):
+        return None
+    state = question.open_state(options.state, read_input, force=options.force)
+    if isinstance(state, dict):
+        return None
+    paths = code_paths(state)
+    if options.frame is None and paths:
+        context = setting(state.target.name, options.dialect)
+        expression = context.decoded(bytes_of(options.hex)) if options.ops is None else context.parsed(options.ops)
+        steps = expression.code
+        if not any(step.operation.needs & NEEDS_FILE for step in steps):
+            return None
+    return paths[0] if paths else None
+
+
 def _one(session: Session, options: Any) -> int:
     from dwarfgpu.cases import question
     from dwarfgpu.cases.case import answer_case

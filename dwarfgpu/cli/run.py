@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.cli import debug
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dwarfgpu.questions.registry import Argument, Command
+
+
+SHORT = {"verbose": ("-v",)}
+"""Options that have a short name at the shell."""
 
 
 class _ArgumentParser(argparse.ArgumentParser):
@@ -154,6 +159,7 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
     flags = [argument.flag] if len(argument.name) == 1 else [f"--{argument.name}"]
     if not is_expression and len(argument.name) > 1:
         flags.append(argument.flag)
+    flags += SHORT.get(argument.name, ())
     parser.add_argument(*flags, dest=_dest(argument), required=argument.is_required, **fields)
 
 
@@ -178,6 +184,10 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     from dwarfgpu.questions.selection import Selection, select
 
     assert command.shell is not None  # noqa: S101 (it was asked at the shell)
+    if command.name == "eval" and given["file"] is None and given["state"] not in (None, "-"):
+        from dwarfgpu.cli import cases
+
+        given = {**given, "file": cases.file_of_state(given)}
     if command.name == "eval" and is_alone(given):
         from dwarfgpu.cli import cases
 
@@ -218,7 +228,7 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
 
 def _is_negative(word: str) -> bool:
     """Whether a word is an expression such as ``-x``: options of commands that read expressions have two dashes."""
-    return word[:1] == "-" and word[1:2] not in ("", "-") and word != "-h"
+    return word[:1] == "-" and word[1:2] not in ("", "-") and word not in ("-h", *chain(*SHORT.values()))
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:

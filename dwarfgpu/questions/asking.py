@@ -127,7 +127,9 @@ def renderer(
 ) -> VariablesRenderer:
     """What writes values as the settings say."""
     settings = debugger.settings
-    found = VariablesRenderer(frame or debugger.frame, letter, debugger.output.style, locations=locations)
+    found = VariablesRenderer(
+        frame or debugger.frame, letter, debugger.output.style, locations=locations, verbose=settings["verbose"]
+    )
     found.look = evolve(
         found.look,
         elements=settings["print elements"],

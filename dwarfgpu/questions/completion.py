@@ -211,8 +211,10 @@ def registers(debugger: Debugger, letters: str, sign: str) -> Iterator[Candidate
 
 def _kernel(debugger: Debugger, line: str, at: int) -> Found:
     start = _last_word(line, at)
-    names = (kernel.name for kernel in debugger.opened.file.kernels.kernels)
-    return start, [Candidate(name, "kernel") for name in names if name.startswith(line[start:])]
+    names = debugger.opened.file.kernel_names()
+    symbols = [kernel.name for kernel in debugger.opened.file.kernels.kernels]
+    listed = dict.fromkeys((*names, *symbols))
+    return start, [Candidate(name, "kernel") for name in listed if name.startswith(line[start:])]
 
 
 def _wave(debugger: Debugger, line: str, at: int) -> Found:

@@ -60,6 +60,8 @@ class Debugger(Selection):
         """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
+        self.status = 0
+        """The worst exit status of the answers so far: 1 where one has findings, or is that there is no answer."""
         self.is_watched = False
         """Whether somebody at a prompt types the lines and reads what is written."""
         self._changes = 0
@@ -105,6 +107,7 @@ class Debugger(Selection):
     def _write(self, document: Document, form: str) -> None:
         """Write an answer, and what is wrong with parts of it. Where there is nothing else that is the error."""
         document.write(self.output, form)
+        self.status = max(self.status, document.status)
         if form:
             return
         if document.problems and document.is_empty:

@@ -18,6 +18,7 @@ from dwarfgpu.questions.expressions import variables_called
 from dwarfgpu.render.explanations import Explainer, variable_json
 from dwarfgpu.render.layout import plain
 from dwarfgpu.render.trace import Tracer
+from dwarfgpu.render.variables import RepairNotes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -57,15 +58,18 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
     writer = asking.renderer(debugger, frame=frame, locations=True)
 
     def lines(output: Output) -> Iterator[str]:
+        notes = RepairNotes()
         for number, variable in enumerate(variables):
             yield from ("",) if number else ()
             yield from _declared([variable], output)
             tracer, values = _evaluated(frame, variable, variable.name, lanes)
             yield from (f"  {line}" for line in tracer.lines(output.width - 2))
-            yield from writer.text(values)
+            yield from writer.text(notes.noted(values))
         if is_whole:
             yield from ("",) if variables else ()
-            yield from asking.renderer(debugger, frame=frame).text(answer(quantity, text, lanes))
+            values = notes.noted(answer(quantity, text, lanes))
+            yield from asking.renderer(debugger, frame=frame).text(values)
+        yield from notes.lines(output.style)
 
     def explained() -> Iterator[dict[str, Any]]:
         for variable in variables:
@@ -108,7 +112,13 @@ def locate(debugger: Debugger, arguments: Arguments) -> Document:
         described = chain.from_iterable(map(writer.described, variables))
         return Document({"answers": map(writer.described_json, variables)}, described, rows="answers")
     found = asking.asked(debugger, text, asking.lanes_of(debugger, arguments))
-    return asking.answered(debugger, writer, found, lambda output: Explainer(output.width, output.style).parts(found))
+
+    def lines(output: Output) -> Iterator[str]:
+        notes = RepairNotes()
+        yield from Explainer(output.width, output.style).parts(notes.noted(found))
+        yield from notes.lines(output.style)
+
+    return asking.answered(debugger, writer, found, lines)
 
 
 # --- maint print ----------------------------------------------------------------------------------------------------

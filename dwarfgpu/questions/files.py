@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import NotFound, UsageError
@@ -227,24 +228,29 @@ def info_kernels(selection: Selection, arguments: Arguments) -> Document:
     searched in all names.
     """
     from dwarfgpu.program.code.code_object import check_has_kernels
-    from dwarfgpu.render.kernels import kernel_json, kernels_text
-    from dwarfgpu.render.layout import WIDTH, fitted
+    from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
+    from dwarfgpu.render.kernels import kernel_json, kernels_text, printf_text
+    from dwarfgpu.render.layout import WIDTH, fitted, plain
 
     file = selection.opened.file
     check_has_kernels(file)
-    kernels = _kernels_named(file, arguments) if arguments.words else file.kernels.kernels
+    known = _kernels_named(file, arguments) if arguments.words else file.kernels.kernels
+    kernels = [(with_parameters(file, kernel), parameters_of(file, kernel)) for kernel in known]
     fields = bool(arguments.words) or arguments.has("fields")
 
     def text(output: Output) -> Iterable[str]:
         if output.width >= WIDTH:
-            return kernels_text(kernels, output.style, fields=fields)
-        return (part for line in kernels_text(kernels, fields=fields) for part in fitted(line, output.width))
+            whole = kernels_text(kernels, output.style, fields=fields)
+            return chain(whole, printf_text(file.kernels.metadata, output.style))
+        lines = chain(kernels_text(kernels, fields=fields), printf_text(file.kernels.metadata))
+        return (part for line in lines for part in fitted(line, output.width))
 
     data = {
         "file": file.name,
         "target": file.target.target.name,
         "target_id": file.target.target_id,
-        "kernels": map(kernel_json, kernels),
+        "printf": [] if file.kernels.metadata is None else [plain(entry) for entry in file.kernels.metadata.printf],
+        "kernels": (kernel_json(*kernel) for kernel in kernels),
     }
     return Document(data, text, rows="kernels", row={"file": file.name})
 
@@ -255,7 +261,9 @@ def _kernels_named(file: CodeObject, arguments: Arguments) -> tuple[Any, ...]:
         return file.kernels_named(arguments.words)
     except NotFound:
         pattern = arguments.pattern()
-        kernels = tuple(kernel for kernel in file.kernels.kernels if pattern.search(kernel.name))
+        kernels = tuple(
+            kernel for kernel in file.kernels.kernels if pattern.search(kernel.name) or pattern.search(kernel.demangled)
+        )
         if not kernels:
             raise
         return kernels
@@ -293,7 +301,8 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
     errors: list[DwarfGpuError] = []
     for text in arguments.many("pc"):
         try:
-            addresses.append(code_lookup.at_address(file, code_lookup.parse_address(file, text)))
+            named = code_lookup.parse_addresses(file, text)
+            addresses += [code_lookup.at_address(file, address) for address in named]
         except NotFound as error:
             errors.append(error)
     for name in arguments.many("name"):

@@ -117,8 +117,8 @@ class Command:
     def usage(self) -> str:
         """How it is written."""
         parts = [f"{self.name}{f'[/{self.formats}]' if self.formats else ''}"]
-        parts += [f"[{option.usage}]" for option in self.options if option.setting is None]
-        if any(option.setting is not None for option in self.options):
+        parts += [f"[{option.usage}]" for option in self.options if option.setting is None or option.metavar is None]
+        if any(option.setting is not None and option.metavar is not None for option in self.options):
             parts.append("[-SETTING [VALUE]... --]")
         if self.is_question:
             parts.append("[--json]")

@@ -33,7 +33,7 @@ LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
 DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
 REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, all, off, or names (auto)")
 WAVES = option("-wave LIST", "the waves or threads, by numbers from 1, by id, or all")
-PC = option("-pc A", "an address or a function: frames there, without a state")
+PC = option("-pc A", "frames at an address, without a state: 0x1900, k, k+0x40 or k.hip:17")
 FORCE = option("-force", "use a state although its code has changed")
 ATTRIBUTES = option(
     "-attributes D",

@@ -130,6 +130,7 @@ SETTINGS = (
     Setting("pagination", True, "whether long output stops when the screen is full"),
     Setting("style enabled", True, "whether output has colours, where a terminal shows them", alias="style"),
     Setting("confirm", True, "whether a question is asked before something is lost"),
+    Setting("verbose", False, "whether answers also show what the file alone says where a repair was applied"),
     Setting("debug", False, "whether errors show where in dwarfgpu they come from"),
     Setting("editing-mode", "emacs", "the keys of the prompt", choices=("emacs", "vi")),
     Setting("history size", 10_000, "how many lines the history file keeps", unlimited=True),

@@ -32,8 +32,14 @@ GROUPS = (FILES, FOCUS, DATA, SOURCE, DEBUG, SUPPORT)
 
 LANES = option("-lane LIST", "in these lanes: 3, 0-7,12, active or all")
 EVERY_LANE = option("-all", "in all lanes, those that do not execute the code too")
+EVERYWHERE = option("-all", f"{EVERY_LANE.help}; without a state: every location, valid here or not")
 ACTIVE_LANES = option("-active", "in the lanes that execute the code")
 LOCATION = option("-location", "also show where each value is")
+VERBOSE = option(
+    "-verbose",
+    "also show what the file alone says where a repair was applied; at the shell also -v",
+    setting=next(each for each in SETTINGS if each.name == "verbose"),
+)
 ENCODING = (
     option("-target T", "generic, x86_64, amdgcn-gfx90a, amdgcn-gfx1100-wave32, ..."),
     option("-dialect D", "how operations are encoded (that of the target)"),
@@ -105,7 +111,7 @@ COMMANDS = (
                                    "dwarfgpu kernels a.out@gfx90a --json"))),
     question("info file", "what the file is, what is at an address, or what a name means", "files.info_file",
              group=FILES,
-             options=(option("-pc ADDR", "a number, SYMBOL or SYMBOL+0x10; repeatable", is_many=True),
+             options=(option("-pc ADDR", "0x1900, k, k+0x10 or k.hip:17; repeatable", is_many=True),
                       option("-name NAME", "a name, as f, ns::f or _Z1fv; repeatable", is_many=True),
                       option("-units", "also list the units")),
              shell=shell("info", FILE, ATTRIBUTES,
@@ -188,7 +194,7 @@ COMMANDS = (
              completes="expression"),
     question("eval", "the value of an expression in the lanes, and where it comes from", "variables.evaluate",
              group=DATA, operands="EXPR", formats=DATA_FORMAT, completes="expression", gdb="eval",
-             options=(LANES, EVERY_LANE, LOCATION, option("-trace", "show each operation"), REPAIR,
+             options=(LANES, EVERYWHERE, LOCATION, VERBOSE, option("-trace", "show each operation"), REPAIR,
                       option("-ops TEXT", "evaluate operations, such as `DW_OP_lit1; DW_OP_plus_uconst 4`"),
                       option("-hex BYTES", "evaluate the bytes of a DWARF expression")),
              shell=shell("eval", MAYBE_FILE, MAYBE_STATE, *READ_AS, FORCE,
@@ -210,7 +216,7 @@ COMMANDS = (
             completes="expression", repeats="nothing"),
     question("locals", "the parameters and local variables of the frame", "variables.show_locals", group=DATA,
              operands="[REGEXP]", formats=DATA_FORMAT, gdb="locals",
-             options=(LANES, EVERY_LANE, ACTIVE_LANES, LOCATION, QUIET, OF_TYPE,
+             options=(LANES, EVERYWHERE, ACTIVE_LANES, LOCATION, VERBOSE, QUIET, OF_TYPE,
                       option("-statics", "also the variables of the unit outside functions"), *VALUE),
              shell=shell("locals", FILE, MAYBE_STATE, *READ_AS, FORCE, operand("[REGEXP]", "searched in names"),
                          options=(WAVES, FRAME, PC),
@@ -264,6 +270,8 @@ COMMANDS = (
             operands="NAME", completes="expression"),
     question("info scope", "the variables that a function or a line can see", "symbols.info_scope",
             group=SOURCE, operands="FUNCTION|LINE|*ADDRESS", completes="place"),
+    question("info vtbl", "the virtual functions of an object", "symbols.info_vtbl", group=SOURCE,
+            operands="EXPR", completes="expression"),
     question("info functions", "the functions of the program", "symbols.info_functions", group=SOURCE,
             aliases="fu", operands="[REGEXP]", options=(DEBUGGED,)),
     question("info variables", "the variables of the program outside functions", "symbols.info_variables",
@@ -311,7 +319,7 @@ COMMANDS = (
              options=(option("-name NAME", "entries called so: f, ns::f or _Z1fv", is_many=True),
                       option("-tag TAG", "entries with a tag: DW_TAG_variable or variable", is_many=True),
                       option("-die OFFSET", "the entry at 0x2a, or .debug_types+0x2a", is_many=True),
-                      option("-pc ADDR", "the function at an address (a number, SYMBOL or SYMBOL+0x10), and what is "
+                      option("-pc ADDR", "the function at an address (0x1900, k, k+0x10 or k.hip:17), and what is "
                              "valid there"),
                       option("-depth N", "how many levels below an entry are shown", read=int),
                       option("-section S", "a section: .debug_line, line, ..., or all", is_many=True),
@@ -324,7 +332,7 @@ COMMANDS = (
             group=DEBUG, operands="NAME", completes="expression"),
     question("maint print cfi", "call frame information", "dwarf.print_cfi", group=DEBUG,
              operands="[ADDRESS|FUNCTION]", completes="function",
-             options=(option("-pc ADDR", "a number, SYMBOL or SYMBOL+0x10; repeatable", is_many=True),
+             options=(option("-pc ADDR", "0x1900, k, k+0x10 or k.hip:17; repeatable", is_many=True),
                       option("-function NAME", "as f, ns::f or _Z1fv; repeatable", is_many=True),
                       option("-dialect D", DIALECT.help)),
              shell=shell("cfi", FILE,

@@ -13,8 +13,8 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import PARAMETER, Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
-from dwarfgpu.render.layout import fitted, shown
-from dwarfgpu.render.variables import frame_json, frame_text, value_in_lanes
+from dwarfgpu.render.layout import counted, fitted, shown
+from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, value_in_lanes
 
 if TYPE_CHECKING:
     import re
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.variables.answers import LaneAnswer, Values
     from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.program.variables.variable import Described
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -85,6 +86,12 @@ class Asked:
             return waves_of(machine, self.arguments.get("wave"))
         return [self.selection.wave.index]
 
+    def lanes(self, default: str | None = None) -> list[int] | str | None:
+        """Return the lanes that are asked about. Without a state ``-all`` is about locations, and not about lanes."""
+        if self.attached is None and self.arguments.has("all") and not self.arguments.has("lane"):
+            return None
+        return asking.lanes_of(self.selection, self.arguments, default)
+
     def _without_machine(self) -> Frame:
         """Return the frame at an address, or the program as a whole."""
         arguments = self.arguments
@@ -140,7 +147,8 @@ def evaluate(selection: Selection, arguments: Arguments) -> Document:
     information and call sites too. Without a state, globals, constants and locations are known.
 
     -ops takes operations such as `DW_OP_lit1; DW_OP_plus_uconst 4`, and -hex bytes, which are evaluated in the frame;
-    at the shell, without FILE, against a machine state by itself.
+    at the shell, without FILE, against a machine state by itself, with the code object that a snapshot names where an
+    operation needs one.
     """
     place = asked(selection, arguments)
     if arguments.has("ops") or arguments.has("hex"):
@@ -189,7 +197,7 @@ class Answers(_VariablesDocument):
         self._texts = [text.strip() for text in place.arguments.operands or (place.arguments.needed(),)]
         self._place = place
         self._selection = place.selection
-        self._lanes = asking.lanes_of(place.selection, place.arguments, "active")
+        self._lanes = place.lanes("active")
         self._letter = asking.print_format(place.arguments)
         self._needs_machine = False
         self._check_forms()
@@ -306,6 +314,7 @@ class Answers(_VariablesDocument):
             inactive=self._lanes != "active",
             letter=self._letter,
             locations=self._arguments.has("location"),
+            verbose=self._selection.settings["verbose"],
         )
 
     def _documents(self, *, by_lane: bool) -> Iterator[Json]:
@@ -313,7 +322,8 @@ class Answers(_VariablesDocument):
         for answered in self._asked():
             values, frame = answered.values, answered.frame
             if values is None:
-                yield self._renderer(frame).described_json(answered.quantity)  # type: ignore[arg-type]
+                variable: Any = answered.quantity
+                yield self._renderer(frame).described_json(variable, _places(variable, self._arguments))
                 continue
             head: Json = {} if answered.wave is None else {"wave": answered.wave}
             trace = {} if answered.tracer is None else {"trace": answered.tracer.documents()}
@@ -327,11 +337,17 @@ class Answers(_VariablesDocument):
     def _lines(self, output: Output) -> Iterator[str]:
         """Yield traces and answers, below the name of their wave or the place of their waves."""
         last: Any = None
+        notes, others = RepairNotes(), 0
         for answered in self._asked():
             values, tracer = answered.values, answered.tracer
             if values is None:
-                yield from self._renderer(answered.frame).described(answered.quantity)  # type: ignore[arg-type]
-            elif values.waves is None:
+                variable: Any = answered.quantity
+                places = _places(variable, self._arguments)
+                others += len(variable.locations()) - len(places)
+                yield from self._renderer(answered.frame).described(variable, places=places)
+                continue
+            notes.noted(values)
+            if values.waves is None:
                 is_headed = answered.wave is not None and self._place.is_elsewhere
                 if is_headed and answered.wave != last:
                     last = answered.wave
@@ -349,6 +365,7 @@ class Answers(_VariablesDocument):
                     for line in (f"the trace of wave {values.names[0]}:", *tracer.lines(output.width - 2)):
                         yield f"  {line}"
                 yield from renderer.text(values)
+        yield from _footnotes(self._selection, output, notes, others)
 
     def _write_columns(self, output: Output) -> None:
         """Write a line of separated values for each lane."""
@@ -455,7 +472,7 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         number = history.add(kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
-    document = asking.answered(selection, writer, values, lines)
+    document = asking.answered(selection, writer, values, [*lines, *writer.unrepaired(values)])
     if values.possible_repairs:
         from dwarfgpu.program.code.repairs import hint_of
 
@@ -506,7 +523,9 @@ class _Variables(_VariablesDocument):
         self._is_meant = is_meant
         self._pattern, self._types = arguments.pattern(), arguments.pattern("t")
         self._letter = asking.print_format(arguments)
-        self._lanes = asking.lanes_of(selection, arguments)
+        self._lanes = self._place.lanes()
+        self._notes = RepairNotes()
+        self._others = 0
         Document.__init__(self, {"frames": self._documents()}, self._lines, rows="frames")
 
     def _variables(self, frame: Frame) -> list[Variable]:
@@ -538,7 +557,8 @@ class _Variables(_VariablesDocument):
             entries = []
             for variable in self._variables(frame):
                 if self._place.attached is None:
-                    entries.append(writer.described_json(self.described(variable)))
+                    places = _places(variable, self._arguments)
+                    entries.append(writer.described_json(self.described(variable), places))
                     continue
                 entries.append(variable_document(writer, variable, self._lanes))
                 self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
@@ -566,16 +586,34 @@ class _Variables(_VariablesDocument):
                 is_noted = variable.is_shadowed and is_headed
                 yield first + (output.style("dim", "  (shadowed)") if is_noted else "")
                 yield from rest
+        yield from _footnotes(self._selection, output, self._notes, self._others)
 
     def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
         writer = self._writer(frame)
         if self._place.attached is None:
-            return writer.described(self.described(variable), indent)
-        if self._selection.has_focus and not asking.names_lanes(self._arguments):
+            places = _places(variable, self._arguments)
+            self._others += len(variable.locations()) - len(places)
+            return writer.described(self.described(variable), indent, places)
+        has_focus = self._selection.has_focus and not self._selection.settings["verbose"]
+        if has_focus and not asking.names_lanes(self._arguments):
+            self._notes.add(variable.name, variable.repairs)
             lines = variable_lines(self._selection, writer, variable, self._lanes, indent)
             self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
             return lines
-        return writer.text(self.noted(answer(variable, variable.name, self._lanes)), indent)
+        return writer.text(self._notes.noted(self.noted(answer(variable, variable.name, self._lanes))), indent)
+
+
+def _places(variable: Variable, arguments: Arguments) -> tuple[Described, ...]:
+    """Return the locations of a variable to show without a state: those valid here, or with -all all."""
+    return variable.locations() if arguments.has("all") else variable.locations_here()
+
+
+def _footnotes(selection: Selection, output: Output, notes: RepairNotes, others: int) -> Iterator[str]:
+    """Yield what is said once of all variables of an answer: repairs, and locations that are not shown."""
+    if not selection.settings["verbose"]:  # else each answer has said it
+        yield from notes.lines(output.style, "`set verbose on`" if selection.has_focus else "-v")
+    if others:
+        yield output.style("dim", f"{counted(others, 'other location')} elsewhere; --all shows every location")
 
 
 def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:

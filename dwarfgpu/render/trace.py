@@ -9,7 +9,7 @@ from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.repairs import repairs_of
+from dwarfgpu.program.code.repairs import Repaired, repairs_of
 from dwarfgpu.render.layout import ranges_text, wrapped
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class _Place:
 class _Step:
     """An operation of the trace."""
 
-    offset: int
+    offset: int | None
+    """None for an operation that a repair has made, which has no bytes in the file."""
     operation: str
     text: str
     lanes: tuple[int, ...]
@@ -75,7 +76,11 @@ class Tracer:
         where = None
         if self.sections and expression.section:
             where = _Place(expression.section, expression.offset, repairs_of(expression))
-        self._steps.append(_Step(step.instruction.offset, step.instruction.name, text, slots, before, after, where))
+        is_made = isinstance(expression, Repaired) and not any(
+            step.instruction is instruction for instruction in expression.original.instructions
+        )
+        offset = None if is_made else step.instruction.offset
+        self._steps.append(_Step(offset, step.instruction.name, text, slots, before, after, where))
 
     def _text(self, expression: Expression, step: Step) -> str:
         """Return the operation as in a listing, with what it is equivalent to in parentheses."""
@@ -111,12 +116,13 @@ class Tracer:
             slots = step.lanes
             count = len(slots)
             stacks = f"{self._stack(step.before, count)} -> {self._stack(step.after, count)}"
-            line = f"{step.offset:#06x}  {step.text:{width}}  {stacks}"
+            offset = f"{'':6}" if step.offset is None else f"{step.offset:#06x}"
+            line = f"{offset}  {step.text:{width}}  {stacks}"
             if longest is None or len(line) <= longest:
                 shown.append(line)
                 continue
             shown += [
-                f"{'' if number else f'{step.offset:#06x}':6}  {'  ' * bool(number)}{part}"
+                f"{'' if number else offset:6}  {'  ' * bool(number)}{part}"
                 for number, part in enumerate(wrapped(step.text, longest - 10))
             ]
             shown += [f"            {part}" for part in wrapped(stacks, longest - 12)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
-from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model
@@ -14,6 +13,7 @@ from dwarfgpu.program.types.sizes import known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
+from dwarfgpu.program.values.virtual_tables import slot_of
 from dwarfgpu.render import numbers
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 
@@ -559,8 +559,6 @@ def _split(elements: Elements, index: int, count: int) -> Iterator[Reading]:
 
 # --- Pointers to members ------------------------------------------------------------------------------------------
 
-DW_OP_CONSTU = 0x10
-"""The same in every dialect."""
 MAX_DEPTH = 16
 
 
@@ -639,10 +637,7 @@ def _virtual(owner: model.Struct, slot: int, depth: int) -> str | None:
 
 def _slot(method: model.Method) -> int | None:
     location = None if method.die is None else method.die.number(DW_AT_vtable_elem_location)
-    if location is None or location.value_class not in ("exprloc", "block"):
-        return None
-    data = location.block().data
-    return Cursor(data, 1).uleb() if len(data) >= 2 and data[0] == DW_OP_CONSTU else None
+    return None if location is None else slot_of(location)
 
 
 def _signature(owner: model.Struct, method: model.Method) -> str:

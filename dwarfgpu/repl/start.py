@@ -65,10 +65,10 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
             return status
         worst = max(worst, status)
     if options.batch:
-        return 0
+        return runner.debugger.status
     if is_interactive:
         return _prompt(runner)
-    return max(worst, _read_lines(runner))
+    return max(worst, _read_lines(runner), runner.debugger.status)
 
 
 def sit_down(runner: Runner) -> None:

@@ -59,6 +59,7 @@ ASKED = {
     "maint info address-aliases": "local#0x10",
     "maint launch-state": "-grid 64 -work-group 64 X",
     "maint print structure": "",
+    "info vtbl": "even",
 }
 """What each question is asked."""
 ACTION = "it does something, and says what it did"
@@ -90,6 +91,9 @@ def test_a_question_answers_as_one_document_or_as_lines(run, name):
     if name == "maint print structure":
         error = run.fails("maint print structure --json queue 0x10")
         assert error.kind == "memory_unavailable"  # the state has no queue
+        return
+    if name == "info vtbl":
+        assert run.fails("info vtbl --json even").kind == "no_table"  # an int has no virtual functions
         return
     document = json.loads(run(f"{name} --json {ASKED[name]}"))
     assert next(iter(document.items())) == ("schema", 1)

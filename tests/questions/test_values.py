@@ -422,7 +422,13 @@ def test_locals_in_several_lanes(run):
 
 def test_locals_of_a_caller():
     run = Run(CALLS, IN_CALLS)
-    assert run("info args") == "x = <error: the contents of register v0 are not available>\n"
+    assert run("info args") == (
+        "x = <error: the contents of register v0 are not available>\n"
+        "repaired: x (vector-register); `set verbose on` shows what the file alone says\n"
+    )
+    run("set verbose on")
+    assert "\n  repaired (vector-register); as written: <error>" in run("info args")
+    run("set verbose off")
     run("up", "up")
     assert "y = <optimized out> (it has no location at 0x7f0000001c5b: the nearest below is" in run("info args")
 

@@ -437,7 +437,7 @@ def _modern_argument(item: Any) -> Any:
 def _snake_case(word: str) -> str:
     """Return ``HiddenGlobalOffsetX`` as ``hidden_global_offset_x``; ``I32`` stays one word."""
     out = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in word)
-    return out.removeprefix("_")
+    return out.removeprefix("_").replace("multi_grid", "multigrid")  # as V3 writes it
 
 
 # --- Read the YAML of code object V2 metadata with PyYAML ---------------------------------------------

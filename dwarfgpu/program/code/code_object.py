@@ -178,19 +178,30 @@ class CodeObject:
 
     def kernels_named(self, names: list[str]) -> tuple[Kernel, ...]:
         """Return the kernels with the given names, each a symbol or a name in the source."""
+        from dwarfgpu.encoding.demangle import short_names
+
         known = self.kernels.kernels
         kernels: list[Kernel] = []
         for name in names:
             same = [kernel for kernel in known if name in _names_of(kernel)]
+            same = same or [kernel for kernel in known if name in short_names(kernel.name)]
             if not same:
                 raise self._no_kernel(name)
             kernels += [kernel for kernel in same if kernel not in kernels]
         return tuple(kernels)
 
+    def kernel_names(self) -> list[str]:
+        """Return what users call each kernel: its name without parameters, or its symbol where several have that."""
+        from dwarfgpu.encoding.demangle import demangled, without_parameters
+
+        symbols = [kernel.name for kernel in self.kernels.kernels]
+        names = [without_parameters(demangled(symbol)) for symbol in symbols]
+        return [symbol if names.count(name) > 1 else name for symbol, name in zip(symbols, names, strict=True)]
+
     def _no_kernel(self, name: str) -> NotFound:
         from difflib import get_close_matches
 
-        known = [kernel.name for kernel in self.kernels.kernels]
+        known = self.kernel_names()
         close = get_close_matches(name, known, n=3) or known[:12]
         more = f" and {len(known) - len(close)} more" if len(known) > len(close) else ""
         hint = f"there are {', '.join(close)}{more}" if known else "it has no kernels"

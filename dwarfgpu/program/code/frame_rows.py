@@ -310,8 +310,8 @@ def fdes_of(file: CodeObject, name: str) -> list[Fde]:
     ranges: dict[tuple[int, int], None] = {}
     for meaning in named(file, name):
         ranges.update(dict.fromkeys(meaning.ranges))
-        if meaning.symbol is not None and not meaning.ranges and meaning.symbol.section is not None:
-            low = meaning.symbol.address
+        low = None if meaning.symbol is None or meaning.ranges else meaning.symbol.address
+        if meaning.symbol is not None and low is not None and meaning.symbol.section is not None:
             ranges[low, low + max(1, meaning.symbol.size)] = None
     fdes: dict[tuple[str, int], Fde] = {}
     for low, high in ranges:

@@ -468,7 +468,7 @@ class UnitValues:
         if number not in self._paths:
             try:
                 table = line_table(self.file, self.unit, of_entries=True)
-                path = None if table is None else table.path(number, "")
+                path = None if table is None else table.path(number, self.unit.directory or "")
             except DwarfGpuError as error:
                 self.unit.dwarf.note(error)
                 path = None

@@ -19,7 +19,7 @@ from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import uniform, uniform_flag
 from dwarfgpu.program.code.scopes import scope_of_name
-from dwarfgpu.program.language import history
+from dwarfgpu.program.language import history, registers
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.arithmetic import Arithmetic
 from dwarfgpu.program.language.names import NamedEnumerator, NamedFunction
@@ -483,7 +483,11 @@ class Evaluator:
     def _assignment(self, node: s.Assignment) -> Any:
         if isinstance(node.target, s.RegisterName) and history.may_set(self, node.target.name):
             return history.note(self, node, node.target.name)
-        target = self.value(node.target)
+        target = None
+        if isinstance(node.target, s.RegisterName):
+            target = registers.counter_place(self, node.target.name)
+        if target is None:
+            target = self.value(node.target)
         if isinstance(target, ScalarOperand):
             message = "the left side of an assignment must be a variable, a register or memory"
             raise self.error(node, message, kind="not_writable")

@@ -7,6 +7,7 @@ itself.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
@@ -136,7 +137,10 @@ def _together(
     if values.type is None and isinstance(quantity, Variable):
         values.type = quantity.type
     values.possible_repairs = tuple(frame.possible_repairs.values())
-    values.repaired = tuple(_as_written(variable, values) for variable in list(frame.repaired.values()))
+    values.repaired = tuple(
+        AsWritten(variable.name, variable.repairs, partial(_as_written, variable, values))
+        for variable in list(frame.repaired.values())
+    )
     return values
 
 
@@ -186,7 +190,7 @@ def _ask_at(values: Values, place: Frame | DwarfGpuError, positions: Array) -> N
         values.read()
 
 
-def _as_written(variable: Variable, values: Values) -> AsWritten:
+def _as_written(variable: Variable, values: Values) -> Values:
     """Return what the text alone says of a variable, in the first of the waves."""
     quantity = variable.as_written()
     told = Values(
@@ -204,7 +208,7 @@ def _as_written(variable: Variable, values: Values) -> AsWritten:
     except Parted as error:
         told.refuse(UsageError(f"the waves must be evaluated one by one: {error}"))
     told.type = told.type or quantity.type
-    return AsWritten(variable.name, variable.repairs, told)
+    return told
 
 
 def _frame(attached: Attached, group: WaveGroup, number: int) -> Frame:

@@ -65,12 +65,15 @@ class Described:
     """One location that a variable is said to have: where it is valid, and the operations."""
 
     operations: str
+    """The operations as the file has them."""
     range: tuple[int, int] | None = None
     """Addresses of the running program; None: wherever the variable is in scope."""
     is_default: bool = False
     """Whether it is valid wherever no other of the list is."""
     expression: Expression | None = None
-    """The same, decoded."""
+    """The expression that is evaluated: with the repairs that it needs."""
+    repaired: str | None = None
+    """The operations that are evaluated in place of those in the file; None where these are not repaired."""
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
@@ -83,11 +86,9 @@ class Described:
         return () if self.expression is None else possible_repairs(self.expression)
 
     @property
-    def as_written(self) -> str:
-        """The operations as the text has them."""
-        from dwarfgpu.expr.listing import text as listing
-
-        return self.operations if self.expression is None else listing(as_written(self.expression))
+    def written(self) -> Expression | None:
+        """The expression as the file has it."""
+        return None if self.expression is None else as_written(self.expression)
 
 
 @frozen
@@ -270,15 +271,12 @@ class Variable(Quantity):
 
     def locations(self) -> tuple[Described, ...]:
         """Return every location that the file gives it, with the addresses where each is valid. Needs no state."""
-        from dwarfgpu.expr.listing import text as listing
-
         location = self.definition.find_number(dw.DW_AT_location)
         if location is None:
             return ()
         unit = self.frame.unit_info(location.die.unit, self.code)
         if location.value_class != "loclist":
-            expressions = _tuple(unit.expressions(location))
-            return tuple(Described(listing(entry), expression=entry) for entry in expressions)
+            return tuple(map(self._described, _tuple(unit.expressions(location))))
         listed = location_list(location)
         if listed.error is not None:
             raise listed.error
@@ -287,8 +285,17 @@ class Variable(Quantity):
         for entry in listed.entries:
             expression = unit.decoded(location, entry.expression, listed.section, entry.expression_offset)
             where = None if entry.default else (bias(entry.start), bias(entry.end))
-            described.append(Described(listing(expression), where, entry.default, expression))
+            described.append(self._described(expression, where, is_default=entry.default))
         return tuple(described)
+
+    def _described(
+        self, expression: Expression, where: tuple[int, int] | None = None, *, is_default: bool = False
+    ) -> Described:
+        from dwarfgpu.expr.listing import text as listing
+
+        target, written = self.frame.target, as_written(expression)
+        repaired = None if written is expression else listing(expression, target)
+        return Described(listing(written, target), where, is_default, expression, repaired)
 
     def expressions_at(self, address: int) -> tuple[bytes, ...]:
         """Return the expressions, as bytes, that say where it is at an address of the file."""
@@ -307,6 +314,20 @@ class Variable(Quantity):
     def byte_size(self) -> int | None:
         """Return how many bytes it has; None where its type does not tell."""
         return known_size(self.type)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the file has a list of locations for it, which need not have one for every address."""
+        location = self.definition.find_number(dw.DW_AT_location)
+        return location is not None and location.value_class == "loclist"
+
+    def locations_here(self) -> tuple[Described, ...]:
+        """Return those of its locations that are valid at the place of the frame; all of them where there is none."""
+        place, locations = self.frame.place, self.locations()
+        if place is None or not self.is_listed:
+            return locations
+        valid = [one for one in locations if one.range is not None and one.range[0] <= place < one.range[1]]
+        return tuple(valid or (one for one in locations if one.is_default))
 
     def is_here(self) -> bool:
         """Whether the file gives it a location or a constant value at the place of the frame."""
@@ -449,8 +470,8 @@ def checked(variable: Variable) -> list[Checked]:
         Checked(
             variable,
             location,
-            tuple(found_in(location.expression, setting, in_cfi=False, depth=0, want="location")),
+            tuple(found_in(location.written, setting, in_cfi=False, depth=0, want="location")),
         )
         for location in variable.locations()
-        if location.expression is not None
+        if location.written is not None
     ]
