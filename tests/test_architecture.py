@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "program": LIBRARY,
     "render": EVALUATOR | {"dialects", "program"},
     # the questions that a user can ask, whichever face asks
-    "questions": GROUND | {"dialects", "expr", "program", "render"},
+    "questions": GROUND | {"targets", "dialects", "expr", "program", "render"},
     # the JSON contract of case files
     "cases": LIBRARY,
     # the faces
