@@ -274,9 +274,9 @@ def _apertures_text(target: Target) -> str:
         return "There are no generic addresses, so no apertures."
     apertures, where = known
     return (
-        f"Generic addresses from {apertures.shared:#x} mean local memory, and those from {apertures.private:#x} private "
-        f"memory of the lane, {address_spaces.SIZE:#x} bytes each, where the Linux driver sets the apertures. A wave "
-        f"has the bases in {where}."
+        f"Generic addresses from {apertures.shared:#x} mean local memory, and those from {apertures.private:#x} "
+        f"private memory of the lane, {address_spaces.SIZE:#x} bytes each, where the Linux driver sets the apertures. "
+        f"A wave has the bases in {where}."
     )
 
 
