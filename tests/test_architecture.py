@@ -53,7 +53,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the JSON contract of case files
     "cases": LIBRARY,
     # the faces
-    "cli": GROUND | {"expr", "dialects", "program", "render", "questions", "cases", "repl"},
+    "cli": GROUND | {"expr", "dialects", "program", "render", "questions", "cases", "repl", "serve"},
+    "serve": GROUND | {"targets", "backends", "objfile", "program"},
     "repl": GROUND | {"program", "render", "questions"},
     "gdbplugin": GROUND | {"backends", "targets", "program", "render", "questions"},
     "gdb": GROUND | {"program", "gdbplugin"},
