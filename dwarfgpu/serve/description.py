@@ -1,8 +1,8 @@
 """What GDB asks for as XML: the registers, the threads and the libraries of a machine that is served.
 
 Stock GDB knows no AMD GPU, so waves are shown as threads of x86-64, which every GDB knows, with the registers of waves
-as a feature of their own (GDB manual, "Target Description Format"). ``rip``, and so ``$pc``, is where a wave is; the
-other registers of x86-64 are not available.
+as a feature of their own (GDB manual, "Target Description Format"). ``rip``, and so ``$pc``, is where a wave is; ``rsp``
+is 0, and the other registers of x86-64 are not available.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from dwarfgpu.backends.gdb.backend import GDB_NAMES
+from dwarfgpu.backends.gdb.backend import GDB_NAMES, SERVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +38,8 @@ _SSE: tuple[tuple[str, int, str], ...] = (
 _LINUX = (("orig_rax", 64, "long"),)
 _SEGMENTS = (("fs_base", 64, "long"), ("gs_base", 64, "long"))
 COUNTER = "rip"
+NEEDED = (COUNTER, "rsp")
+"""The registers that are 0 where they are not known: without them GDB ends the connection, or the stack."""
 
 
 @frozen
@@ -77,6 +79,7 @@ class RegisterLayout:
             add("org.gnu.gdb.i386.segments", _SEGMENTS)
         else:
             self.features["org.dwarfgpu.wave"] = list(self._own(counter))
+            self.features["org.dwarfgpu.wave"].append(ServedRegister(SERVED, 8, "uint8", None))
         self.registers = [register for rows in self.features.values() for register in rows]
         self.number_of_counter = [register.name for register in self.registers].index(COUNTER)
 

@@ -11,10 +11,12 @@ Nothing runs. A request to go on is answered by one line and a stop; writes chan
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define
 
+from dwarfgpu.backends.gdb.backend import FACTS, SERVED, SPACE_SHIFT
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.serve import description
 from dwarfgpu.serve.packets import MAX_PACKET, NO_ACKNOWLEDGEMENTS, escaped, unescaped
@@ -22,14 +24,12 @@ from dwarfgpu.serve.served_files import ServedFiles
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from dwarfgpu.targets.target import AddressSpace, TargetRegister
 
     Handler = Callable[["RemoteStub", bytes], "bytes | Sequence[bytes] | None"]
 
-SPACE_SHIFT = 56
-"""Where in an address of GDB the number of its space begins."""
 _OFFSET_MASK = (1 << SPACE_SHIFT) - 1
 SIGTRAP = 5
 REFUSAL = "This is a snapshot: it cannot run.\n"
@@ -90,12 +90,10 @@ class ServedMachine:
         return threads
 
     def facts(self) -> dict[str, Any]:
-        """Return what dwarfgpu inside GDB asks for: the target, the numbers of spaces, the dispatches by name."""
+        """Return what dwarfgpu inside GDB asks for: the target, the hashes of files, the dispatches by name."""
         machine = self.machine
         name = ":".join((machine.target.name, *machine.target.features))
         facts: dict[str, Any] = {"target": name, "files": self.hashes}
-        if self.has_spaces:
-            facts |= {"space_shift": SPACE_SHIFT, "spaces": {space.name: space.number for space in self._spaces()}}
         if self.has_waves:
             dispatches = {}
             for index, name in enumerate(machine.ids):
@@ -111,10 +109,6 @@ class ServedMachine:
                     }
             facts["dispatches"] = dispatches
         return facts
-
-    def _spaces(self) -> Iterable[AddressSpace]:
-        """Return the address spaces in whose memory GDB can read: `private_lane` alone needs a lane."""
-        return (space for space in self.machine.target.spaces() if space.number != PRIVATE_LANE)
 
 
 class RemoteStub:
@@ -169,7 +163,6 @@ class RemoteStub:
         objects: dict[str, Callable[[], bytes]] = {
             "features": lambda: self.layout.xml().encode(),
             "threads": lambda: description.threads_xml(self.threads).encode(),
-            "dwarfgpu.machine": lambda: json.dumps(served.facts()).encode(),
         }
         if served.libraries:
             objects["libraries"] = lambda: description.libraries_xml(served.libraries).encode()
@@ -282,8 +275,13 @@ class RemoteStub:
         return number
 
     def _text(self, number: int) -> bytes:
+        if self.layout.registers[number].name == SERVED:
+            return b"01"
         content = self._content(number)
-        return b"xx" * (self.layout.registers[number].bit_size // 8) if content is None else content.hex().encode()
+        if content is not None:
+            return content.hex().encode()
+        row = self.layout.registers[number]
+        return (b"00" if row.name in description.NEEDED else b"xx") * (row.bit_size // 8)
 
     def _content(self, number: int) -> bytes | None:
         """Return the bytes of a register in the size that GDB has; None if they are not known."""
@@ -324,6 +322,8 @@ class RemoteStub:
         count = min(int(size, 16), MAX_READ)
         if not count:
             return b""
+        if self.served.has_waves and start >= FACTS and space == self.machine.target.default_space:
+            return self._facts[start - FACTS :][:count]
         try:
             return bytes(self.machine.read_memory(space, start, count, self.wave, None))
         except DwarfGpuError as error:
@@ -342,6 +342,11 @@ class RemoteStub:
         if not data:
             raise failure
         return data
+
+    @cached_property
+    def _facts(self) -> bytes:
+        text = json.dumps(self.served.facts()).encode()
+        return len(text).to_bytes(8, "little") + text
 
     def _code_at(self, address: int) -> memoryview:
         """Return the code from an address to the end of its segment."""

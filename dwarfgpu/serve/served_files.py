@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from dwarfgpu.objfile.elf.header import EM_X86_64, PT_LOAD
+from dwarfgpu.objfile.elf.header import EM_X86_64
 from dwarfgpu.serve.packets import MAX_PACKET, escaped
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 OSABI_OFFSET, MACHINE_OFFSET, ENTRY_OFFSET = 7, 18, 24
 """Where an ELF header has ``e_ident[EI_OSABI]``, ``e_machine`` and ``e_entry`` (gABI, "ELF Header")."""
 SECTION_HEADER = 64
-SHT_NULL, PF_X = 0, 1
+SHT_NULL, SHF_ALLOC = 0, 2
+FLAGS = SHF_ALLOC | 4
+"""Whether a section is in memory and has code (SHF_EXECINSTR)."""
 FRAMES = (".debug_frame", ".eh_frame")
 ENOENT, EBADF, EINVAL = 2, 9, 22
 """The numbers of errors in the protocol, which are its own ("Errno Values")."""
@@ -70,15 +72,15 @@ class ServedFiles:
 def as_host_code(image: Image) -> memoryview:
     """Return an ELF file with x86-64 as its machine, and without call frame information.
 
-    The information of AMD GPUs ends stock GDB with an internal error. An entry point, which GDB looks for, is the first
-    address of the code.
+    The information of AMD GPUs ends stock GDB with an internal error. An entry point, which GDB looks for, is in no
+    function: stacks end in the one that has it.
     """
     changed = bytearray(image.data)
     changed[OSABI_OFFSET] = 0
     struct.pack_into("<H", changed, MACHINE_OFFSET, EM_X86_64)
-    code = next((segment for segment in image.segments if segment.type == PT_LOAD and segment.flags & PF_X), None)
-    if code is not None and not image.entry:
-        struct.pack_into("<Q", changed, ENTRY_OFFSET, code.address)
+    data = next((section for section in image.sections if section.flags & FLAGS == SHF_ALLOC and section.address), None)
+    if data is not None and not image.entry:
+        struct.pack_into("<Q", changed, ENTRY_OFFSET, data.address)
     for section in image.sections:
         place = image.header.section_offset + section.index * image.header.section_stride
         if section.name in FRAMES and place + SECTION_HEADER <= len(changed):

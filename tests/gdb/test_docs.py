@@ -62,13 +62,10 @@ def test_the_page(tmp_path, require_tool):
 def test_the_tile_is_the_same_in_gdb(tmp_path, require_tool):
     import numpy as np
 
-    code = ROOT / "fixtures" / "asm" / "lane-pc.gfx90a.w64.co"
     with stub(tmp_path, {"waves": ROOT / "docs" / "examples" / "variables.json"}) as sockets:
         text = run_gdb(
             require_tool,
-            *("-ex", "maint set dwarf unwinders off", "-ex", f"add-symbol-file {code} -o 0x7f0000000000"),
             *("-ex", f"target remote {sockets / 'waves'}"),
-            *("-ex", "python from tests.gdb.inside import spaces; spaces.teach()"),
             script=ROOT / "docs" / "examples" / "tile.py",
             folder=tmp_path,
         )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import gdb
 from attrs import evolve
 
-from dwarfgpu.backends.gdb.backend import LoadedFile, Refused
+from dwarfgpu.backends.gdb.backend import FACTS, SERVED, SPACE_SHIFT, LoadedFile, Refused
 from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.errors import EvaluationError
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE, REGION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -110,9 +111,8 @@ class GdbProcess:
         """Return an address in GDB's syntax, or as the server of the process has it."""
         if space is None:
             return address
-        number = self.served.get("spaces", {}).get(space)
-        if number is not None:
-            return number << self.served["space_shift"] | address
+        if space in SPACE_NUMBERS and self._is_served():
+            return SPACE_NUMBERS[space] << SPACE_SHIFT | address
         try:
             return gdb.parse_and_eval(f"{space}#{address:#x}")
         except gdb.error as error:
@@ -122,7 +122,21 @@ class GdbProcess:
     @property
     def served(self) -> dict[str, Any]:
         """What `dwarfgpu serve` says of the process that it serves; nothing of any other process."""
-        return served_facts(self.inferior)
+        with self._selected(None):
+            if not self._is_served():
+                return {}
+            key = self.inferior.num, self.inferior.connection_num
+            if key not in _served:
+                _served[key] = _facts(self.inferior)
+            return _served[key]
+
+    def _is_served(self) -> bool:
+        """Return whether `dwarfgpu serve` serves the selected thread."""
+        try:
+            self.frame().read_register(SERVED)
+        except ValueError:
+            return False
+        return True
 
     @property
     def file_changes(self) -> int:
@@ -146,8 +160,10 @@ class GdbProcess:
     def dispatches(self) -> dict[str, Dispatch]:
         """Return what GDB knows of dispatches, by its names for them."""
         if "dispatches" in self.served:
-            rows = self.served["dispatches"].items()
-            return {name: Dispatch(row["id"], row["kernel"], *map(_sizes, (row["grid"], row["work_group"]))) for name, row in rows}
+            return {
+                name: Dispatch(row["id"], row["kernel"], _sizes(row["grid"]), _sizes(row["work_group"]))
+                for name, row in self.served["dispatches"].items()
+            }
         with self._selected(None):
             return known_dispatches()
 
@@ -342,38 +358,27 @@ def _sizes(numbers: list[int] | None) -> tuple[int, int, int] | None:
 
 
 # --- What `dwarfgpu serve` says -----------------------------------------------------------------------
-# The server shows waves to a GDB that knows neither address spaces nor dispatches, and has an object of its own for them.
+# The server shows waves to a GDB that knows neither address spaces nor dispatches. Its threads have a register by which
+# they are recognised, and memory of their own with what GDB has no words for: to ask with a packet would make GDB find
+# all frames anew, which an unwinder and a frame filter must not do.
 
-_SERVED = "dwarfgpu.machine"
-_PART = 0x4000
-_MAX_SERVED = 1 << 26
-_served: dict[int, dict[str, Any]] = {}
-"""What each connection has said."""
-
-
-def served_facts(inferior: Any) -> dict[str, Any]:
-    """Return what the server of a process says of it; nothing if that is none of dwarfgpu's."""
-    connection = getattr(inferior, "connection", None)
-    if connection is None or not hasattr(connection, "send_packet"):
-        return {}
-    if connection.num not in _served:
-        _served[connection.num] = _ask(connection)
-    return _served[connection.num]
+SPACE_NUMBERS = {
+    "region": REGION,
+    "local": LOCAL,
+    "private_wave": PRIVATE_WAVE,
+}
+"""The spaces that are no views, and not the default one."""
+_MAX_FACTS = 1 << 26
+_served: dict[Any, dict[str, Any]] = {}
+"""What the server of each connection has said."""
 
 
-def _ask(connection: Any) -> dict[str, Any]:
+def _facts(inferior: Any) -> dict[str, Any]:
     import json
 
-    text = b""
     try:
-        while len(text) < _MAX_SERVED:
-            answer = connection.send_packet(f"qXfer:{_SERVED}:read::{len(text):x},{_PART:x}")
-            if not answer or answer[:1] not in (b"m", b"l"):
-                return {}
-            text += re.sub(rb"}(.)", lambda match: bytes([match[1][0] ^ 0x20]), answer[1:], flags=re.DOTALL)
-            if answer[:1] == b"l":
-                break
-        facts = json.loads(text)
+        size = int.from_bytes(inferior.read_memory(FACTS, 8), "little")
+        facts = json.loads(bytes(inferior.read_memory(FACTS + 8, min(size, _MAX_FACTS))))
     except (gdb.error, ValueError):
         return {}
     return facts if isinstance(facts, dict) else {}
