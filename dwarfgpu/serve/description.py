@@ -26,17 +26,23 @@ _GENERAL = (
 _CORE: tuple[tuple[str, int, str], ...] = (
     *((name, 64, "data_ptr" if name in ("rbp", "rsp") else "int64") for name in _GENERAL),
     ("rip", 64, "code_ptr"),
-    ("eflags", 32, "int32"),
+    ("eflags", 32, "i386_eflags"),
     *((name, 32, "int32") for name in ("cs", "ss", "ds", "es", "fs", "gs")),
     *((f"st{number}", 80, "i387_ext") for number in range(8)),
     *((name, 32, "int") for name in ("fctrl", "fstat", "ftag", "fiseg", "fioff", "foseg", "fooff", "fop")),
 )
 _SSE: tuple[tuple[str, int, str], ...] = (
-    *((f"xmm{number}", 128, "uint128") for number in range(16)),
-    ("mxcsr", 32, "int32"),
+    *((f"xmm{number}", 128, "vec128") for number in range(16)),
+    ("mxcsr", 32, "i386_mxcsr"),
 )
-_LINUX = (("orig_rax", 64, "long"),)
-_SEGMENTS = (("fs_base", 64, "long"), ("gs_base", 64, "long"))
+_LINUX = (("orig_rax", 64, "int"),)
+_SEGMENTS = (("fs_base", 64, "int"), ("gs_base", 64, "int"))
+_EFLAGS = {"CF": 0, "PF": 2, "AF": 4, "ZF": 6, "SF": 7, "TF": 8, "IF": 9, "DF": 10, "OF": 11, "NT": 14, "RF": 16}
+_EFLAGS |= {"VM": 17, "AC": 18, "VIF": 19, "VIP": 20, "ID": 21}
+_MXCSR = {"IE": 0, "DE": 1, "ZE": 2, "OE": 3, "UE": 4, "PE": 5, "DAZ": 6, "IM": 7, "DM": 8, "ZM": 9, "OM": 10, "UM": 11}
+_MXCSR |= {"PM": 12, "FZ": 15}
+_VECTORS = {"v4_float": ("ieee_single", 4), "v2_double": ("ieee_double", 2), "v16_int8": ("int8", 16)}
+_VECTORS |= {"v8_int16": ("int16", 8), "v4_int32": ("int32", 4), "v2_int64": ("int64", 2)}
 COUNTER = "rip"
 NEEDED = (COUNTER, "rsp")
 """The registers that are 0 where they are not known: without them GDB ends the connection, or the stack."""
@@ -65,7 +71,8 @@ class RegisterLayout:
 
         def add(feature: str, rows: Iterable[tuple[str, int, str]]) -> None:
             self.features[feature] = [
-                ServedRegister(name, size, kind, counter if name == COUNTER else known(name)) for name, size, kind in rows
+                ServedRegister(name, size, kind, counter if name == COUNTER else known(name))
+                for name, size, kind in rows
             ]
 
         def known(name: str) -> TargetRegister | None:
@@ -107,12 +114,30 @@ class RegisterLayout:
             text.append(f'<feature name="{feature}">')
             if feature == "org.dwarfgpu.wave" and lanes > 1:
                 text.append(f'<vector id="v{lanes}" type="uint32" count="{lanes}"/>')
+            text.append(_types(feature))
             for row in rows:
                 fields = f'name="{quoted(row.name)}" bitsize="{row.bit_size}" type="{row.type}" regnum="{number}"'
                 text.append(f"<reg {fields}/>")
                 number += 1
             text.append("</feature>")
         return "".join([*text, "</target>"])
+
+
+def _types(feature: str) -> str:
+    """Return the types of a feature of x86-64, which have the names of GDB's own."""
+    if feature == "org.gnu.gdb.i386.core":
+        return _flags("i386_eflags", _EFLAGS)
+    if feature != "org.gnu.gdb.i386.sse":
+        return ""
+    vectors = "".join(f'<vector id="{name}" type="{kind}" count="{n}"/>' for name, (kind, n) in _VECTORS.items())
+    fields = "".join(f'<field name="{name}" type="{name}"/>' for name in _VECTORS)
+    whole = '<field name="uint128" type="uint128"/>'
+    return f'{vectors}<union id="vec128">{fields}{whole}</union>{_flags("i386_mxcsr", _MXCSR)}'
+
+
+def _flags(name: str, bits: dict[str, int]) -> str:
+    fields = "".join(f'<field name="{flag}" start="{bit}" end="{bit}"/>' for flag, bit in bits.items())
+    return f'<flags id="{name}" size="4">{fields}</flags>'
 
 
 @frozen

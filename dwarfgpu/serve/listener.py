@@ -220,7 +220,10 @@ def _listener(options: Any, stack: ExitStack) -> tuple[socket.socket, str]:
         try:
             listener.bind(path)
         except OSError as error:
-            raise UsageError(f"no socket at {path}: {error.strerror or error}", hint="choose another path") from None
+            raise UsageError(
+                f"no socket at {path}: {error.strerror or error}",
+                hint="remove it if no server has it, or choose another path",
+            ) from None
         stack.callback(_remove, path)
         address = path
     else:
