@@ -1,8 +1,8 @@
 """What GDB asks for as XML: the registers, the threads and the libraries of a machine that is served.
 
-Stock GDB knows no AMD GPU, so waves are shown as threads of x86-64, which every GDB knows, with the registers of waves
-as a feature of their own (GDB manual, "Target Description Format"). ``rip``, and so ``$pc``, is where a wave is; ``rsp``
-is 0, and the other registers of x86-64 are not available.
+Stock GDB knows no AMD GPU, so waves are shown as threads of x86-64, which every GDB knows, with the registers of
+waves as a feature of their own (GDB manual, "Target Description Format"). ``rip``, and so ``$pc``, is where a wave
+is; ``rsp`` is 0, and the other registers of x86-64 are not available.
 """
 
 from __future__ import annotations

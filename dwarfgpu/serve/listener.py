@@ -6,8 +6,8 @@ import os
 import shlex
 import socket
 import sys
-from hashlib import sha256
 from contextlib import ExitStack, suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from attrs import define
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.serve.packets import Stream
 
     Say = Callable[[str], None]
 

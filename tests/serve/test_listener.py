@@ -40,7 +40,7 @@ class Server:
             return connection
         return socket.create_connection(("127.0.0.1", int(self.address.rpartition(":")[2])))
 
-    def __enter__(self) -> Server:
+    def __enter__(self):
         return self
 
     def __exit__(self, *_error: object) -> None:
