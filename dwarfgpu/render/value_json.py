@@ -6,8 +6,8 @@ float where a double holds it and text with all digits where none does, ``"nan"`
 ``lower`` and ``length`` (``more`` counts those left out), complex numbers ``real`` and ``imaginary``. Without
 a value there is a ``state``: ``undefined``, or ``error`` with the reason.
 
-Objects of the C++ library are what they contain: ``summary`` or ``text``, and ``elements``, ``entries`` with ``key`` and
-``value``, or ``members``; ``raw`` has them as they are stored.
+Objects of the C++ library are what they contain: ``summary`` or ``text``, and ``elements``, ``entries`` with
+``key`` and ``value``, or ``members``; ``raw`` has them as they are stored.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class _Json:
         return {"bases": bases} | result if bases else result
 
     def _contents(self, value: Object, type: model.Struct, depth: int) -> dict[str, Any] | None:
-        """Return an object of the C++ library as what it contains, beside how it is stored; None if that is not known."""
+        """Return an object of the C++ library as what it contains, and as it is stored; None if that is not known."""
         from dwarfgpu.program.values.standard_library import contents_of
 
         try:

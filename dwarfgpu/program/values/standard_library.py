@@ -1,7 +1,7 @@
 """Objects of the standard library of C++ as what they contain: a vector has a length and elements, a map has entries.
 
-The members are those of libstdc++ (GCC), whose own printers for GDB decide what is shown and in which words; of libc++ the
-types whose layout is plain. An object of another layout has no contents here, and is shown as it is stored.
+The members are those of libstdc++ (GCC), whose own printers for GDB decide what is shown and in which words; of libc++
+the types whose layout is plain. An object of another layout has no contents here, and is shown as it is stored.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def _list(value: Object, type: t.Struct) -> Contents:
     offset = -(-2 * byte_size(header.member("_M_next").type) // _alignment(kind)) * _alignment(kind)
 
     def parts() -> Iterator[Child]:
-        chain = _chain(header, "_M_next", node_type, None if end is None else end.value)
+        chain = _chain(header, "_M_next", node_type, None if end is None else int(end.value))
         for index, node in enumerate(chain):
             yield Child(f"[{index}]", _at(header, node, kind, offset))
 

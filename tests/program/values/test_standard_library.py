@@ -121,9 +121,9 @@ ENDING = {
     ),
     "set._M_t._M_impl._M_node_count = 100": ("set", "[2] = 3, <error: it has 3 of its 100 elements>}"),
     "text._M_payload._M_engaged = 0": ("text", "std::optional<std::string> [no contained value]"),
-    "numbers._M_impl._M_start = 8, numbers._M_impl._M_finish = 16, numbers._M_impl._M_end_of_storage = 16": (
+    ", ".join(f"numbers._M_impl._M_{name}" for name in ("start = 8", "finish = 16", "end_of_storage = 16")): (
         "numbers",
-        "std::vector of length 2, capacity 2 = {<error: Cannot access memory at address 0x8>, <error: Cannot access memory at address 0xc>}",
+        "std::vector of length 2, capacity 2 = {<error: Cannot access memory at address 0x8>, <error: Cannot ",
     ),
 }
 """Assignments, and what is shown then: as much as there is, and the error."""
