@@ -130,7 +130,7 @@ def _at(near: Object, address: Address, type: t.Type, offset: int = 0) -> Object
 
 def _vector(value: Object, type: t.Struct) -> Contents:
     if value.found("__begin_") is not None:  # libc++
-        last = value.found("__cap_") or value.member("__end_cap_").member("__value_")
+        last = value.found("__cap_") or value.member("__end_cap_").member("__value_")  # the latter up to LLVM 19
         return _elements(value.member("__begin_"), value.member("__end_"), last)
     data = value.member("_M_impl")
     if value.found("_M_impl") is not None and isinstance(stripped(data.member("_M_start").type), t.Struct):
@@ -204,8 +204,9 @@ def _string(value: Object, _type: t.Struct) -> Contents:
 
 
 def _string_view(value: Object, _type: t.Struct) -> Contents:
-    if value.found("__data_") is not None:  # libc++
-        return _characters(value.member("__data_"), _number(value, "__size_"))
+    for data, size in (("__data_", "__size_"), ("__data", "__size")):  # libc++, the latter up to LLVM 16
+        if value.found(data) is not None:
+            return _characters(value.member(data), _number(value, size))
     return _characters(value.member("_M_str"), _number(value, "_M_len"))
 
 
@@ -353,7 +354,11 @@ def _optional(value: Object, type: t.Struct) -> Contents:
 
 
 def _unique(value: Object, type: t.Struct) -> Contents:
-    heads = _heads(value.member("_M_t").member("_M_t"))
+    pointer = value.found("__ptr_")
+    if pointer is not None:  # libc++, whose pointer was in a pair with the deleter
+        heads = [pointer.found("__value_") or pointer]
+    else:
+        heads = _heads(value.member("_M_t").member("_M_t"))
     if not heads:
         raise _broken("it has no pointer")
     name = f"std::unique_ptr<{_name_of(_argument(type, 0))}>"

@@ -190,3 +190,54 @@ def test_raw_values_are_a_setting(run):
     assert run("show print raw-values")
     run("set print raw-values off")
     assert run("locals some") == "some = std::optional<int> = {[contained value] = 5}\n"
+
+
+# --- libc++ -------------------------------------------------------------------------------------------------------
+
+LAYOUTS = """
+namespace std { inline namespace __1 {
+template <class T> struct __elem { T __value_; };
+template <class T> struct __pair : __elem<T> {};
+template <class T, class A = int> struct vector { T *__begin_, *__end_; LAST; };
+template <class T> struct optional { union { char __null_state_; T __val_; }; bool __engaged_; };
+template <class C> struct basic_string_view { const C *DATA; unsigned long SIZE; };
+template <class T> struct unique_ptr { POINTER; };
+} }
+int storage[5] = {1, 2, 3};
+std::vector<int> numbers, none;
+std::optional<int> some, nothing;
+std::basic_string_view<char> view = {"view", 4};
+std::unique_ptr<int> owned;
+int main() {
+    int **last[] = {(int **)&numbers, (int **)&owned};
+    last[0][0] = storage; last[0][1] = storage + 3; last[0][2] = storage + 5; last[1][0] = storage;
+    some.__val_ = 4; some.__engaged_ = true; __builtin_trap(); }
+"""
+"""The members of libc++'s classes that are read, as <vector>, <optional>, <string_view> and <memory> declare them."""
+VERSIONS = {
+    "LLVM 14": {"LAST": "__pair<T *> __end_cap_", "DATA": "__data", "SIZE": "__size", "POINTER": "__pair<T *> __ptr_"},
+    "LLVM 22": {"LAST": "T *__cap_", "DATA": "__data_", "SIZE": "__size_", "POINTER": "T *__ptr_"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_plain_layouts_of_libcpp(tmp_path, require_tool, version):
+    source, program, core = tmp_path / "a.cpp", tmp_path / "a", tmp_path / "core"
+    text = LAYOUTS
+    for word, meant in VERSIONS[version].items():
+        text = text.replace(word, meant)
+    source.write_text(text)
+    subprocess.run([require_tool("g++"), "-std=c++17", "-g", "-O0", "-w", "-no-pie", source, "-o", program], check=True)
+    asked(require_tool, program, None, "run", f"generate-core-file {core}")
+    run = Run(program, core, width=1000)
+    names = ("numbers", "none", "some", "nothing", "view", "owned")
+    shown = [run(f"print {name}").partition(" = ")[2].rstrip() for name in names]
+    assert [re.sub("0x[0-9a-f]+", "0x1000", text) for text in shown] == [
+        "std::vector of length 3, capacity 5 = {1, 2, 3}",
+        "std::vector of length 0, capacity 0",
+        "std::optional<int> = {[contained value] = 4}",
+        "std::optional<int> [no contained value]",
+        '"view"',
+        "std::unique_ptr<int> = {get() = 0x1000 <storage>}",
+    ]
