@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -138,3 +139,27 @@ def test_the_threads_of_a_core_file(require_tool, tmp_path):
     assert "{x = 7, y = 2.5}" in served
     with_plugin = run_gdb(require_tool, *remote(core), *typed("frame function inner", "dwarfgpu eval *p"))
     assert "*p = {x = 7, y = 2.5}" in with_plugin
+
+
+@pytest.mark.slow
+def test_a_file_that_differs_from_that_of_the_server_is_not_taken_for_it(require_tool, tmp_path):
+    code, state = tmp_path / "code.co", tmp_path / "state.json"
+    code.write_bytes((ROOT / "fixtures" / "asm" / "lane-pc.gfx90a.w64.co").read_bytes())
+    document = json.loads((EXAMPLES / "variables.json").read_text())
+    document["code_objects"] = [{"path": "code.co", "load_address": "0x7f0000000000"}]
+    state.write_text(json.dumps(document))
+    words = [sys.executable, "-m", "dwarfgpu", "serve", state, "--socket", tmp_path / "waves"]
+    with subprocess.Popen(words, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True) as server:
+        try:
+            while "target remote" not in server.stderr.readline():
+                pass
+            connect = ("-ex", f"target remote {tmp_path / 'waves'}")
+            same = run_gdb(require_tool, *connect, *typed("dwarfgpu eval even"))
+            code.write_bytes(code.read_bytes() + b"changed")
+            other = run_gdb(require_tool, *connect, *typed("info symbol $pc", "dwarfgpu eval even"))
+        finally:
+            server.terminate()
+    assert "lanes 0-7     10    14    18    22" in same
+    assert "X + " in other  # GDB itself has the file of the server
+    assert "lanes 0-7" not in other
+    assert re.search(r"target:\S*code\.co", other.replace(" in section .text of target:", ""))
