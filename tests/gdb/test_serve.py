@@ -162,4 +162,3 @@ def test_a_file_that_differs_from_that_of_the_server_is_not_taken_for_it(require
     assert "lanes 0-7     10    14    18    22" in same
     assert "X + " in other  # GDB itself has the file of the server
     assert "lanes 0-7" not in other
-    assert re.search(r"target:\S*code\.co", other.replace(" in section .text of target:", ""))
