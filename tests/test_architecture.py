@@ -49,11 +49,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "program": LIBRARY,
     "render": EVALUATOR | {"dialects", "program"},
     # the questions that a user can ask, whichever face asks
-    "questions": GROUND | {"dialects", "expr", "program", "render"},
+    "questions": GROUND | {"targets", "dialects", "expr", "program", "render"},
     # the JSON contract of case files
     "cases": LIBRARY,
     # the faces
-    "cli": GROUND | {"expr", "dialects", "program", "render", "questions", "cases", "repl"},
+    "cli": GROUND | {"expr", "dialects", "program", "render", "questions", "cases", "repl", "serve"},
+    "serve": GROUND | {"targets", "backends", "objfile", "program"},
     "repl": GROUND | {"program", "render", "questions"},
     "gdbplugin": GROUND | {"backends", "targets", "program", "render", "questions"},
     "gdb": GROUND | {"program", "gdbplugin"},

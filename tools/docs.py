@@ -158,7 +158,7 @@ def backends_page() -> str:
         "",
         "All of them pass one suite, `tests/backends/conformance.py`, but for the last, whose processes have one",
         "address space and no lanes; a new backend is a member of it in a dozen lines. That of GDB passes it inside",
-        "GDB, where a stub of its remote protocol shows the waves of a machine. Where backends may differ, the suite",
+        "GDB, where `dwarfgpu serve` shows the waves of a machine. Where backends may differ, the suite",
         "expects what each says in its `capabilities`, from which this page is made.",
         "",
         "An access may begin at any byte of memory: kernels run with unaligned access enabled (ROCm compute ABI,",

@@ -83,9 +83,9 @@ def _parse(words: list[str]) -> Any:
     if name not in debug.SUMMARIES:
         raise _unknown(name)
     parser = _parser(name, debug.DESCRIPTIONS[name], debug.EXAMPLES[name])
+    for argument in debug.ARGUMENTS.get(name, ()):
+        _add(parser, argument, is_expression=False)
     if name == "debug":
-        for argument in debug.SELECTS:
-            _add(parser, argument, is_expression=False)
         debug.add_arguments(parser)
     _add_common(parser)
     options = parser.parse_args(words)

@@ -257,6 +257,8 @@ def _target(process: GdbProcess, thread: int, program: Program) -> Target:
     """
     name = process.architecture(thread)
     target = program.target
+    if "target" in process.served:
+        return resolve(process.served["target"])
     if name.startswith("amdgcn"):
         target = resolve(name.replace(":", "-", 1))
     elif name.startswith("i386:x86-64") and target.execution_mask is None:

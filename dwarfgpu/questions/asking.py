@@ -136,6 +136,7 @@ def renderer(
         repeats=settings["print repeats"],
         depth=settings["print max-depth"],
         static_members=settings["print static-members"],
+        is_raw=settings["print raw-values"],
         is_pretty=settings["print pretty"],
         symbol=found.look.symbol if settings["print symbol"] else None,
     )

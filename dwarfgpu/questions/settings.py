@@ -147,6 +147,7 @@ SETTINGS = (
     Setting("print max-depth", 20, "how deep structures are shown", unlimited=True,
             has_zero=True),
     Setting("print pretty", False, "whether each member of a structure is on a line of its own"),
+    Setting("print raw-values", False, "whether objects of the C++ library are shown as they are stored"),
     Setting("print static-members", True, "whether static members are shown"),
     Setting("print frame-arguments", "scalars", "which arguments frames are shown with",
             choices=("scalars", "all", "none")),

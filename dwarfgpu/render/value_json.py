@@ -5,11 +5,16 @@ float where a double holds it and text with all digits where none does, ``"nan"`
 ``bits`` is the pattern of a float. Structures have ``members`` and ``bases``, arrays ``elements`` with
 ``lower`` and ``length`` (``more`` counts those left out), complex numbers ``real`` and ``imaginary``. Without
 a value there is a ``state``: ``undefined``, or ``error`` with the reason.
+
+Objects of the C++ library are what they contain: ``summary`` or ``text``, and ``elements``, ``entries`` with
+``key`` and ``value``, or ``members``; ``raw`` has them as they are stored.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.floats import as_float
@@ -58,7 +63,8 @@ class _Json:
         if depth > self.look.depth or self.left <= 0:
             return {"state": "omitted"}
         if isinstance(inner, model.Struct):
-            return self._struct(value, inner, depth)
+            contents = self._contents(value, inner, depth) if values.is_standard(inner, self.look) else None
+            return self._struct(value, inner, depth) if contents is None else contents
         if isinstance(inner, model.Array) or (isinstance(inner, model.Base) and inner.vector_size is not None):
             return self._array(value, depth)
         if isinstance(inner, (model.Function, model.Void)):
@@ -152,6 +158,50 @@ class _Json:
             members.append({"name": member.name} | content)
         result: dict[str, Any] = {"members": members}
         return {"bases": bases} | result if bases else result
+
+    def _contents(self, value: Object, type: model.Struct, depth: int) -> dict[str, Any] | None:
+        """Return an object of the C++ library as what it contains, and as it is stored; None if that is not known."""
+        from dwarfgpu.program.values.standard_library import contents_of
+
+        try:
+            contents = contents_of(value, type)
+        except DwarfGpuError as error:
+            if error.kind in values.OTHER_LAYOUT:
+                return None
+            return {"state": "error", "error": problem_json(error), "raw": self._raw(value, type, depth)}
+        if contents is None:
+            return None
+        raw = {"raw": self._raw(value, type, depth)}
+        if contents.characters is not None:
+            return {"text": self.text.text(value, depth)} | raw
+        result: dict[str, Any] = {"summary": contents.summary} if contents.summary else {}
+        parts: list[dict[str, Any]] = []
+        try:
+            for part in contents.parts():
+                self.left -= 1
+                if len(parts) >= self.look.elements or self.left < 0:
+                    break
+                content = self.value(part.value, depth + 1)
+                if part.key is not None:
+                    content = {"key": self.value(part.key, depth + 1), "value": content}
+                elif contents.hint != "array":
+                    content = {"name": part.name} | content
+                parts.append(content)
+        except DwarfGpuError as error:
+            result["error"] = problem_json(error)
+        result[{"array": "elements", "map": "entries"}.get(contents.hint, "members")] = parts
+        if len(parts) < contents.count:
+            result["more"] = contents.count - len(parts)
+        return result | raw
+
+    def _raw(self, value: Object, type: model.Struct, depth: int) -> dict[str, Any]:
+        """Return an object as it is stored, with those in it."""
+        before = self.look
+        self.look = evolve(before, is_raw=True)
+        try:
+            return self._struct(value, type, depth)
+        finally:
+            self.look = before
 
     def _guarded(self, make: Any, type: model.Type, depth: int) -> dict[str, Any]:
         """Return a part of a value, or the error of its location."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.arrays import Elements
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.scalars import Scalar
+    from dwarfgpu.program.values.standard_library import Contents
+    from dwarfgpu.program.values.storage import ObjectPlace
 
 
 OPTIMIZED_OUT = "<optimized out>"
@@ -30,6 +32,9 @@ _WHOLE = frozenset("xduotz")
 """The formats that show the bits of an object, whatever its type."""
 
 
+OTHER_LAYOUT = ("no_member", "not_a_pointer", "not_a_scalar", "undefined_read")
+"""The kinds of errors of an object of the standard library whose members are others than those that are known, or have
+no value."""
 MAX_PARTS = 20_000
 """How many members and elements of one value are shown: a small file can describe very many."""
 
@@ -47,6 +52,8 @@ class Look:
     depth: int = 20
     """How deep structures and arrays are shown."""
     static_members: bool = True
+    is_raw: bool = False
+    """Whether objects of the standard library are shown as they are stored, not as what they contain."""
     is_pretty: bool = False
     """Whether each member of a structure is on a line of its own."""
     symbol: Callable[[Address], str | None] | None = None
@@ -100,6 +107,8 @@ class ValueWriter:
             text = self.text(value, 0, is_top=True)
             if text.startswith("<") or (not inner.is_reference and self._is_string(value.type, inner)):
                 return text
+            if inner.is_reference and not text.startswith("@"):  # what an object contains is shown without its address
+                return text
             return f"({self._type(value.type)}) {text}"
         if isinstance(inner, model.MemberPointer):
             return member_pointer_text(self, value, inner, is_top=True)
@@ -128,6 +137,10 @@ class ValueWriter:
         if isinstance(inner, model.Struct):
             if inner.is_incomplete:
                 return "<incomplete type>"
+            if is_standard(inner, self.look):
+                text = self._contents(value, inner, depth)
+                if text is not None:
+                    return text
             return "{...}" if self._is_deep(depth) else self._struct(value, inner, depth)
         if isinstance(inner, model.Array) or (isinstance(inner, model.Base) and inner.vector_size is not None):
             return self._array(value, depth)
@@ -256,6 +269,11 @@ class ValueWriter:
         address = Address(type.address_space, reading.bits)
         letter = self.look.letter
         if type.is_reference:
+            target = stripped(type.target)
+            if isinstance(target, model.Struct) and is_standard(target, self.look):
+                contents = self._contents(value.dereferenced(), target, depth)
+                if contents is not None:
+                    return contents
             text = f"@{self.address(address, symbol=False)}"
             if not is_top:
                 return text
@@ -364,6 +382,70 @@ class ValueWriter:
             inside = f"{f', {indent}'.join(parts)}, {indent}members of {type.name}:{indent}{inside}"
         return f"{{{indent}{inside}{indent[:-2]}}}"
 
+    # --- Objects of the standard library --------------------------------------------------------------------------
+
+    def _contents(self, value: Object, type: model.Struct, depth: int) -> str | None:
+        """Return an object as what it contains; None if that is not known."""
+        from dwarfgpu.program.values.standard_library import contents_of
+
+        try:
+            if self._is_gone(value):
+                return None
+            contents = contents_of(value, type)
+            if contents is None:
+                return None
+            if contents.characters is not None:
+                return self._characters(*contents.characters)
+        except DwarfGpuError as error:
+            if error.kind in OTHER_LAYOUT:
+                return None
+            raw = "{...}" if self._is_deep(depth) else self._struct(value, type, depth)
+            return f"{raw} <shown as stored: {error.message}>"
+        if not contents.count:
+            return contents.summary
+        parts = "{...}" if self._is_deep(depth) else self._parts(contents, depth)
+        return f"{contents.summary} = {parts}" if contents.summary else parts
+
+    def _characters(self, place: ObjectPlace, length: int, type: model.Type) -> str:
+        size = known_size(type) or 1
+        count = min(length, self.look.elements, MAX_READ // size)
+        codes: list[int] = []
+        if count:
+            reading = place.read(8 * size * count)
+            if reading.undefined:
+                return OPTIMIZED_OUT
+            codes = numbers.codes_of(int(reading.bits), count, size, place.storage.byte_order)
+        prefix = character_prefix(type) or ""
+        limit, threshold = self.look.elements, self.look.repeats
+        return numbers.string(codes, size, prefix, limit=limit, threshold=threshold, is_cut=length > count)
+
+    def _parts(self, contents: Contents, depth: int) -> str:
+        """Return the parts in braces; as in GDB a key and its value are two parts for the limit."""
+        shown: list[str] = []
+        written = 0
+        is_cut = False
+        try:
+            for part in contents.parts():
+                if written >= self.look.elements or self.left <= 0:
+                    is_cut = True
+                    break
+                self.left -= 1
+                name = f"{part.name} = "
+                if part.key is not None:
+                    name = f"[{self.member(part.key, depth + 1)}] = "
+                    written += 1
+                    if written >= self.look.elements:
+                        shown.append(f"{name}...")
+                        break
+                shown.append(f"{'' if contents.hint == 'array' else name}{self.member(part.value, depth + 1)}")
+                written += 1
+        except DwarfGpuError as error:
+            shown.append(problem(error))
+        if self.look.is_pretty and contents.hint != "array":
+            indent = "\n" + "  " * (depth + 1)
+            return f"{{{indent}{f',{indent}'.join(shown)}{'...' if is_cut else ''}{indent[:-2]}}}"
+        return f"{{{', '.join(shown)}{'...' if is_cut else ''}}}"
+
     @staticmethod
     def _is_gone(value: Object) -> bool:
         try:
@@ -418,6 +500,11 @@ class ValueWriter:
         finally:
             self.shown_statics.remove(member.die)
         return f"static {name} = {text}"
+
+
+def is_standard(type: model.Struct, look: Look) -> bool:
+    """Return whether a type may be one of the standard library that is shown as what it contains."""
+    return not look.is_raw and look.letter != "r" and (type.name or "").startswith("std::")
 
 
 def _enumeration(number: int, type: model.Enumeration) -> str:
