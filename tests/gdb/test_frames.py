@@ -9,16 +9,8 @@ import subprocess
 import pytest
 
 import dwarfgpu as dg
-from tests.gdb.running import ENTRY, ROOT, environment, python, run_gdb, stub
+from tests.gdb.running import ROOT, python, run_gdb, stub
 from tests.gdb.test_waves import EXAMPLES, LOAD_ADDRESS, SNAPSHOTS, connected, states
-
-MI = """-interpreter-exec console "break stop_here"
--exec-run
--enable-frame-filters
--stack-list-variables --thread 1 --frame 0 --all-values
--stack-list-variables --thread 1 --frame 0 --no-frame-filters --all-values
--gdb-exit
-"""
 
 
 def full(require_tool, program, *commands: str) -> str:
@@ -129,47 +121,6 @@ def test_a_newer_gdb_reads_the_variables_of_its_own_class(require_tool, runnable
     assert "        counter = 5\n" in text, text
     assert "#0  inner (counter=5, std_counter=5" in text
     assert "Exception" not in text
-
-
-@pytest.mark.slow
-def test_clients_of_mi_see_them_too(require_tool, runnable_host):
-    words = [
-        require_tool("gdb"),
-        "-nx",
-        "-q",
-        "-iex",
-        "set debuginfod enabled off",
-        "-x",
-        str(ENTRY),
-        "-i=mi",
-    ]
-    process = subprocess.Popen(
-        [*words, str(runnable_host)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment(),
-        cwd=ROOT,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    answers = []
-    for command in MI.splitlines():
-        process.stdin.write(f"{command}\n")
-        process.stdin.flush()
-        wanted = "*stopped" if command == "-exec-run" else "^"
-        for line in process.stdout:
-            if line.startswith(wanted):
-                answers.append(line)
-                break
-    process.stdin.close()
-    process.stdout.close()
-    process.wait()
-    with_filter, without = answers[3], answers[4]
-    assert '{name="counter",value="5"}' in with_filter
-    assert '{name="selected",value="{-1, 2, -3, 4}"}' in with_filter
-    assert 'name="counter",value="<error reading variable' in without
 
 
 # --- The unwinder -------------------------------------------------------------------------------------------------
