@@ -118,7 +118,7 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         named = symbol if symbol.addr_class in LISTED else symbol.name
         theirs = self._theirs(symbol)
         if theirs is not None and not self._is_of_all:
-            if theirs.is_optimized_out:
+            if theirs.is_optimized_out and not (symbol.is_argument and named is symbol and not _has_printer(theirs)):
                 return Shown(named, _short(theirs))
             # GDB reads it again, also as it was at the call, but it reads arrays with bounds of their own wrongly
             return variable if named is symbol and not _is_dynamic(symbol) else Shown(named, theirs)
@@ -213,6 +213,14 @@ def _short(value: Any) -> Any:
     return OPTIMIZED_OUT if scalar is None else scalar
 
 
+def _has_printer(value: Any) -> bool:
+    """Whether a pretty-printer shows a value; of parameters without one GDB writes `...` where they have members."""
+    try:
+        return gdb.default_visualizer(value) is not None
+    except gdb.error:
+        return True
+
+
 def _is_gone(value: Any) -> bool:
     """Whether all of a value is optimized out; GDB's property says it of values with any such part."""
     gdb.set_convenience_variable(_VARIABLE, value)
@@ -248,7 +256,7 @@ def _is_for_people() -> bool:
     while frame is not None:
         if str(frame.f_globals.get("__name__")).startswith("gdb.dap"):
             return False
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return True
 
 

@@ -204,9 +204,13 @@ class Processes:
         return self._kept(gdb.selected_inferior().num, name, watch().files, partial(opened, name))
 
     def _attach(self, inferior: Any, threads: list[Any], thread: int, *, is_wave: bool) -> Attached:
+        from dwarfgpu.gdbplugin.convenience import gdb_remembered
+
         process = GdbProcess(inferior, threads)
         program, target = self.program_of(process, thread, is_wave=is_wave)
-        return program.attach(GdbBackend(target, process))
+        attached = program.attach(GdbBackend(target, process))
+        attached.state.remembered = gdb_remembered()
+        return attached
 
     def program_of(self, process: GdbProcess, thread: int = 0, *, is_wave: bool = True) -> tuple[Program, Target]:
         """Return the program that a thread executes, and its target."""

@@ -70,6 +70,7 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
                     policy_of(self.value)
                     gdb_host().processes.read_anew(self.value)
                 debugger().settings.set(self.setting.name, _text(self.value))
+                debugger().chosen.add(self.setting.name)
         except gdb.GdbError:
             self.value = self.before
             raise
@@ -77,6 +78,11 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
         return ""
 
     def get_show_string(self, _text_of_gdb: str) -> str:
+        from dwarfgpu.gdbplugin.debugger import AS_IN_GDB, debugger, setting_of_gdb
+
+        name = self.setting.name
+        if name in AS_IN_GDB and name not in debugger().chosen:
+            return f'"{self.name}" is {self.setting.text(self.setting.read(setting_of_gdb(name)))}, as in GDB.'
         value = MAX_NUMBER if self.value in (None, 0) and self.setting.unlimited else self.value
         return f'"{self.name}" is {self.setting.text(value)}.'
 

@@ -136,6 +136,7 @@ def renderer(
         static_members=settings["print static-members"],
         is_pretty=settings["print pretty"],
         symbol=found.look.symbol if settings["print symbol"] else None,
+        printer=debugger.value_printer(found.frame) if letter is None else None,
     )
     return found
 

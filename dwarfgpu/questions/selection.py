@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.output import Output
+    from dwarfgpu.render.values import Look
 
 T = TypeVar("T")
 
@@ -63,6 +65,10 @@ class Selection:
         self.stays = 0
         """How many questions bring back what was selected before them."""
         self._states: dict[Any, Any] = {}
+
+    def value_printer(self, _frame: Frame | None) -> Callable[[Object, Look, int], str | None] | None:
+        """Return what writes values in the words of the debugger around this one; None without one."""
+        return None
 
     # --- What is selected -----------------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.floats import as_float
 from dwarfgpu.program.types import model
@@ -40,7 +42,7 @@ class _Json:
         self.look = look
         self.is_cplus = is_cplus
         self.left = MAX_PARTS
-        self.text = ValueWriter(look, is_cplus=is_cplus)
+        self.text = ValueWriter(evolve(look, printer=None), is_cplus=is_cplus)
 
     def value(self, value: Object, depth: int) -> dict[str, Any]:
         """Return a value as JSON, or why there is none."""

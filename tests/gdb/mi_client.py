@@ -35,7 +35,7 @@ class MiClient:
         limit = time.monotonic() + PATIENCE
         while True:
             line = self._line(command, limit)
-            if line.startswith("*stopped" if is_of_running else "^") or line.startswith("^error"):
+            if line.startswith(("*stopped" if is_of_running else "^", "^error")):
                 return line
 
     def _line(self, command: str, limit: float) -> str:

@@ -57,13 +57,11 @@ def test_what_gdb_can_read_is_shown_as_without_a_filter(require_tool, tmp_path, 
     asked = [word for mode in modes for word in (f"echo == {mode}\\n", f"set dwarfgpu frame-filter {mode}", "bt -full")]
     commands = ["set width 0", "break checkpoint", "run", *asked, *(["continue 3", *asked] * 5)]
     text = run_gdb(require_tool, *[word for command in commands for word in ("-ex", command)], program=program)
-    # GDB writes `No locals.` only where no filter has a say, and members that are optimized out only where one has
-    text = re.sub(r"\{(\w+ = <optimized out>(, )?)+\}", "<optimized out>", text)
     shown: dict[str, list[str]] = {mode: [] for mode in modes}
     for part in text.split("== ")[1:]:
         mode, *lines = part.splitlines()
         frames = "\n".join(lines).partition("\nWill ignore")[0].splitlines()
-        shown[mode] += [line for line in frames if line.startswith(("#", " ")) and line != "No locals."]
+        shown[mode] += [line for line in frames if line.startswith(("#", " ", "No locals."))]
     assert all(lines == shown["off"] for lines in shown.values())
     assert sum(" = " in line for line in shown["off"]) > 40
 

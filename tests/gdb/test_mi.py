@@ -60,7 +60,7 @@ def test_optimized_out_parameters_do_not_hang_a_client(require_tool, optimized, 
         assert client.ask("-exec-run").startswith("*stopped")
         for where in ("f", "inlined"):
             while f'func="{where}"' not in client.ask("-stack-info-frame"):
-                assert client.ask("-exec-continue").startswith("*stopped,reason=\"breakpoint-hit\"")
+                assert client.ask("-exec-continue").startswith('*stopped,reason="breakpoint-hit"')
             alone = {command: client.ask(command) for command in LISTS}
             if where == "f":
                 client.ask("-enable-frame-filters")

@@ -276,7 +276,7 @@ def _elements(kind: Any) -> tuple[int, int]:
 def assign(name: str, number: int) -> None:
     """Replace the content of a register of the selected frame."""
     kind = gdb.selected_frame().read_register(name).type
-    data = (number & (1 << 8 * kind.sizeof) - 1).to_bytes(kind.sizeof, _byte_order())
+    data = (number & (1 << 8 * kind.sizeof) - 1).to_bytes(kind.sizeof, byte_order())
     gdb.set_convenience_variable(_VARIABLE, gdb.Value(data, kind))
     try:
         gdb.execute(f"set variable ${name} = ${_VARIABLE}", to_string=True)
@@ -284,7 +284,7 @@ def assign(name: str, number: int) -> None:
         gdb.set_convenience_variable(_VARIABLE, None)
 
 
-def _byte_order() -> Any:
+def byte_order() -> Any:
     """Return the byte order of the selected frame."""
     return "little" if int(gdb.Value(b"\1\0\0\0", gdb.lookup_type("int"))) == 1 else "big"
 
