@@ -42,10 +42,13 @@ class GdbHost:
         """The last call that was counted: its wave, the count of writes then, GDB's frame of it, and its level."""
 
     def attached(self) -> Attached:
-        return self.processes.of(_thread())
+        thread = _thread()
+        self.processes.check(thread.inferior)
+        return self.processes.of(thread)
 
     def waves(self) -> Sequence[Wave]:
         thread = _thread()
+        self.processes.check(thread.inferior)
         if not is_wave(thread):
             thread = next((wave for wave in threads_of(thread.inferior) if is_wave(wave)), thread)
         return list(self.processes.of(thread))
@@ -54,7 +57,7 @@ class GdbHost:
         thread = _thread()
         attached = self.processes.of(thread)
         machine: Any = attached.stopped.machine
-        return attached[machine.process.threads.index(thread)]
+        return attached[machine.process.numbers[thread]]
 
     def frame(self) -> Frame:
         return self.frame_of(None)
@@ -184,7 +187,7 @@ class Processes:
         """Return the process of a thread, with all threads of its kind."""
         inferior, stamp = thread.inferior, stamp_of(thread)
         stop = self._stops.get(inferior.num)
-        if stop is None or stop.stamp != stamp:
+        if stop is None or stop.stamp != stamp or thread not in stop.threads:
             kinds = {member: is_wave(member) for member in threads_of(inferior)}
             stop = self._stops[inferior.num] = _Stop(stamp, kinds, {})
         kind = stop.threads[thread]
@@ -193,6 +196,12 @@ class Processes:
             threads = [member for member, member_kind in stop.threads.items() if member_kind == kind]
             attached = stop.attached[kind] = self._attach(inferior, threads, threads.index(thread), is_wave=kind)
         return attached
+
+    def check(self, inferior: Any) -> None:
+        """Forget the threads of an inferior if some have ended: not every GDB tells of that."""
+        stop = self._stops.get(inferior.num)
+        if stop is not None and not all(thread.is_valid() for thread in stop.threads):
+            del self._stops[inferior.num]
 
     def program_alone(self) -> Program | None:
         """Return the program of the file that GDB has, without a process."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 FLOATS = ("float", "double", "long double")
+MAX_KNOWN = 1 << 14
+"""How many types are kept: an expression may make a new one each time."""
 MAX_PARTS = 4096
 """In a value with more members and elements padding is not told from what is optimized out."""
 DEEPEST = 32
@@ -70,7 +72,7 @@ class GdbTypes:
         return theirs
 
     def _found(self, kind: model.Type) -> Any:
-        if self._files != watch().files:
+        if self._files != watch().files or len(self._known) > MAX_KNOWN:
             self._files = watch().files
             self._known.clear()
         known = self._known.get(id(kind))

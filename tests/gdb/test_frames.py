@@ -217,6 +217,70 @@ def test_registers_of_callers(require_tool, tmp_path):
     assert compared >= 30
 
 
+LISTED = """
+import gdb, sys
+calls = []
+def count(_frame, event, what):
+    if event == "c_call":
+        calls.append(what.__name__)
+def counted(command):
+    calls.clear()
+    sys.setprofile(count)
+    try:
+        gdb.execute(command, to_string=True)
+    finally:
+        sys.setprofile(None)
+    return calls.count("read_register"), calls.count("threads")
+gdb.execute("thread 3")
+print("@@", *counted("thread apply all bt 1"))
+gdb.execute("maintenance flush register-cache", to_string=True)
+gdb.execute("set dwarfgpu unwinder on")
+print("@@", *counted("info threads"))
+gdb.execute('print $dwarfgpu("$exec")', to_string=True)
+print("@@", *counted('print $dwarfgpu("$exec")'))
+for number in (3, 1, 2):
+    gdb.execute(f"thread {number}", to_string=True)
+    frame, names = gdb.newest_frame(), []
+    while frame is not None and frame.pc():
+        names.append(frame.name())
+        frame = frame.older()
+    print("@@", *names)
+print(gdb.execute("info threads", to_string=True))
+"""
+
+
+@pytest.mark.slow
+def test_a_list_of_threads_asks_for_no_callers(require_tool, tmp_path):
+    """Registers are read in the thread that stays selected alone; callers of all threads are there afterwards."""
+    script = tmp_path / "listed.py"
+    script.write_text(LISTED)
+    text = unwound(require_tool, tmp_path, "calls", f"source {script}")
+    all_stacks, listed, warm, *stacks = [line[3:].split() for line in text.splitlines() if line.startswith("@@")]
+    assert int(all_stacks[0]) > 2 * int(listed[0]) > 0
+    assert warm[1] == "0"
+    assert stacks == [
+        ["inner", "middle", "outer", "calls"],
+        ["leaf", "inner", "middle", "outer", "calls"],
+        ["leaf", "inner", "middle", "outer", "calls"],
+    ]
+    assert re.findall(r"^[* ] +\d.*\b(leaf|inner) \(", text.rpartition("@@")[2], re.MULTILINE) == [
+        "leaf",
+        "leaf",
+        "inner",
+    ]
+
+
+@pytest.mark.slow
+def test_a_hook_of_the_user_stays(require_tool, tmp_path):
+    hook = tmp_path / "hook"
+    hook.write_text("define info hook-threads\necho mine\\n\nend\n")
+    with stub(tmp_path, states(["calls"])) as sockets:
+        words = ["-ex", f"source {hook}", "-ex", "set dwarfgpu unwinder on", "-ex", "info threads", "-ex", "bt"]
+        text = run_gdb(require_tool, *connected(sockets, "calls"), *words)
+    assert "\nmine\n" in text
+    assert text.count(" in calls") == 1
+
+
 @pytest.mark.slow
 def test_gdb_does_not_die_of_our_call_frame_information(require_tool, tmp_path):
     """Its own unwinders must be off, or ours on before it meets a wave."""

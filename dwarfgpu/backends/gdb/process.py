@@ -33,6 +33,8 @@ class GdbProcess:
     def __init__(self, inferior: Any, threads: list[Any]) -> None:
         self.inferior = inferior
         self.threads = threads
+        self.numbers = {thread: number for number, thread in enumerate(threads)}
+        """The index of each thread."""
         titles = [self.title(thread) for thread in threads]
         self.ids = [name_of(*named) for named in zip(threads, titles, strict=True)]
         self.places = [place_of(title) for title in titles]
@@ -139,7 +141,7 @@ class GdbProcess:
         with an internal error where that happens while it runs a frame filter.
         """
         before = gdb.selected_thread()
-        wanted = before if index is None and before in self.threads else self.threads[index or 0]
+        wanted = before if index is None and before in self.numbers else self.threads[index or 0]
         frame = None
         try:
             if innermost or before is not wanted:
@@ -175,7 +177,9 @@ def _asked_twice(ask: Callable[[], Any]) -> Any:
 
 
 def stamp_of(thread: Any) -> Any:
-    """Return a stamp of the process of a thread, which differs after the process has run.
+    """Return a stamp of the process of a thread, which differs after the process has run or has other threads.
+
+    Events tell of threads, as asking GDB for two thousand of them takes milliseconds.
 
     While GDB finds out whether a breakpoint's condition holds, its threads count as running, and no event tells that
     they went on because it did not hold.
@@ -183,7 +187,7 @@ def stamp_of(thread: Any) -> Any:
     if thread.is_running():
         return object()
     inferior, seen = thread.inferior, watch()
-    return seen.runs(inferior.num), seen.files, inferior.pid, inferior.threads()
+    return seen.runs(inferior.num), seen.files, inferior.pid, seen.threads
 
 
 def threads_of(inferior: Any) -> list[Any]:
@@ -393,6 +397,8 @@ class Watch:
         """Registers or memory were written."""
         self.files = 0
         """A file was loaded, or all were forgotten."""
+        self.threads = 0
+        """A thread began or has ended."""
         self._runs: dict[int, int] = {}
         self._everywhere = 0
         events = gdb.events
@@ -402,6 +408,9 @@ class Watch:
             event.connect(self._changed)
         for event in (events.new_objfile, events.clear_objfiles):
             event.connect(self._loaded)
+        events.new_thread.connect(self._threaded)
+        if hasattr(events, "thread_exited"):  # GDB 14
+            events.thread_exited.connect(self._threaded)
         if hasattr(events, "free_objfile"):  # GDB 13
             events.free_objfile.connect(self._loaded)
 
@@ -423,6 +432,9 @@ class Watch:
 
     def _changed(self, _event: Any) -> None:
         self.changes += 1
+
+    def _threaded(self, _event: Any) -> None:
+        self.threads += 1
 
     def _loaded(self, _event: Any) -> None:
         self.files += 1
