@@ -52,13 +52,21 @@ class Activation(LoneFrame):
 
     why = " to call frame information"
 
-    def __init__(self, thread: Thread, pc: int, callee: Activation | None = None, *, is_call: bool = True) -> None:
+    def __init__(
+        self,
+        thread: Thread,
+        pc: int,
+        callee: Activation | None = None,
+        *,
+        is_call: bool = True,
+        is_in_call: bool = False,
+    ) -> None:
         self.thread = thread
         self.pc = pc
         """The program location, or that at which execution continues after the call."""
         self.callee = callee
         self.level: int = 0 if callee is None else callee.level + 1
-        self.place = pc if callee is None or not is_call else pc - 1
+        self.place = pc - 1 if (is_in_call if callee is None else is_call) else pc
         """The address to look up: of a caller one inside the call, as another function may begin after it."""
         self._information: Information | DwarfGpuError | None = None
         self._known: dict[int, tuple[Location, bool] | DwarfGpuError] = {}

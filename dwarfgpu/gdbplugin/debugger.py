@@ -35,6 +35,8 @@ class GdbDebugger(Debugger):
         self._states[Remembered] = gdb_remembered()
         self.chosen: set[str] = set()
         """The settings that have values of their own, others than GDB's."""
+        self._of_gdb: Frame | None = None
+        """The selected frame, where GDB alone finds it."""
         self._no_frame: UsageError | None = None
         """Why the library has no frame for that of GDB."""
 
@@ -43,7 +45,7 @@ class GdbDebugger(Debugger):
         look(self.output, is_typed=is_typed)
         self._take_settings()
         host = gdb_host()
-        self._no_frame = None
+        self._no_frame = self._of_gdb = None
         if gdb.selected_thread() is None:
             program = host.processes.program_alone()
             if program is not self.program or self.attached is not None:
@@ -61,6 +63,9 @@ class GdbDebugger(Debugger):
             frame = host.frame()
         except UsageError as error:
             self._no_frame = error
+            return
+        if frame.wave is not wave:
+            self._of_gdb = frame
             return
         self.frame_number = frame.number
         if frame.selected_lane is not None:
@@ -87,6 +92,8 @@ class GdbDebugger(Debugger):
     def frame(self) -> Frame:
         if self._no_frame is not None:
             raise self._no_frame.with_traceback(None)
+        if self._of_gdb is not None:
+            return self._of_gdb
         return Debugger.frame.fget(self)  # type: ignore[attr-defined, no-any-return]
 
 

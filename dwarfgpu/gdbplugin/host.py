@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import gdb
 
 from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
-from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, selected_frame, stamp_of, threads_of, watch
+from dwarfgpu.backends.gdb.process import (
+    CallerProcess,
+    GdbProcess,
+    is_wave,
+    selected_frame,
+    stamp_of,
+    threads_of,
+    watch,
+)
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import opened
@@ -40,6 +48,8 @@ class GdbHost:
         self.processes = Processes()
         self._last: tuple[Wave, int, Any, int] | None = None
         """The last call that was counted: its wave, the count of writes then, GDB's frame of it, and its level."""
+        self._last_of_gdb: tuple[tuple[Wave, int, int], tuple[Frame, ...]] | None = None
+        """The last call that GDB alone found: its wave, its level, the count of writes then, and its frames."""
 
     def attached(self) -> Attached:
         thread = _thread()
@@ -69,10 +79,24 @@ class GdbHost:
             chosen = selected_frame() if chosen is None else chosen
             outside = _outside(chosen)
             level = self._level(wave, chosen)
-            frame = _numbered(wave, level, outside, chosen.pc())
+            if not wave.call(level) and not is_wave(_thread()):
+                frame = self._of_gdb(wave, chosen, level, outside)
+            else:
+                frame = _numbered(wave, level, outside, chosen.pc())
         except gdb.error as error:
             raise UsageError(f"GDB has no frame: {error}", kind="no_frame") from None
         return in_lane(frame, selected_lane())
+
+    def _of_gdb(self, wave: Wave, chosen: Any, level: int, outside: int) -> Frame:
+        """Return the frame of a call that GDB alone finds, with the registers that GDB has for it."""
+        key = wave, level, wave.stopped.machine.changes
+        if self._last_of_gdb is None or self._last_of_gdb[0] != key:
+            while chosen.type() in _INNER and chosen.older() is not None:
+                chosen = chosen.older()
+            attached = self.processes.caller(_thread(), chosen)
+            self._last_of_gdb = key, attached[0].call(0)
+        frames = self._last_of_gdb[1]
+        return frames[max(0, len(frames) - 1 - outside)]
 
     def _level(self, wave: Wave, frame: Any) -> int:
         """Return which call a frame of GDB belongs to, 0 for the innermost one.
@@ -129,8 +153,17 @@ def no_process() -> UsageError:
 # --- Frames -------------------------------------------------------------------------------------------------------
 
 
+def _is_interrupted(frame: Any) -> bool:
+    """Whether a frame goes on where it was interrupted, and not behind a call."""
+    newer = frame.newer()
+    return newer is not None and newer.type() in (gdb.SIGTRAMP_FRAME, gdb.DUMMY_FRAME)
+
+
 def _outside(frame: Any) -> int:
     """Return how many functions a frame of GDB is inlined into."""
+    if frame.type() == gdb.DUMMY_FRAME:
+        message = "GDB has made this frame for a function that it calls: nothing of the program executes in it"
+        raise UsageError(message, kind="no_frame", hint="select another frame")
     if frame.type() == gdb.TAILCALL_FRAME:
         name = frame.name() or "this function"
         raise UsageError(
@@ -195,6 +228,15 @@ class Processes:
         if attached is None:
             threads = [member for member, member_kind in stop.threads.items() if member_kind == kind]
             attached = stop.attached[kind] = self._attach(inferior, threads, threads.index(thread), is_wave=kind)
+        return attached
+
+    def caller(self, thread: Any, frame: Any) -> Attached:
+        """Return a thread as GDB has it in a frame."""
+        process = CallerProcess(thread, frame)
+        program, target = self.program_of(process, is_wave=False)
+        attached = program.attach(GdbBackend(target, process))
+        attached.stopped.is_in_call = frame.level() > 0 and not _is_interrupted(frame)
+        attached.state.remembered = self.of(thread).state.remembered
         return attached
 
     def check(self, inferior: Any) -> None:

@@ -158,6 +158,25 @@ class GdbProcess:
                     frame.select()
 
 
+class CallerProcess(GdbProcess):
+    """A thread as one of its callers has it: with the registers that GDB finds for that frame."""
+
+    def __init__(self, thread: Any, frame: Any) -> None:
+        GdbProcess.__init__(self, thread.inferior, [thread])
+        self._frame = frame
+
+    def frame(self) -> Any:
+        return self._frame
+
+    def write_register(self, thread: int, name: str, content: int) -> None:
+        with self._selected(thread, innermost=True):
+            self._frame.select()
+            try:
+                assign(name, content)
+            except ValueError:
+                raise Refused(f"GDB has no register {name}") from None
+
+
 def innermost_frame() -> Any:
     """Return the innermost frame of the selected thread as GDB has it."""
     return _asked_twice(gdb.newest_frame)
