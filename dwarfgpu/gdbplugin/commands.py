@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
 from inspect import cleandoc
@@ -117,8 +118,20 @@ def one_line_errors() -> Iterator[None]:
         raise gdb.GdbError(one_line(error)) from None
     except gdb.error as error:
         raise gdb.GdbError(" ".join(str(error).split())) from None
+    except ImportError as error:
+        raise gdb.GdbError(not_installed(error)) from None
     except KeyboardInterrupt:
         raise gdb.GdbError("Quit") from None
+
+
+def not_installed(error: ImportError) -> str:
+    """Return the line about a package that a question needs and GDB's Python does not have."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    name = (error.name or "a package").partition(".")[0]
+    return (
+        f"this needs {name}, which GDB's Python {version} does not have "
+        "(install it, or name the folder that has it in DWARFGPU_PATH; without it ask for one lane)"
+    )
 
 
 # --- Help ---------------------------------------------------------------------------------------------------------
