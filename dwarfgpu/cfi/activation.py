@@ -19,7 +19,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, LoneFrame, known_register
 from dwarfgpu.expr.instruction import Expression, Instruction
-from dwarfgpu.expr.locations import UNDEFINED, Location, bound
+from dwarfgpu.expr.locations import UNDEFINED, Location, bound, is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
@@ -111,6 +111,22 @@ class Activation(LoneFrame):
         wave = thread.wave if lanes.wave is None else lanes.wave
         location = locations.at(Register(thread.known_register(number), wave))
         return bound(location, thread.backend, lanes) if thread.backend.capabilities.lane_owned else location
+
+    def unchanged_register(self, number: int, lanes: LaneSet) -> Location | None:
+        """Return where a register is if no inner activation has changed it; None where a rule says that one has.
+
+        That is for a register without a rule, of which nothing but the code of the activation tells that it is kept.
+        """
+        inner = self
+        while inner.callee is not None:
+            inner = inner.callee
+            is_open = inner.register_rules.get(number) is None
+            if not is_open or inner._unspecified_rule(number) != UnspecifiedRegister.UNDEFINED:  # noqa: SLF001
+                location = inner.entry_register(number, lanes)
+                return None if is_undefined(location) else location
+            if inner._taken is not None and number in inner._taken:  # noqa: SLF001
+                return None
+        return inner.register(number, lanes)
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
         """Return the location of the value that a register had on entry and the caller has in it (A.2.5.4.4.1 (5))."""

@@ -210,10 +210,16 @@ class Processes:
         self._stops: dict[int, _Stop] = {}
         self.repair = "auto"
         """The policy that says which idioms of compilers are repaired."""
+        self._trusts_lists = True
 
     def read_anew(self, repair: str) -> None:
         """Read idioms of compilers in another way from now on."""
         self.repair = repair
+        self._stops.clear()
+
+    def trust_lists(self, *, is_on: bool) -> None:
+        """Count registers of callers as kept where locations hold after the call, or do not, from now on."""
+        self._trusts_lists = is_on
         self._stops.clear()
 
     def of(self, thread: Any) -> Attached:
@@ -237,6 +243,7 @@ class Processes:
         attached = program.attach(GdbBackend(target, process))
         attached.stopped.is_in_call = frame.level() > 0 and not _is_interrupted(frame)
         attached.state.remembered = self.of(thread).state.remembered
+        attached.state.trusts_lists = self._trusts_lists
         return attached
 
     def check(self, inferior: Any) -> None:
@@ -261,6 +268,7 @@ class Processes:
         program, target = self.program_of(process, thread, is_wave=is_wave)
         attached = program.attach(GdbBackend(target, process))
         attached.state.remembered = gdb_remembered()
+        attached.state.trusts_lists = self._trusts_lists
         return attached
 
     def program_of(self, process: GdbProcess, thread: int = 0, *, is_wave: bool = True) -> tuple[Program, Target]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter
     from dwarfgpu.questions.settings import Setting
 
-SHARED = ("print ", "repair")
+SHARED = ("print ", "repair", "caller-registers")
 """The prefixes of the debugger's settings that apply in GDB; GDB has its own for all others."""
 UNREADABLE = ("unreadable", "all", "off")
 
@@ -69,6 +69,8 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
                 if self.setting.name == "repair":
                     policy_of(self.value)
                     gdb_host().processes.read_anew(self.value)
+                if self.setting.name == "caller-registers":
+                    gdb_host().processes.trust_lists(is_on=self.value == "listed")
                 debugger().settings.set(self.setting.name, _text(self.value))
                 debugger().chosen.add(self.setting.name)
         except gdb.GdbError:

@@ -41,6 +41,7 @@ class Debugger(Selection):
 
         Selection.__init__(self, output)
         self.registry = Registry(COMMANDS)
+        self.settings.watchers.append(self._trust_lists)
         self.log = Log(self)
         self.macros: dict[str, tuple[str, ...]] = {}
         """The lines of the commands that the user has defined."""
@@ -174,7 +175,14 @@ class Debugger(Selection):
         self._known_names = None
         self._has_moved = True
         self._changes = 0 if attached is None else attached.state.backend.changes
-        (program if attached is None else attached).state.remembered = remembered(self)
+        state = (program if attached is None else attached).state
+        state.remembered = remembered(self)
+        state.trusts_lists = self.settings["caller-registers"] == "listed"
+
+    def _trust_lists(self, name: str) -> None:
+        """Let frames know which registers of callers count as kept."""
+        if name == "caller-registers" and self.attached is not None:
+            self.attached.state.trusts_lists = self.settings[name] == "listed"
 
     @property
     def known_names(self) -> KnownNames:

@@ -147,6 +147,8 @@ class Values:
         """The type; None where no lane has a value and nothing tells it."""
         self.repaired: tuple[AsWritten, ...] = ()
         """The variables in it that were read as their producer means."""
+        self.kept: dict[str, tuple[str, ...]] = {}
+        """For variables in it the registers that count as kept across a call, because their locations hold after it."""
         self.problems: list[DwarfGpuError] = []
         self.raises_misuse = False
         """Whether what is wrong with the question or the file is raised, and is no reason of a lane."""
@@ -507,7 +509,9 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
     """Ask for something in some lanes, as objects. What is wrong with the question or the file is raised."""
     frame = quantity.frame
     frame.repaired.clear()
+    frame.kept.clear()
     values = values_of(quantity, text, lanes)
+    values.kept = dict(frame.kept)
     values.raises_misuse = True
     values.type = next((answer.value.type for answer in values.by_lane if answer.value is not None), None)
     if values.type is None:

@@ -102,9 +102,8 @@ def folded(text: str) -> str:
 def build(tools, folder: Path, language: str, compiler: str, options: list[str]) -> Path:
     program = folder / "program"
     source = CORPUS / f"stops.{language}"
-    flags = ["-fno-ipa-ra"] if compiler.startswith("g") else []
     subprocess.run(
-        [tools(compiler), "-g", "-static", "-w", *options, *flags, "-o", str(program), str(source)],
+        [tools(compiler), "-g", "-static", "-w", *options, "-o", str(program), str(source)],
         check=True,
     )
     return program
