@@ -49,7 +49,7 @@ DIFFERENCES = (
     Difference(
         "register without a rule",
         "no rule says where a caller's register was saved, the ABI lets a callee change it (x86-64 psABI 3.2.1), and "
-        "the location does not hold where the call returns. gdb shows what is in it now; the library says that it is not "
+        "the location does not hold where the call returns. gdb shows what is in it now; the library says it is not "
         "known. Where the location holds (GCC's -fipa-ra) both have the value",
         lambda _gdb, ours: ours is not None and ours.level > 0 and ours.reason == "undefined_rule",
     ),
