@@ -212,13 +212,13 @@ def looked_at(debugger: Debugger) -> dict[str, str | int]:
         found["_shell_exitcode"] = debugger.shell_status
     if debugger.attached is None or debugger.wave_number is None:
         return found
-    from dwarfgpu.questions.waves import positions
+    from dwarfgpu.questions.waves import positions, used_lanes
 
     has_lanes = debugger.attached.has_waves
     return found | {
         "_thread": debugger.wave_number + 1,
         "_wave_id": debugger.wave.id,
-        "_lane_count": debugger.attached.state.target.lane_count if has_lanes else 0,
+        "_lane_count": used_lanes(debugger) if has_lanes else 0,
         **positions(debugger),
     }
 

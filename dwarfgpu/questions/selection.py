@@ -181,7 +181,7 @@ class Selection:
         """Select a lane of the wave."""
         wave = self.wave
         if not self.machine.has_waves or not 0 <= number < wave.state.target.lane_count:
-            raise UsageError(f"Lane {number} does not exist on this {self.noun}.", kind="no_lane")
+            raise UsageError(f"Lane {number} does not exist on this thread.", kind="no_lane")
         assert self.wave_number is not None  # noqa: S101 (there is a wave)
         self.lanes[self.wave_number] = number
         self.moved()

@@ -182,3 +182,55 @@ def test_undefined_padding_does_not_matter(require_tool, tmp_path, compiler):
         assert "a part of it is optimized out" in our_two
     else:
         assert our_two == two
+
+
+# --- Registers of callers -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_registers_that_count_as_kept_are_a_setting(require_tool, tmp_path):
+    """By default a caller's value is GDB's, and marked; with `saved` it is refused."""
+    source, program = PROGRAMS.parents[1] / "program" / "corpus" / "stops.c", tmp_path / "stops"
+    subprocess.run([require_tool("gcc"), "-g", "-O2", "-w", source, "-o", program], check=True)
+    script = tmp_path / "kept.py"
+    script.write_text(KEPT)
+    text = run_gdb(require_tool, program=program, script=script)
+    pairs = [line[2:].split("|") for line in text.splitlines() if line.startswith("@@")]
+    assert len(pairs) >= 5, text
+    for theirs, function, listed, saved in pairs:
+        assert function == theirs
+        assert ", kept across the call by its location)" in listed
+        assert "nothing says where it was saved" in saved or "<optimized out>" in saved or "<undefined>" in saved
+    assert '"dwarfgpu caller-registers" is saved.' in text
+
+
+KEPT = """
+import gdb
+import dwarfgpu.gdb as dg
+gdb.execute("set width 0")
+gdb.execute("break checkpoint")
+gdb.execute("run", to_string=True)
+def asked(name):
+    return " ".join(gdb.execute(f"dwarfgpu eval {name}", to_string=True).split())
+for _ in range(12):
+    frame = gdb.newest_frame().older()
+    while frame is not None:
+        if frame.type() != gdb.TAILCALL_FRAME:
+            frame.select()
+            ours = dg.selected()
+            for variable in ours.variables() if ours.function is not None else ():
+                listed = asked(variable.name)
+                if "kept across" not in listed or variable.object().scalar is None:
+                    continue
+                theirs = gdb.parse_and_eval(variable.name).format_string()
+                function = gdb.parse_and_eval(f'$dwarfgpu("{variable.name}")').format_string()
+                gdb.execute("set dwarfgpu caller-registers saved")
+                saved = asked(variable.name)
+                gdb.execute("set dwarfgpu caller-registers listed")
+                print("@@" + "|".join((theirs, function, listed, saved)))
+        frame = frame.older()
+    gdb.newest_frame().select()
+    gdb.execute("continue", to_string=True)
+gdb.execute("set dwarfgpu caller-registers saved")
+gdb.execute("show dwarfgpu caller-registers")
+"""
