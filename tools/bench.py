@@ -12,7 +12,7 @@ from typing import Any
 
 from bench_debugger import debugger
 from bench_files import files
-from bench_gdb import gdb
+from bench_gdb import gdb, gdb_waves
 from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
 from bench_unwind import unwind
@@ -143,6 +143,7 @@ GROUPS = {
     "variables": variables,
     "debugger": debugger,
     "gdb": gdb,
+    "gdb-waves": gdb_waves,
 }
 
 

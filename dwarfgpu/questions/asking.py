@@ -139,6 +139,7 @@ def renderer(
         is_raw=settings["print raw-values"],
         is_pretty=settings["print pretty"],
         symbol=found.look.symbol if settings["print symbol"] else None,
+        printer=debugger.value_printer(found.frame) if letter is None else None,
     )
     return found
 

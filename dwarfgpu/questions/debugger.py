@@ -41,6 +41,7 @@ class Debugger(Selection):
 
         Selection.__init__(self, output)
         self.registry = Registry(COMMANDS)
+        self.settings.watchers.append(self._trust_lists)
         self.log = Log(self)
         self.macros: dict[str, tuple[str, ...]] = {}
         """The lines of the commands that the user has defined."""
@@ -177,7 +178,14 @@ class Debugger(Selection):
         self._known_names = None
         self._has_moved = True
         self._changes = 0 if attached is None else attached.state.backend.changes
-        (program if attached is None else attached).state.remembered = remembered(self)
+        state = (program if attached is None else attached).state
+        state.remembered = remembered(self)
+        state.trusts_lists = self.settings["caller-registers"] == "listed"
+
+    def _trust_lists(self, name: str) -> None:
+        """Let frames know which registers of callers count as kept."""
+        if name == "caller-registers" and self.attached is not None:
+            self.attached.state.trusts_lists = self.settings[name] == "listed"
 
     def read_anew(self) -> None:
         Selection.read_anew(self)
@@ -213,13 +221,13 @@ def looked_at(debugger: Debugger) -> dict[str, str | int]:
         found["_shell_exitcode"] = debugger.shell_status
     if debugger.attached is None or debugger.wave_number is None:
         return found
-    from dwarfgpu.questions.waves import positions
+    from dwarfgpu.questions.waves import positions, used_lanes
 
     has_lanes = debugger.attached.has_waves
     return found | {
         "_thread": debugger.wave_number + 1,
         "_wave_id": debugger.wave.id,
-        "_lane_count": debugger.attached.state.target.lane_count if has_lanes else 0,
+        "_lane_count": used_lanes(debugger) if has_lanes else 0,
         **positions(debugger),
     }
 

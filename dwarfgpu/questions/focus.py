@@ -110,7 +110,7 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
     which, flags, command = split(arguments)
     check_command(debugger, flags, ("-q", "-c", "-s", *(f"-{state}" for state in states)), command, arguments)
     asked = {*arguments.options, *(flag[1:] for flag in flags if flag[1:] in states)}
-    chosen = chosen_lanes(lanes_here(debugger), which, asked)
+    chosen = chosen_lanes(lanes_here(debugger), which, asked, may_be_none=True)
 
     def visit(number: int) -> Iterable[str]:
         debugger.select_lane(number)

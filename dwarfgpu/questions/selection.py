@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.output import Output
+    from dwarfgpu.render.values import Look
 
 T = TypeVar("T")
 
@@ -94,6 +96,10 @@ class Selection:
         if self.attached is not None:
             self.attached = self.attached.read_as(program)
         self.program = program
+
+    def value_printer(self, _frame: Frame | None) -> Callable[[Object, Look, int], str | None] | None:
+        """Return what writes values in the words of the debugger around this one; None without one."""
+        return None
 
     # --- What is selected -----------------------------------------------------------------------------------------
 
@@ -211,7 +217,7 @@ class Selection:
         """Select a lane of the wave."""
         wave = self.wave
         if not self.machine.has_waves or not 0 <= number < wave.state.target.lane_count:
-            raise UsageError(f"Lane {number} does not exist on this {self.noun}.", kind="no_lane")
+            raise UsageError(f"Lane {number} does not exist on this thread.", kind="no_lane")
         assert self.wave_number is not None  # noqa: S101 (there is a wave)
         self.lanes[self.wave_number] = number
         self.moved()

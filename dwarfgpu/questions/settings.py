@@ -158,6 +158,8 @@ SETTINGS = (
             "what the context view shows, in order", choices=SECTIONS, many=True),
     Setting("directories", "$cdir:$cwd", "where source files are looked for, in order"),
     Setting("disassembler", "", "the llvm-objdump, llvm-mc or objdump to use; none looks for one"),
+    Setting("caller-registers", "listed", "which registers of callers count as kept without a rule: those of locations "
+            "that hold after the call (listed, as in GDB), or none (saved)", choices=("listed", "saved")),
     Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, all, off, or names",
             check=_check_repair),
     Setting("dialect", "auto", "which bytes of expressions are which operation; auto is by the target",

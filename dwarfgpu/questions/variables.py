@@ -14,7 +14,7 @@ from dwarfgpu.program.variables.variable import PARAMETER, Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render.layout import counted, fitted, shown
-from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, value_in_lanes
+from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, kept_text, value_in_lanes
 
 if TYPE_CHECKING:
     import re
@@ -635,10 +635,11 @@ def variable_lines(
     """Return ``name = value`` for one lane, or why there is no value."""
     name, style = variable.name, selection.output.style
     try:
-        (answered,) = answer(variable, name, lanes).by_lane
+        values = answer(variable, name, lanes)
+        (answered,) = values.by_lane
     except DwarfGpuError as error:  # of its type
         return without_value(selection, name, f"<error: {error.message}>", indent)
-    note = _note_text(answered)
+    note = _note_text(answered) + kept_text(values)
     if answered.value is None:
         return without_value(selection, name, f"{why_none(answered)}{note}", indent)
     text = f"{style('name', shown(name))} = {asking.part_text(writer, answered.value)}"

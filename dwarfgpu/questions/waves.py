@@ -39,6 +39,16 @@ def lanes_here(selection: Selection) -> Lanes:
     return lanes_of_wave(wave.stopped, wave.index, selection.frame_number)
 
 
+def used_lanes(selection: Selection) -> int:
+    """Return how many lanes of the wave have a work-item; all where that is not known."""
+    from dwarfgpu.program.stack.lanes import UNUSED
+
+    try:
+        return sum(lane.state != UNUSED for lane in lanes_here(selection).lanes)
+    except DwarfGpuError:
+        return selection.machine.state.target.lane_count
+
+
 def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -> dict[Key, int]:
     """The lanes of the wave by something of each, as masks; none where the lanes are not known."""
     found: dict[Key, int] = {}
@@ -263,10 +273,11 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     )
 
 
-def chosen_lanes(here: Lanes, text: str, flags: Container[str]) -> list[LaneStatus]:
+def chosen_lanes(here: Lanes, text: str, flags: Container[str], *, may_be_none: bool = False) -> list[LaneStatus]:
     """Return the lanes that a list and the flags ``active``, ``inactive``, ``unused`` and ``all`` mean.
 
-    Without a flag they are those with a work-item. That there are none is an error.
+    Without a flag they are those with a work-item. That there are none is an error, unless there may be none in the
+    state of a flag.
     """
     from dwarfgpu.program.stack.lanes import UNUSED
 
@@ -279,7 +290,7 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str]) -> list[LaneStat
         for number in numbers
         if (here.lanes[number].state in wanted if wanted else here.lanes[number].state != UNUSED or "all" in flags)
     ]
-    if not chosen:
+    if not chosen and not (wanted and may_be_none):
         raise _no_lanes(wanted, text)
     return chosen
 

@@ -45,7 +45,7 @@ class _Json:
         self.look = look
         self.is_cplus = is_cplus
         self.left = MAX_PARTS
-        self.text = ValueWriter(look, is_cplus=is_cplus)
+        self.text = ValueWriter(evolve(look, printer=None), is_cplus=is_cplus)
 
     def value(self, value: Object, depth: int) -> dict[str, Any]:
         """Return a value as JSON, or why there is none."""

@@ -60,6 +60,8 @@ class Look:
     """The symbol at an address, as ``name+offset``."""
     space_name: Callable[[int], str | None] | None = None
     """The name of an address space, for those that are not the default one."""
+    printer: Callable[[Object, Look, int], str | None] | None = None
+    """Writes a value at some depth in the words of another debugger; None for one that is written here."""
 
 
 PLAIN = Look()
@@ -131,8 +133,12 @@ class ValueWriter:
         name = getattr(stripped(pointer.target), "name", "")
         return kind is pointer and prefix is not None and (bool(prefix) or name in ("char", "char8_t"))
 
-    def text(self, value: Object, depth: int, *, is_top: bool = False) -> str:
+    def text(self, value: Object, depth: int, *, is_top: bool = False) -> str:  # noqa: PLR0911 (a kind of value each)
         """Return a value inside another one, or by itself."""
+        if self.look.printer is not None:
+            text = self.look.printer(value, self.look, depth)
+            if text is not None:
+                return text
         inner = stripped(value.type)
         if isinstance(inner, model.Struct):
             if inner.is_incomplete:

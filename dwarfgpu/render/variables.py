@@ -47,6 +47,14 @@ MAX_CELL = 12
 NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "error": "<error>"}
 
 
+def kept_text(values: Values) -> str:
+    """Return which registers count as kept across a call, behind a value."""
+    if not values.kept:
+        return ""
+    names = ", ".join(dict.fromkeys(name for registers in values.kept.values() for name in registers))
+    return f"  (in {names}, kept across the call by its location)"
+
+
 class VariablesRenderer:
     """Writes answers about a frame."""
 
@@ -97,6 +105,8 @@ class VariablesRenderer:
         else:
             kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
+        if values.kept:
+            lines[-1] += self.style("dim", kept_text(values))
         lines += self.places(values.by_lane, indent + 2) if self.locations else []
         return lines + self.unrepaired(values, indent + 2)
 
@@ -284,6 +294,8 @@ class VariablesRenderer:
                 }
                 for variable in values.repaired
             ]
+        if values.kept:
+            head["kept_registers"] = {name: list(registers) for name, registers in values.kept.items()}
         return head
 
     def type_text(self, values: Values) -> str | None:

@@ -76,7 +76,7 @@ def test_a_lane_that_is_divergent(run):
         "    lane 20 is inactive",
         *FRAMES[1:],
     ]
-    assert run.fails("bt -lane 32").message == "Lane 32 does not exist on this wave."
+    assert run.fails("bt -lane 32").message == "Lane 32 does not exist on this thread."
     assert run.fails("bt -lane x").message == "-lane takes a number, not 'x'"
 
 

@@ -35,6 +35,8 @@ class GdbProcess:
     def __init__(self, inferior: Any, threads: list[Any]) -> None:
         self.inferior = inferior
         self.threads = threads
+        self.numbers = {thread: number for number, thread in enumerate(threads)}
+        """The index of each thread."""
         titles = [self.title(thread) for thread in threads]
         self.ids = [name_of(*named) for named in zip(threads, titles, strict=True)]
         self.places = [place_of(title) for title in titles]
@@ -179,7 +181,7 @@ class GdbProcess:
         with an internal error where that happens while it runs a frame filter.
         """
         before = gdb.selected_thread()
-        wanted = before if index is None and before in self.threads else self.threads[index or 0]
+        wanted = before if index is None and before in self.numbers else self.threads[index or 0]
         frame = None
         try:
             if innermost or before is not wanted:
@@ -194,6 +196,25 @@ class GdbProcess:
                 before.switch()
                 if frame.is_valid():
                     frame.select()
+
+
+class CallerProcess(GdbProcess):
+    """A thread as one of its callers has it: with the registers that GDB finds for that frame."""
+
+    def __init__(self, thread: Any, frame: Any) -> None:
+        GdbProcess.__init__(self, thread.inferior, [thread])
+        self._frame = frame
+
+    def frame(self) -> Any:
+        return self._frame
+
+    def write_register(self, thread: int, name: str, content: int) -> None:
+        with self._selected(thread, innermost=True):
+            self._frame.select()
+            try:
+                assign(name, content)
+            except ValueError:
+                raise Refused(f"GDB has no register {name}") from None
 
 
 def innermost_frame() -> Any:
@@ -215,7 +236,9 @@ def _asked_twice(ask: Callable[[], Any]) -> Any:
 
 
 def stamp_of(thread: Any) -> Any:
-    """Return a stamp of the process of a thread, which differs after the process has run.
+    """Return a stamp of the process of a thread, which differs after the process has run or has other threads.
+
+    Events tell of threads, as asking GDB for two thousand of them takes milliseconds.
 
     While GDB finds out whether a breakpoint's condition holds, its threads count as running, and no event tells that
     they went on because it did not hold.
@@ -223,7 +246,7 @@ def stamp_of(thread: Any) -> Any:
     if thread.is_running():
         return object()
     inferior, seen = thread.inferior, watch()
-    return seen.runs(inferior.num), seen.files, inferior.pid, inferior.threads()
+    return seen.runs(inferior.num), seen.files, inferior.pid, seen.threads
 
 
 def threads_of(inferior: Any) -> list[Any]:
@@ -306,7 +329,7 @@ def _elements(kind: Any) -> tuple[int, int]:
 def assign(name: str, number: int) -> None:
     """Replace the content of a register of the selected frame."""
     kind = gdb.selected_frame().read_register(name).type
-    data = (number & (1 << 8 * kind.sizeof) - 1).to_bytes(kind.sizeof, _byte_order())
+    data = (number & (1 << 8 * kind.sizeof) - 1).to_bytes(kind.sizeof, byte_order())
     gdb.set_convenience_variable(_VARIABLE, gdb.Value(data, kind))
     try:
         gdb.execute(f"set variable ${name} = ${_VARIABLE}", to_string=True)
@@ -314,7 +337,7 @@ def assign(name: str, number: int) -> None:
         gdb.set_convenience_variable(_VARIABLE, None)
 
 
-def _byte_order() -> Any:
+def byte_order() -> Any:
     """Return the byte order of the selected frame."""
     return "little" if int(gdb.Value(b"\1\0\0\0", gdb.lookup_type("int"))) == 1 else "big"
 
@@ -473,6 +496,8 @@ class Watch:
         """Registers or memory were written."""
         self.files = 0
         """A file was loaded, or all were forgotten."""
+        self.threads = 0
+        """A thread began or has ended."""
         self._runs: dict[int, int] = {}
         self._everywhere = 0
         events = gdb.events
@@ -482,6 +507,9 @@ class Watch:
             event.connect(self._changed)
         for event in (events.new_objfile, events.clear_objfiles):
             event.connect(self._loaded)
+        events.new_thread.connect(self._threaded)
+        if hasattr(events, "thread_exited"):  # GDB 14
+            events.thread_exited.connect(self._threaded)
         if hasattr(events, "free_objfile"):  # GDB 13
             events.free_objfile.connect(self._loaded)
 
@@ -503,6 +531,9 @@ class Watch:
 
     def _changed(self, _event: Any) -> None:
         self.changes += 1
+
+    def _threaded(self, _event: Any) -> None:
+        self.threads += 1
 
     def _loaded(self, _event: Any) -> None:
         self.files += 1

@@ -56,6 +56,14 @@ class Frozen:
     location: Location
     bit_size: int | None = None
 
+    @property
+    def pattern(self) -> int | None:
+        """All bits as a number; None where some are not kept by themselves."""
+        place, size = self.location.single, known_size(self.type)
+        if place is None or type(place.storage) is not Implicit or self.bit_size is not None or size is None:
+            return None
+        return int(place.storage.data) >> int(place.bit_offset) & (1 << 8 * size) - 1
+
 
 @frozen
 class Kept:

@@ -44,6 +44,7 @@ class Stack:
         self.wave_stack: Stack = self
         """The frames as the wave has them."""
         self.state = stopped.state
+        self.stopped = stopped
         self.machine = stopped.machine
         self.wave: Any = wave
         """Its index, or an array of them."""
@@ -57,7 +58,8 @@ class Stack:
 
     def _begin(self) -> None:
         """Forget all frames, which the next question finds again."""
-        self._activations = CallStack(self.thread, _place_of(self.machine, self.wave), self.max_frames)
+        place, is_in_call = _place_of(self.machine, self.wave), self.stopped.is_in_call
+        self._activations = CallStack(self.thread, place, self.max_frames, is_in_call=is_in_call)
         self._calls: list[tuple[Frame, ...]] = []
         self._frames: list[Frame] = []
         self._lane_pcs: dict[int, tuple[LanePc, ...] | None] = {}

@@ -36,6 +36,11 @@ class Execution:
         self.backend: Backend = FileContents(loaded, target) if backend is None else backend
         self.rules = rules or PRESETS[target.default_rules]
         self.types = Types()
+        self.trusts_lists = True
+        """Whether a register without a rule counts as kept across a call where a location holds after the call, too.
+
+        Compilers that know what a callee changes keep values in registers that the ABI lets it change (GCC's -fipa-ra).
+        """
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
 
@@ -57,6 +62,7 @@ class Execution:
         """Return the same code with another machine, or the same machine later; what is known of the code is kept."""
         execution = Execution(self.loaded, self.target, backend, self.rules)
         execution.types, execution.names = self.types, self.names
+        execution.trusts_lists = self.trusts_lists
         return execution
 
     def symbol_at(self, address: int) -> str | None:

@@ -61,6 +61,8 @@ class Stopped:
         self.found = problems
         self.state = Execution(loaded, machine.target, machine)
         """What all frames share."""
+        self.is_in_call = False
+        """Whether the innermost call that is known has made a call itself, which something else has unwound."""
         self._waves: dict[int, Wave] = {}
 
     @property

@@ -8,6 +8,7 @@ the evaluator: it evaluates what a type computes in the context that the text pr
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve, field
@@ -31,6 +32,9 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.code.loaded import FileUnit, constant_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from dwarfgpu.bits import Bits
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
@@ -166,6 +170,8 @@ class ObjectSurroundings:
 
     context: Context
     code: LoadedCode
+    keeping: Callable[[Attribute, LoadedCode], AbstractContextManager[Any]] | None = None
+    """Lets registers count as kept across a call while a location that holds after the call is evaluated."""
 
     def unit(self, unit: Unit) -> FileUnit:
         """Return a unit of the file, at the program location of the context."""
@@ -334,7 +340,8 @@ def variable_place(around: ObjectSurroundings, die: Die) -> ObjectPlace | None:
     die = definition_of(die)
     location = die.find_number(DW_AT_location)
     if location is not None and location.value not in (None, b""):
-        place = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
+        with nullcontext() if around.keeping is None else around.keeping(location, around.code):
+            place = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
         return around.located(place)
     constant = die.find_number(DW_AT_const_value)
     return None if constant is None else constant_place(around, constant)

@@ -176,6 +176,8 @@ class Values:
         """The variables in it that were read as their producer means."""
         self.possible_repairs: tuple[Repair, ...] = ()
         """What variables in it have the shape of, and were not repaired."""
+        self.kept: dict[str, tuple[str, ...]] = {}
+        """For variables in it the registers that count as kept across a call, because their locations hold after it."""
         self.problems: list[DwarfGpuError] = []
         self.raises_misuse = False
         """Whether what is wrong with the question or the file is raised, and is no reason of a lane."""
@@ -595,8 +597,10 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
     frame = quantity.frame
     frame.repaired.clear()
     frame.possible_repairs.clear()
+    frame.kept.clear()
     values = values_of(quantity, text, lanes)
     values.possible_repairs = tuple(frame.possible_repairs.values())
+    values.kept = dict(frame.kept)
     values.raises_misuse = True
     values.type = next((answer.value.type for answer in values.by_lane if answer.value is not None), None)
     if values.type is None:

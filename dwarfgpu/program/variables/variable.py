@@ -29,6 +29,7 @@ from dwarfgpu.program.variables.reasons import Unavailable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.expr.context import Context
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.verify import Finding
@@ -100,6 +101,8 @@ class _Plan:
     constant: Attribute | None = None
     is_fixed: bool = False
     """Whether the expressions read nothing that can change: they name registers, lanes and constants alone."""
+    after_call: Attribute | None = None
+    """The location, if the place is a call in a caller, and the expressions hold where it returns, too."""
 
 
 class Variable(Quantity):
@@ -120,6 +123,8 @@ class Variable(Quantity):
         """What it is in the lanes that have asked, if it stays where it is until something is written."""
         self._changes = -1
         """Up to which write that holds."""
+        self._kept: tuple[str, ...] = ()
+        """The registers that count as kept across the call."""
 
     def __repr__(self) -> str:
         return f"Variable({self.name!r})"
@@ -172,6 +177,11 @@ class Variable(Quantity):
         for repair in self.possible_repairs:
             self.frame.possible_repairs[repair.name] = repair
         key = self.frame.key_of(lanes)
+        if plan.after_call is not None:
+            after_call = self._found(plan, lanes)
+            if self._kept:
+                self.frame.kept[self.name] = self._kept
+            return after_call
         if key is None or not plan.is_fixed or self.frame.trace is not None:
             return self._found(plan, lanes)
         # a location of registers, lanes and constants alone stays the same, unless the registers of a caller
@@ -197,10 +207,16 @@ class Variable(Quantity):
     def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
         frame = self.frame
         context = frame.context(lanes, plan.unit)
-        results: list[Location] = [
-            result_for(evaluate(expression, context, frame.trace)) for expression in plan.expressions
-        ]
+        if plan.after_call is None:
+            results = self._results(plan, context)
+        else:
+            with frame.keeping(plan.after_call, self.code) as kept:
+                results = self._results(plan, context)
+            self._kept = tuple(sorted(kept))
         return results[0] if len(results) == 1 else locations.union(results, lanes.count)
+
+    def _results(self, plan: _Plan, context: Context) -> list[Location]:
+        return [result_for(evaluate(expression, context, self.frame.trace)) for expression in plan.expressions]
 
     def _plan_here(self) -> _Plan | Unavailable:
         """Return where it is at the place of the frame; an error is remembered as well."""
@@ -229,7 +245,7 @@ class Variable(Quantity):
         if not expressions and frame.place is not None:
             bias, entries = self.code.in_program, location_list(location).entries
             raise reasons.not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
-        return _Plan(unit, expressions)
+        return _Plan(unit, expressions, after_call=location if frame.holds_after_call(location, self.code) else None)
 
     @property
     def definition(self) -> Die:
