@@ -236,10 +236,10 @@ class Extents:
 
         block, offsets, known = self._locate(keys, size)
         if block is not None and known.all():
-            return _rows(self.blocks[block].array, offsets, size), known
+            return gathered_rows(self.blocks[block].array, offsets, size), known
         rows = np.zeros((len(keys), size), dtype=np.uint8)
         for number, slots in self._by_block(block, keys, known):
-            rows[slots] = _rows(self.blocks[number].array, offsets[slots], size)
+            rows[slots] = gathered_rows(self.blocks[number].array, offsets[slots], size)
         rest = self._across(keys, known, size)
         if len(rest):
             rows[rest], known[rest] = self._bytewise(keys[rest], size)
@@ -357,16 +357,17 @@ def _words(block: Array, offsets: Array, size: int) -> tuple[Array, Array] | Non
     """Return an array of bytes as words, and the indices of the words at some offsets; None if not aligned."""
     import numpy as np
 
-    if size not in _WORDS or len(block) % size or block.ctypes.data % size:
+    if size not in _WORDS or block.ctypes.data % size:
         return None
     if size == 1:
         return block, offsets
     if (offsets & (size - 1)).any():
         return None
-    return block.view(np.dtype(_WORDS[size])), offsets >> (size.bit_length() - 1)
+    whole = block[: len(block) & -size]  # the words that are whole
+    return whole.view(np.dtype(_WORDS[size])), offsets >> (size.bit_length() - 1)
 
 
-def _rows(block: Array, offsets: Array, size: int) -> Array:
+def gathered_rows(block: Array, offsets: Array, size: int) -> Array:
     """Return rows of bytes at some offsets, all inside the array."""
     import numpy as np
 

@@ -15,7 +15,7 @@ from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.program.stack.wave import Wave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dwarfgpu.backends.machine import LoadedCodeObject as SnapshotCode
     from dwarfgpu.backends.machine import Machine as WaveMachine
@@ -82,20 +82,26 @@ class Stopped:
 
 def open_stopped(
     file: CodeObject,
-    state: str,
+    state: str | Sequence[str],
     read: Callable[[str], str] | None = None,
     *,
     force: bool = False,
     dialect: str | None = None,
     repair: Policy = OFF,
 ) -> Stopped:
-    """Open a state with its program: a code object and a snapshot, or a host program and its core file.
+    """Open a state with its program: a code object and a snapshot or GPU core files, or a host program and its core file.
 
     ``read`` returns the text of a file, where it differs from its contents; ``repair`` says which
     compiler bugs are worked around.
     """
-    if _is_elf(state):
-        return open_core(file, state, force=force, dialect=dialect)
+    states = [state] if isinstance(state, str) else list(state)
+    if len(states) > 1 or _is_elf(states[0]):
+        from dwarfgpu.program.stack.gpu_cores import is_about_waves, open_gpu_stopped, without_part
+
+        if is_about_waves(states, file):
+            return open_gpu_stopped(states, file, force=force, dialect=dialect, repair=repair)
+        return open_core(file, without_part(states[0]), force=force, dialect=dialect)
+    state = states[0]
     hint = "frames need a snapshot, which has a schema, or a core file"
     machine = open_snapshot(state, read, force=force, hint=hint)
     loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
@@ -117,6 +123,8 @@ def open_snapshot(
 
 
 def _is_elf(path: str) -> bool:
+    if not os.path.exists(path):  # noqa: PTH110
+        path = path.rpartition("@")[0] or path
     try:
         with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
             return file.read(4) == ELF_MAGIC

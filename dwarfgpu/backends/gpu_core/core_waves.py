@@ -1,0 +1,699 @@
+"""The waves of a GPU core file as machines: one for each processor and size of waves that occurs."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+
+from dwarfgpu.backends.columns import Cells, RegisterFile
+from dwarfgpu.backends.gpu_core import layout
+from dwarfgpu.backends.gpu_core.mapped_registers import MappedRegisters
+from dwarfgpu.backends.gpu_core.note import ALWAYS_TTMPS, AQL, ENABLED, QUEUE_BITS, exceptions_in
+from dwarfgpu.backends.gpu_core.runtime import (
+    TRAPS_KEEP_PC,
+    RuntimeObjects,
+    read_objects,
+    read_packet,
+    read_queue,
+    scratch_region,
+    scratch_size,
+)
+from dwarfgpu.backends.gpu_core.save_area import read_area
+from dwarfgpu.backends.gpu_core.stop_reasons import HALT, TRAP_REASONS, Stop, reasons_of
+from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
+from dwarfgpu.backends.protocol import Capabilities, not_writable
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu.processors import processor_named
+from dwarfgpu.targets.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.backends.gpu_core.file_memory import FileMemory
+    from dwarfgpu.backends.gpu_core.layout import Family, Shape
+    from dwarfgpu.backends.gpu_core.note import AgentEntry, CoreState, QueueEntry
+    from dwarfgpu.backends.gpu_core.runtime import Packet, QueueMemory
+    from dwarfgpu.backends.gpu_core.save_area import SavedWaves
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+
+MAX_WAVES = 1 << 20
+MAX_AREAS = 1 << 12
+"""The save areas that are looked at: queues times XCCs."""
+
+VALID, STOPPED, HALTED, NEVER_RAN, MOVED = (1 << bit for bit in range(5))
+"""Of a wave: its trap temporaries have a meaning; it is stopped; it was halted before; it was launched halted; its
+program counter is that of the trap before the one in the file."""
+
+
+@frozen
+class QueueSummary:
+    """A queue of the process, with what was found of it."""
+
+    number: int
+    """From 1, in the order of the note."""
+    agent: int
+    """The number of its agent; 0 for none that the note has."""
+    entry: QueueEntry
+    memory: QueueMemory
+    wave_count: int
+    has_waves: bool
+    """Whether waves of such a queue are in the file at all."""
+
+
+@define
+class WaveColumns:
+    """The waves of one processor and one size, in columns."""
+
+    processor: str
+    lanes: int
+    family: Family
+    agent: AgentEntry
+    shapes: list[Shape] = field(factory=list)
+    ids: list[str] = field(factory=list)
+    shape: Any = field(factory=lambda: array("I"))
+    records: Any = field(factory=lambda: array("Q"))
+    words: Any = field(factory=lambda: array("I"))
+    pcs: Any = field(factory=lambda: array("Q"))
+    flags: Any = field(factory=lambda: array("B"))
+    traps: Any = field(factory=lambda: array("B"))
+    dispatches: Any = field(factory=lambda: array("q"))
+    groups: list[tuple[int, int, int]] = field(factory=list)
+    numbers: Any = field(factory=lambda: array("q"))
+    first_waves: Any = field(factory=lambda: array("q"))
+    """The index of the first wave of the work-group of each wave."""
+    scratch: list[tuple[int, int] | None] = field(factory=list)
+    no_vgprs: set[int] = field(factory=set)
+    """The waves that have given their vector registers back."""
+    pc_known: bytearray = field(factory=bytearray)
+
+
+@define
+class GpuCore:
+    """What a GPU core file says of the GPUs of a process."""
+
+    state: CoreState
+    memory: FileMemory
+    objects: RuntimeObjects
+    queues: list[QueueSummary] = field(factory=list)
+    dispatches: list[Dispatch] = field(factory=list)
+    packets: list[Packet] = field(factory=list)
+    """The packet of each dispatch."""
+    machines: list[GpuCoreMachine] = field(factory=list)
+    problems: list[DwarfGpuError] = field(factory=list)
+
+    @property
+    def r_version(self) -> int | None:
+        """The version of the runtime, if it is known."""
+        return self.objects.r_version
+
+    @property
+    def wave_count(self) -> int:
+        """The waves of all machines."""
+        return sum(machine.wave_count for machine in self.machines)
+
+
+class GpuCoreMachine(Machine):
+    """The waves of a GPU core file that one processor executes, of one size."""
+
+    capabilities = Capabilities(
+        name="gpu-core",
+        summary="the waves of a GPU core file, of one processor and one wave size, in the mapped file",
+        many_waves=True,
+        writes="stays in memory; the files are never changed",
+        unknown="registers that a wave has not allocated, memory that is in none of the files",
+        gathered="array operations",
+        instances=True,
+    )
+
+    def __init__(self, target: Target, core: GpuCore | None = None, columns: WaveColumns | None = None) -> None:
+        Machine.__init__(self, target)
+        self.core = core
+        self.columns = columns
+
+    @property
+    def group_numbers(self) -> array[int]:
+        """The first wave of the work-group of each wave, as the control stack says it."""
+        return Machine.group_numbers.fget(self) if self.columns is None else self.columns.first_waves  # type: ignore[attr-defined,no-any-return]
+
+    def stop_of(self, wave: int) -> Stop | None:
+        """Return how a wave stands, and why it has stopped."""
+        columns = self.columns
+        if columns is None or not 0 <= wave < len(columns.flags):
+            return None
+        flags = columns.flags[wave]
+        values = {
+            name: int.from_bytes(data, "little")
+            for name in ("trapsts", "mode", "trap_ctrl", "excp_flag_priv", "excp_flag_user")
+            if (data := self._known_bytes(name, wave)) is not None
+        }
+        is_stopped = bool(flags & STOPPED)
+        trap = columns.traps[wave] if is_stopped else 0
+        reasons = reasons_of(columns.family, trap, values)
+        return Stop(is_stopped, reasons, bool(flags & HALTED), bool(flags & NEVER_RAN))
+
+    def stop_text(self, wave: int) -> str | None:
+        stop = self.stop_of(wave)
+        return None if stop is None else stop.text
+
+    def _known_bytes(self, name: str, wave: int) -> bytes | None:
+        register = self.register_named(name)
+        file = None if register is None else self._file_of.get(register.number)
+        return None if file is None or register is None else file.read(wave, register.number)
+
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
+        if self.core is not None and not self.core.memory.is_writable:
+            self.read_memory(space, address, len(data), wave, lane)
+            raise not_writable(f"memory at {space.name}#{address:#x} of a core file that is mapped read-only")
+        Machine.write_memory(self, space, address, data, wave, lane)
+
+
+# --- Reading ------------------------------------------------------------------------------------------------------
+
+
+def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
+    """Read agents, queues, dispatches and waves. What cannot be read is a problem, and hides nothing else."""
+    objects = read_objects(memory, state.r_debug)
+    core = GpuCore(state, memory, objects, problems=[*objects.problems])
+    if state.runtime_state != ENABLED:
+        message = (
+            f"the runtime was not enabled (state {state.runtime_state}), so that waves may be in no state to be read"
+        )
+        core.problems.append(MalformedFile("runtime_state", message))
+    reader = _Reader(core)
+    reader.read()
+    code = [LoadedCodeObject(entry.uri, entry.address) for entry in objects.objects]
+    for columns in reader.columns.values():
+        core.machines.append(_machine(core, columns, code))
+    return core
+
+
+class _Reader:
+    """Fills the columns, queue after queue in the order of the note."""
+
+    def __init__(self, core: GpuCore) -> None:
+        self.core = core
+        self.columns: dict[tuple[str, int], WaveColumns] = {}
+        self.dispatch_of: dict[tuple[int, int], int] = {}
+        """The index of a dispatch by its queue and packet."""
+        self.count = 0
+        self.areas = 0
+        self.told: set[str] = set()
+
+    def read(self) -> None:
+        state = self.core.state
+        numbers: dict[int, int] = {}
+        for number, agent in enumerate(state.agents, 1):
+            numbers.setdefault(agent.gpu_id, number)
+            for name in exceptions_in(agent.exception_status):
+                self.problem(f"agent {number} has raised: {name}", "agent_exception")
+        for number, queue in enumerate(state.queues, 1):
+            owner = numbers.get(queue.gpu_id, 0)
+            before = self.count
+            about = read_queue(self.core.memory, queue)
+            has_waves = queue.queue_type == AQL and bool(queue.save_area)
+            if has_waves:
+                self.queue(number, owner, queue, about)
+            summary = QueueSummary(number, owner, queue, about, self.count - before, has_waves)
+            self.core.queues.append(summary)
+            for name in exceptions_in(queue.exception_status):
+                self.problem(f"queue {number} has raised: {name}", "queue_exception")
+            if queue.queue_id & QUEUE_BITS:
+                self.problem(f"queue {number} is marked as being in error", "queue_error")
+
+    def problem(self, message: str, kind: str, hint: str | None = None) -> None:
+        """Add a problem, once."""
+        if message not in self.told:
+            self.told.add(message)
+            self.core.problems.append(MalformedFile(kind, message, hint=hint))
+
+    def queue(self, number: int, owner: int, queue: QueueEntry, about: QueueMemory) -> None:
+        """Read the waves of one queue."""
+        if not owner:
+            self.problem(f"queue {number} belongs to no agent of the note (its gpu_id is {queue.gpu_id})", "bad_queue")
+            return
+        agent = self.core.state.agents[owner - 1]
+        family = layout.family_of(agent.processor)
+        if family is None or processor_named(agent.processor) is None:
+            message = f"agent {owner} is a {agent.processor}, whose save areas are not known: its waves are not shown"
+            self.problem(message, "unknown_processor")
+            return
+        if family.is_documented_only:
+            message = f"the layout of the waves of {agent.processor} is taken from documents, and not verified"
+            self.problem(message, "unverified_layout")
+        for xcc in range(agent.xccs):
+            self.areas += 1
+            if self.areas > MAX_AREAS:
+                self.problem(f"the note names more than {MAX_AREAS} save areas: the others are not read", "too_large")
+                return
+            try:
+                waves = read_area(self.core.memory, queue, str(number), xcc, family)
+            except DwarfGpuError as error:
+                if str(error) not in self.told:
+                    self.told.add(str(error))
+                    self.core.problems.append(error)
+                continue
+            self.core.problems += waves.problems
+            if self.count + len(waves) > MAX_WAVES:
+                self.problem(f"there are more than {MAX_WAVES} waves: the others are not read", "too_large")
+                return
+            self.waves(number, owner, queue, about, agent, family, waves)
+
+    def waves(  # noqa: PLR0915, C901 (one loop over all that a wave has)
+        self,
+        number: int,
+        owner: int,
+        queue: QueueEntry,
+        about: QueueMemory,
+        agent: AgentEntry,
+        family: Family,
+        waves: SavedWaves,
+    ) -> None:
+        """Add the waves of one save area to the columns."""
+        core = self.core
+        memory, r_version = core.memory, core.r_version
+        has_ttmps = core.state.ttmp_setup or bool(agent.debug_prop & ALWAYS_TTMPS)
+        if not has_ttmps and len(waves):
+            message = (
+                f"the trap temporaries of agent {owner} were not set up, so dispatches, work-groups and stop reasons of "
+                "its waves are not known"
+            )
+            self.problem(message, "no_ttmps")
+        parks = family.parks_at(r_version)
+        read = _record_reader(memory, family)
+        decode = _Decoder(family, r_version)
+        first_bit, last_bit = 1 << family.first, 1 << family.last
+        pc_mask = (1 << family.pc_bits) - 1
+        halt_name, halt_bit = HALT[family.stops]
+        halt = family.hardware_register(halt_name)
+        halt_at = 0 if halt is None else halt.index
+        status = family.hardware_register("status")
+        may_lack = family.name == "gfx11"
+        scratch_bytes = scratch_size(family, about)
+        leader: dict[int, int] = {}
+        missing = moved = 0
+        is_open = False
+        corrupt = 0
+        for word, record, index in zip(waves.words, waves.records, waves.shape, strict=True):
+            shape = waves.shapes[index]
+            columns = self.columns_of(agent, family, shape.lanes)
+            wave = len(columns.records)
+            self.count += 1
+            if word & first_bit or not is_open:
+                leader = {shape.lanes: wave}
+            is_open = not word & last_bit
+            columns.first_waves.append(leader.setdefault(shape.lanes, wave))
+            columns.shape.append(self.shape_index(columns, shape))
+            columns.records.append(record)
+            columns.words.append(word)
+            data = read(record, shape)
+            flags = trap = 0
+            dispatch = NONE
+            group, wave_number = (NONE, NONE, NONE), NONE
+            pc = 0
+            if data is None:
+                missing += 1
+            else:
+                hardware, ttmps = data
+                pc = (hardware[1] | hardware[2] << 32) & pc_mask
+                set_up = has_ttmps and not decode.not_set_up(ttmps)
+                if set_up:
+                    flags |= VALID
+                    group, wave_number, packet = decode.place(ttmps)
+                    dispatch = self.dispatch(number, queue, about, packet)
+                    if decode.debugger_valid(ttmps) and ttmps[6] >> 30 & 1:
+                        flags |= STOPPED | (HALTED if ttmps[6] >> 29 & 1 else 0)
+                        trap = decode.trap(ttmps)
+                        if parks and family.identity.parked is not None:
+                            pc = ttmps[family.identity.parked] | (ttmps[11] >> 7 & 0xFFFF) << 32
+                elif has_ttmps and hardware[halt_at] >> halt_bit & 1:
+                    flags |= NEVER_RAN
+                if may_lack and status is not None and hardware[status.index] & layout.NO_VGPRS:
+                    columns.no_vgprs.add(wave)
+                if trap and (r_version is None or r_version < TRAPS_KEEP_PC) and self.is_trap(pc - 4, family):
+                    pc -= 4
+                    flags |= MOVED
+                    moved += 1
+            columns.pc_known.append(data is not None)
+            columns.pcs.append(pc)
+            columns.flags.append(flags)
+            columns.traps.append(trap)
+            columns.dispatches.append(dispatch)
+            columns.groups.append(group)
+            columns.numbers.append(wave_number)
+            known = core.dispatches[dispatch].id if dispatch >= 0 else 0
+            columns.ids.append(f"{owner}:{queue_text(number)}:{known}:{self.count}")
+            region = scratch_region(family, agent, about, word, waves.xcc)
+            if data is not None and family.has_architected_scratch:
+                own = self.scratch_register(family, shape, record, data[0])
+                region, differs = _own_region(family, word, own, region, scratch_bytes)
+                corrupt += differs
+            columns.scratch.append(region)
+        place = f"queue {number}" if not waves.xcc else f"XCC {waves.xcc} of queue {number}"
+        if missing:
+            message = f"the registers of {missing} waves of {place} are in none of the files, which may be truncated"
+            self.problem(message, "truncated")
+        if corrupt:
+            message = (
+                f"the scratch memory of {corrupt} waves of {place} is not where their slots say; the address in their "
+                "register is used"
+            )
+            self.problem(message, "scratch_differs")
+        if moved:
+            message = (
+                f"{moved} waves of {place} stand behind their s_trap in the file; their program counter is shown at it"
+            )
+            self.problem(message, "pc_of_trap")
+
+    @staticmethod
+    def shape_index(columns: WaveColumns, shape: Shape) -> int:
+        """Return the index of a shape in the columns."""
+        if columns.shapes and columns.shapes[-1] is shape:
+            return len(columns.shapes) - 1
+        for index, known in enumerate(columns.shapes):
+            if known is shape:
+                return index
+        columns.shapes.append(shape)
+        return len(columns.shapes) - 1
+
+    def columns_of(self, agent: AgentEntry, family: Family, lanes: int) -> WaveColumns:
+        """Return the columns of a processor and a size of waves."""
+        key = agent.processor, lanes
+        columns = self.columns.get(key)
+        if columns is None:
+            columns = self.columns[key] = WaveColumns(agent.processor, lanes, family, agent)
+        return columns
+
+    def dispatch(self, number: int, queue: QueueEntry, about: QueueMemory, index: int) -> int:
+        """Return the index of the dispatch of a packet; it is read once."""
+        key = number, index
+        known = self.dispatch_of.get(key)
+        if known is not None:
+            return known
+        core = self.core
+        packet = read_packet(core.memory, queue, about, index)
+        if packet.is_outside:
+            message = f"packet {index} of queue {number} is not among those that it executes"
+            self.problem(message, "packet_outside")
+        if packet.header is None:
+            message = (
+                f"the packets of queue {number} are at {queue.ring_base:#x}, which is in none of the files, so its kernels "
+                "and grids are not known"
+            )
+            self.problem(message, "no_packets", "they are memory of the host: add its core file")
+        dispatch = Dispatch(
+            len(core.dispatches) + 1,
+            None,
+            packet.grid,
+            packet.work_group,
+            packet.kernarg or None,
+            about.address or None,
+            packet.address,
+        )
+        core.dispatches.append(dispatch)
+        core.packets.append(packet)
+        self.dispatch_of[key] = len(core.dispatches) - 1
+        return self.dispatch_of[key]
+
+    def is_trap(self, address: int, family: Family) -> bool:
+        """Return whether there is an ``s_trap`` at an address."""
+        code = self.core.memory.read(address, 4) if address >= 0 else None
+        return code is not None and code[2:] == family.trap_bytes
+
+    def scratch_register(self, family: Family, shape: Shape, record: int, hardware: tuple[int, ...]) -> int | None:
+        """Return the address in the register of a wave that the hardware has set."""
+        register = family.hardware_register("flat_scratch")
+        if register is not None:
+            return hardware[register.index] | hardware[register.index + 1] << 32
+        slot = layout.named_slots(family, shape.slots)[2]
+        return None if slot is None or slot < 0 else self.core.memory.number(record + shape.sgpr_at + 4 * slot, 8)
+
+
+def queue_text(number: int) -> str:
+    """Return how the number of a queue is written in the id of a wave."""
+    return str(number)
+
+
+def _own_region(
+    family: Family, word: int, own: int | None, computed: tuple[int, int] | None, size: int | None
+) -> tuple[tuple[int, int] | None, bool]:
+    """Return the scratch memory of a wave that has its address, and whether its slot says another."""
+    if not word >> family.has_scratch & 1 or own == 0:
+        return None, False
+    if own is None:
+        return computed, False
+    if not size:
+        return None, False
+    return (own, size), computed is not None and computed[0] != own
+
+
+class _Decoder:
+    """Reads the trap temporaries of one family."""
+
+    def __init__(self, family: Family, r_version: int | None) -> None:
+        self.identity = family.identity
+        has_mark = family.name in ("gfx94", "gfx950") or r_version is None or r_version >= 10
+        self._not_set_up = self.identity.not_set_up if has_mark else ()
+        (self._x, self._y, self._z), self._wave = self.identity.group, self.identity.wave
+        self._packet = self.identity.packet
+
+    def not_set_up(self, ttmps: tuple[int, ...]) -> bool:
+        """Return whether the hardware has not set the temporaries."""
+        marks = self._not_set_up
+        return bool(marks) and all(ttmps[register] >> bit & 1 for register, bit in marks)
+
+    def debugger_valid(self, ttmps: tuple[int, ...]) -> bool:
+        """Return whether the temporaries of the trap handler are set."""
+        mark = self.identity.debugger_valid
+        return mark is None or bool(ttmps[mark[0]] >> mark[1] & 1)
+
+    def place(self, ttmps: tuple[int, ...]) -> tuple[tuple[int, int, int], int, int]:
+        """Return the work-group, the number of the wave in it, and the index of the packet."""
+        x, y, z = _bits(ttmps, self._x), _bits(ttmps, self._y), _bits(ttmps, self._z)
+        valid = self.identity.yz_valid
+        if valid is not None and not ttmps[valid[0]] >> valid[1] & 1:
+            y = z = 0
+        return (x, y, z), _bits(ttmps, self._wave), _bits(ttmps, self._packet)
+
+    def trap(self, ttmps: tuple[int, ...]) -> int:
+        return _bits(ttmps, self.identity.trap)
+
+
+def _bits(ttmps: tuple[int, ...], place: tuple[int, int, int]) -> int:
+    register, low, width = place
+    return ttmps[register] >> low & (1 << width) - 1
+
+
+def _record_reader(memory: FileMemory, family: Family) -> Any:
+    """Return a function that reads the hardware registers and the trap temporaries of a record."""
+    count = family.hardware_bytes // 4
+    unpack_hardware = struct.Struct(f"<{count}I").unpack_from
+    unpack_ttmps = struct.Struct("<16I").unpack_from
+    room = first = last = offset = -1
+    buffer: Any = b""
+
+    def read(record: int, shape: Shape) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        nonlocal first, last, offset, buffer
+        start = record + shape.hardware_at
+        low = min(start, record + shape.ttmp_at)
+        high = record + shape.size
+        if not (first <= low and high <= last):
+            there = memory.locate(low, high - low)
+            if there is None:
+                data = memory.read(low, high - low)
+                if data is None:
+                    return None
+                return unpack_hardware(data, start - low), unpack_ttmps(data, record + shape.ttmp_at - low)
+            first, last = low, low + memory.room(low)
+            offset, buffer = there[1] - low, memory.blocks[there[0]].buffer
+            down = _below(memory, low)
+            first -= down
+        return unpack_hardware(buffer, offset + start), unpack_ttmps(buffer, offset + record + shape.ttmp_at)
+
+    del room
+    return read
+
+
+def _below(memory: FileMemory, address: int) -> int:
+    """Return how many bytes below an address are in the same stretch."""
+    from bisect import bisect_right
+
+    return address - memory.store.starts[bisect_right(memory.store.starts, address) - 1]
+
+
+# --- Machines -----------------------------------------------------------------------------------------------------
+
+
+def _machine(core: GpuCore, columns: WaveColumns, code: list[LoadedCodeObject]) -> GpuCoreMachine:
+    """Return the machine of some waves."""
+    processor = processor_named(columns.processor)
+    suffix = f"-wave{columns.lanes}" if processor is not None and len(processor.wave_sizes) > 1 else ""
+    machine = GpuCoreMachine(resolve(f"amdgcn-{columns.processor}{suffix}"), core, columns)
+    machine.code_objects = code
+    machine.dispatches = core.dispatches
+    machine.ids = columns.ids
+    flat = array("q")
+    for group in columns.groups:
+        flat.extend(_signed(number) for number in group)
+    machine.places = {
+        "dispatch": _cells(columns.dispatches, 1), "work_group": _cells(flat, 3), "wave_in_group": _cells(columns.numbers, 1)
+    }  # fmt: skip
+    agent = columns.agent
+    if agent.lds_base and agent.scratch_base and not (agent.lds_base % SIZE or agent.scratch_base % SIZE):
+        if agent.lds_base != agent.scratch_base:
+            machine.set_apertures(Apertures(agent.lds_base, agent.scratch_base))
+    else:
+        message = (
+            f"the apertures of a {agent.processor} are {agent.lds_base:#x} and {agent.scratch_base:#x}, which cannot be"
+        )
+        core.problems.append(MalformedFile("bad_apertures", message))
+    for file in _register_files(core.memory, columns, machine.target):
+        machine.add_file(file)
+    _add_memory(core, columns, machine)
+    machine.changes = 0
+    return machine
+
+
+def _signed(number: int) -> int:
+    """Return a position in a grid; one that is none is not known."""
+    return number if number < 1 << 31 else NONE
+
+
+def _cells(column: array[int], width: int) -> Cells:
+    view = memoryview(bytearray(column.tobytes()))
+    return Cells("<i8", (len(column) // width, width), view)
+
+
+def _register_files(memory: FileMemory, columns: WaveColumns, target: Target) -> Iterator[RegisterFile]:
+    """Yield the registers of some waves."""
+    shapes, family = columns.shapes, columns.family
+    count = len(columns.records)
+    shape_of = [shapes[index] for index in columns.shape]
+    yield _program_counters(columns, target)
+
+    def mapped(
+        names: list[str], offsets: list[int], counts: list[int], stored: int | None = None, shared: bool = False
+    ) -> Iterator[RegisterFile]:
+        """Yield registers whose first is at an offset of the record that depends on the shape."""
+        registers = [register for name in names if (register := _register(target, name)) is not None]
+        if not registers or not any(counts):
+            return
+        firsts = array("Q", [record + offsets[i] for record, i in zip(columns.records, columns.shape, strict=True)])
+        own = array("q", [counts[index] for index in columns.shape])
+        extra = array("q", [shapes[index].shared for index in columns.shape]) if shared else None
+        if shared or names[0] == "a0":
+            for wave in columns.no_vgprs:
+                own[wave] = 0
+                if extra is not None:
+                    extra[wave] = 0
+        yield MappedRegisters(registers, memory, firsts, own, stored=stored, shared=extra)
+
+    most = max((shape.vgprs + shape.shared for shape in shapes), default=0)
+    for low, high in ((0, min(most, 512)), (512, most)):  # v512 and above are registers of a second block
+        if high > low:
+            names = [f"v{index}" for index in range(low, high)]
+            row = 4 * columns.lanes
+            counts = [max(0, shape.vgprs - low) for shape in shapes]
+            yield from mapped(names, [low * row for _ in shapes], counts, shared=True)
+    if any(shape.agprs for shape in shapes):
+        names = [f"a{index}" for index in range(max(shape.agprs for shape in shapes))]
+        yield from mapped(names, [shape.agpr_at for shape in shapes], [shape.agprs for shape in shapes])
+    slots = [layout.named_slots(family, shape.slots) for shape in shapes]
+    scalar = max((named[0] for named in slots), default=0)
+    yield from mapped(
+        [f"s{index}" for index in range(scalar)], [shape.sgpr_at for shape in shapes], [named[0] for named in slots]
+    )
+    yield from mapped(
+        ["vcc"], [shape.sgpr_at + 4 * named[1] for shape, named in zip(shapes, slots, strict=True)],
+        [int(named[1] >= 0) for named in slots],
+    )  # fmt: skip
+    if family.hardware_register("flat_scratch") is None:
+        yield from mapped(
+            ["flat_scratch"], [shape.sgpr_at + 4 * (named[2] or 0) for shape, named in zip(shapes, slots, strict=True)],
+            [int((named[2] or -1) >= 0) for named in slots],
+        )  # fmt: skip
+    for hardware in family.hardware:
+        if hardware.name != "pc":
+            register = _register(target, hardware.name)
+            size = 0 if register is None else -(-register.bit_size // 8)
+            offsets = [shape.hardware_at + 4 * hardware.index for shape in shapes]
+            yield from mapped([hardware.name], offsets, [1] * len(shapes), min(4 * hardware.dwords, size))
+    for first, last in ((4, 11), (13, 13)):
+        names = [f"ttmp{index}" for index in range(first, last + 1)]
+        yield from mapped(names, [shape.ttmp_at + 4 * first for shape in shapes], [len(names)] * len(shapes))
+    del shape_of, count
+
+
+def _program_counters(columns: WaveColumns, target: Target) -> RegisterFile:
+    register: Any = target.register_named("pc")
+    cells = Cells("<u8", (len(columns.pcs), 1, 1), memoryview(bytearray(columns.pcs.tobytes())))
+    known = None
+    if 0 in columns.pc_known:
+        known = Cells("|b1", (len(columns.pcs), 1), memoryview(bytearray(columns.pc_known)))
+    return RegisterFile((register,), cells, known)
+
+
+def _register(target: Target, name: str) -> TargetRegister | None:
+    return target.register_named(name) or target.unnumbered_register(name)
+
+
+def _add_memory(core: GpuCore, columns: WaveColumns, machine: GpuCoreMachine) -> None:
+    """Give the machine its memory: global is that of the files, local and private memory are windows on it."""
+    memory = core.memory
+    machine.memory.stores[machine.target.default_space.number] = memory.store
+    local = []
+    for wave, first in enumerate(columns.first_waves):
+        shape = columns.shapes[columns.shape[wave]]
+        if wave == first and shape.lds:
+            local.append((wave << 32, columns.records[wave] + shape.lds_at, shape.lds))
+    if local:
+        machine.memory.stores[LOCAL] = memory.windows(local)
+    private = [(wave << 32, *region) for wave, region in enumerate(columns.scratch) if region is not None]
+    if private:
+        machine.memory.stores[PRIVATE_WAVE] = memory.windows(private)
+
+
+# --- Consistency --------------------------------------------------------------------------------------------------
+
+
+def group_problems(machine: GpuCoreMachine) -> Iterator[DwarfGpuError]:
+    """Yield what is inconsistent in the work-groups of a machine: the sign of a layout that is not the one in use."""
+    columns = machine.columns
+    if columns is None:
+        return
+    wrong = numbers = 0
+    seen: dict[int, set[int]] = {}
+    for wave, first in enumerate(columns.first_waves):
+        if not columns.flags[wave] & VALID:
+            continue
+        same = columns.groups[wave] == columns.groups[first] and columns.dispatches[wave] == columns.dispatches[first]
+        wrong += not same
+        members = seen.setdefault(first, set())
+        numbers += columns.numbers[wave] in members
+        members.add(columns.numbers[wave])
+    if wrong:
+        message = f"{wrong} waves of {machine.target.name} have another work-group than the first wave of their group"
+        yield MalformedFile("bad_groups", message)
+    if numbers:
+        message = f"{numbers} waves of {machine.target.name} have the number of another wave of their work-group"
+        yield MalformedFile("bad_groups", message)
+
+
+def trap_waves(machine: GpuCoreMachine) -> list[int]:
+    """Return the waves that an ``s_trap`` has stopped."""
+    stops = ((wave, machine.stop_of(wave)) for wave in range(machine.wave_count))
+    return [wave for wave, stop in stops if stop is not None and TRAP_REASONS & set(stop.reasons)]
+
+
+def no_waves(core: GpuCore) -> MissingContext:
+    """Return the error of a core file none of whose waves can be read."""
+    reasons = [
+        problem for problem in core.problems if problem.kind in ("save_area", "bad_save_area", "unknown_processor")
+    ]
+    why = reasons[0].message if reasons else "no queue has a wave"
+    hint = reasons[0].hint if reasons else None
+    return MissingContext("waves", f"the core file has no waves that can be read: {why}", spec="", hint=hint)
