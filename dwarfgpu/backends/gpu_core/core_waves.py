@@ -22,7 +22,7 @@ from dwarfgpu.backends.gpu_core.runtime import (
     scratch_size,
 )
 from dwarfgpu.backends.gpu_core.save_area import read_area
-from dwarfgpu.backends.gpu_core.stop_reasons import HALT, TRAP_REASONS, Stop, reasons_of
+from dwarfgpu.backends.gpu_core.stop_reasons import HALT, Stop, reasons_of
 from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities, not_writable
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
@@ -138,7 +138,10 @@ class GpuCoreMachine(Machine):
     @property
     def group_numbers(self) -> array[int]:
         """The first wave of the work-group of each wave, as the control stack says it."""
-        return Machine.group_numbers.fget(self) if self.columns is None else self.columns.first_waves  # type: ignore[attr-defined,no-any-return]
+        if self.columns is None:
+            return super().group_numbers
+        first_waves: array[int] = self.columns.first_waves
+        return first_waves
 
     def stop_of(self, wave: int) -> Stop | None:
         """Return how a wave stands, and why it has stopped."""
@@ -180,9 +183,7 @@ def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
     objects = read_objects(memory, state.r_debug)
     core = GpuCore(state, memory, objects, problems=[*objects.problems])
     if state.runtime_state != ENABLED:
-        message = (
-            f"the runtime was not enabled (state {state.runtime_state}), so that waves may be in no state to be read"
-        )
+        message = f"the runtime was not enabled (state {state.runtime_state}): its waves may be in no state to be read"
         core.problems.append(MalformedFile("runtime_state", message))
     reader = _Reader(core)
     reader.read()
@@ -190,6 +191,30 @@ def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
     for columns in reader.columns.values():
         core.machines.append(_machine(core, columns, code))
     return core
+
+
+class _Area:
+    """A queue whose save areas are read, with what is the same for all of its waves."""
+
+    def __init__(
+        self, core: GpuCore, number: int, owner: int, queue: QueueEntry, about: QueueMemory, family: Family
+    ) -> None:
+        self.number = number
+        self.owner = owner
+        self.queue = queue
+        self.about = about
+        self.family = family
+        self.agent = agent = core.state.agents[owner - 1]
+        self.has_ttmps = core.state.ttmp_setup or bool(agent.debug_prop & ALWAYS_TTMPS)
+        self.parks = family.parks_at(core.r_version)
+        self.decoder = _Decoder(family, core.r_version)
+        self.pc_mask = (1 << family.pc_bits) - 1
+        name, self.halt_bit = HALT[family.stops]
+        halt, status = family.hardware_register(name), family.hardware_register("status")
+        self.halt_at = 0 if halt is None else halt.index
+        self.vgprs_at = status.index if status is not None and family.name == "gfx11" else None
+        """The place of STATUS where it can say that a wave has given its vector registers back."""
+        self.scratch_bytes = scratch_size(family, about)
 
 
 class _Reader:
@@ -245,6 +270,7 @@ class _Reader:
         if family.is_documented_only:
             message = f"the layout of the waves of {agent.processor} is taken from documents, and not verified"
             self.problem(message, "unverified_layout")
+        area = _Area(self.core, number, owner, queue, about, family)
         for xcc in range(agent.xccs):
             self.areas += 1
             if self.areas > MAX_AREAS:
@@ -261,46 +287,25 @@ class _Reader:
             if self.count + len(waves) > MAX_WAVES:
                 self.problem(f"there are more than {MAX_WAVES} waves: the others are not read", "too_large")
                 return
-            self.waves(number, owner, queue, about, agent, family, waves)
+            self.waves(area, waves)
 
-    def waves(  # noqa: PLR0915, C901 (one loop over all that a wave has)
-        self,
-        number: int,
-        owner: int,
-        queue: QueueEntry,
-        about: QueueMemory,
-        agent: AgentEntry,
-        family: Family,
-        waves: SavedWaves,
-    ) -> None:
+    def waves(self, area: _Area, waves: SavedWaves) -> None:
         """Add the waves of one save area to the columns."""
-        core = self.core
-        memory, r_version = core.memory, core.r_version
-        has_ttmps = core.state.ttmp_setup or bool(agent.debug_prop & ALWAYS_TTMPS)
-        if not has_ttmps and len(waves):
+        family = area.family
+        if not area.has_ttmps and len(waves):
             message = (
-                f"the trap temporaries of agent {owner} were not set up, so dispatches, work-groups and stop reasons of "
-                "its waves are not known"
+                f"the trap temporaries of agent {area.owner} were not set up, so dispatches, work-groups and stop "
+                "reasons of its waves are not known"
             )
             self.problem(message, "no_ttmps")
-        parks = family.parks_at(r_version)
-        read = _record_reader(memory, family)
-        decode = _Decoder(family, r_version)
+        read = _record_reader(self.core.memory, family)
         first_bit, last_bit = 1 << family.first, 1 << family.last
-        pc_mask = (1 << family.pc_bits) - 1
-        halt_name, halt_bit = HALT[family.stops]
-        halt = family.hardware_register(halt_name)
-        halt_at = 0 if halt is None else halt.index
-        status = family.hardware_register("status")
-        may_lack = family.name == "gfx11"
-        scratch_bytes = scratch_size(family, about)
         leader: dict[int, int] = {}
-        missing = moved = 0
         is_open = False
-        corrupt = 0
+        counts = [0, 0, 0]
         for word, record, index in zip(waves.words, waves.records, waves.shape, strict=True):
             shape = waves.shapes[index]
-            columns = self.columns_of(agent, family, shape.lanes)
+            columns = self.columns_of(area.agent, family, shape.lanes)
             wave = len(columns.records)
             self.count += 1
             if word & first_bit or not is_open:
@@ -310,64 +315,77 @@ class _Reader:
             columns.shape.append(self.shape_index(columns, shape))
             columns.records.append(record)
             columns.words.append(word)
+            columns.scratch.append(scratch_region(family, area.agent, area.about, word, waves.xcc))
             data = read(record, shape)
-            flags = trap = 0
-            dispatch = NONE
-            group, wave_number = (NONE, NONE, NONE), NONE
-            pc = 0
-            if data is None:
-                missing += 1
-            else:
-                hardware, ttmps = data
-                pc = (hardware[1] | hardware[2] << 32) & pc_mask
-                set_up = has_ttmps and not decode.not_set_up(ttmps)
-                if set_up:
-                    flags |= VALID
-                    group, wave_number, packet = decode.place(ttmps)
-                    dispatch = self.dispatch(number, queue, about, packet)
-                    if decode.debugger_valid(ttmps) and ttmps[6] >> 30 & 1:
-                        flags |= STOPPED | (HALTED if ttmps[6] >> 29 & 1 else 0)
-                        trap = decode.trap(ttmps)
-                        if parks and family.identity.parked is not None:
-                            pc = ttmps[family.identity.parked] | (ttmps[11] >> 7 & 0xFFFF) << 32
-                elif has_ttmps and hardware[halt_at] >> halt_bit & 1:
-                    flags |= NEVER_RAN
-                if may_lack and status is not None and hardware[status.index] & layout.NO_VGPRS:
-                    columns.no_vgprs.add(wave)
-                if trap and (r_version is None or r_version < TRAPS_KEEP_PC) and self.is_trap(pc - 4, family):
-                    pc -= 4
-                    flags |= MOVED
-                    moved += 1
             columns.pc_known.append(data is not None)
-            columns.pcs.append(pc)
-            columns.flags.append(flags)
-            columns.traps.append(trap)
-            columns.dispatches.append(dispatch)
-            columns.groups.append(group)
-            columns.numbers.append(wave_number)
-            known = core.dispatches[dispatch].id if dispatch >= 0 else 0
-            columns.ids.append(f"{owner}:{queue_text(number)}:{known}:{self.count}")
-            region = scratch_region(family, agent, about, word, waves.xcc)
-            if data is not None and family.has_architected_scratch:
-                own = self.scratch_register(family, shape, record, data[0])
-                region, differs = _own_region(family, word, own, region, scratch_bytes)
-                corrupt += differs
-            columns.scratch.append(region)
-        place = f"queue {number}" if not waves.xcc else f"XCC {waves.xcc} of queue {number}"
-        if missing:
-            message = f"the registers of {missing} waves of {place} are in none of the files, which may be truncated"
-            self.problem(message, "truncated")
-        if corrupt:
-            message = (
-                f"the scratch memory of {corrupt} waves of {place} is not where their slots say; the address in their "
-                "register is used"
-            )
-            self.problem(message, "scratch_differs")
-        if moved:
-            message = (
-                f"{moved} waves of {place} stand behind their s_trap in the file; their program counter is shown at it"
-            )
-            self.problem(message, "pc_of_trap")
+            if data is None:
+                counts[0] += 1
+                self.unknown(area, columns)
+            else:
+                self.known(area, columns, data, counts)
+                if family.has_architected_scratch:
+                    own = self.scratch_register(family, shape, record, data[0])
+                    region, differs = _own_region(family, word, own, columns.scratch[-1], area.scratch_bytes)
+                    columns.scratch[-1] = region
+                    counts[1] += differs
+        place = f"queue {area.number}" if not waves.xcc else f"XCC {waves.xcc} of queue {area.number}"
+        for count, kind, what in zip(
+            counts,
+            ("truncated", "scratch_differs", "pc_of_trap"),
+            (
+                "have registers that are in none of the files, which may be truncated",
+                "have scratch memory that is not where their slots say; the address in their register is used",
+                "stand behind their s_trap in the file; their program counter is shown at it",
+            ),
+            strict=True,
+        ):
+            if count:
+                self.problem(f"{count} waves of {place} {what}", kind)
+
+    def unknown(self, area: _Area, columns: WaveColumns) -> None:
+        """Add a wave of whose registers nothing is known."""
+        columns.pcs.append(0)
+        columns.flags.append(0)
+        columns.traps.append(0)
+        columns.dispatches.append(NONE)
+        columns.groups.append((NONE, NONE, NONE))
+        columns.numbers.append(NONE)
+        columns.ids.append(f"{area.owner}:{area.number}:0:{self.count}")
+
+    def known(
+        self, area: _Area, columns: WaveColumns, data: tuple[tuple[int, ...], tuple[int, ...]], counts: list[int]
+    ) -> None:
+        """Add what a wave's registers say of it."""
+        family, (hardware, ttmps) = area.family, data
+        flags = trap = 0
+        dispatch, group, number = NONE, (NONE, NONE, NONE), NONE
+        pc = (hardware[1] | hardware[2] << 32) & area.pc_mask
+        if area.has_ttmps and not area.decoder.not_set_up(ttmps):
+            flags |= VALID
+            group, number, packet = area.decoder.place(ttmps)
+            dispatch = self.dispatch(area.number, area.queue, area.about, packet)
+            if ttmps[6] >> 30 & 1 and area.decoder.debugger_valid(ttmps):
+                flags |= STOPPED | (HALTED if ttmps[6] >> 29 & 1 else 0)
+                trap = area.decoder.trap(ttmps)
+                if area.parks and family.identity.parked is not None:
+                    pc = ttmps[family.identity.parked] | (ttmps[11] >> 7 & 0xFFFF) << 32
+        elif area.has_ttmps and hardware[area.halt_at] >> area.halt_bit & 1:
+            flags |= NEVER_RAN
+        if area.vgprs_at is not None and hardware[area.vgprs_at] & layout.NO_VGPRS:
+            columns.no_vgprs.add(len(columns.records) - 1)
+        r_version = self.core.r_version
+        if trap and (r_version is None or r_version < TRAPS_KEEP_PC) and self.is_trap(pc - 4, family):
+            pc -= 4
+            flags |= MOVED
+            counts[2] += 1
+        columns.pcs.append(pc)
+        columns.flags.append(flags)
+        columns.traps.append(trap)
+        columns.dispatches.append(dispatch)
+        columns.groups.append(group)
+        columns.numbers.append(number)
+        known = self.core.dispatches[dispatch].id if dispatch >= 0 else 0
+        columns.ids.append(f"{area.owner}:{area.number}:{known}:{self.count}")
 
     @staticmethod
     def shape_index(columns: WaveColumns, shape: Shape) -> int:
@@ -401,8 +419,8 @@ class _Reader:
             self.problem(message, "packet_outside")
         if packet.header is None:
             message = (
-                f"the packets of queue {number} are at {queue.ring_base:#x}, which is in none of the files, so its kernels "
-                "and grids are not known"
+                f"the packets of queue {number} are at {queue.ring_base:#x}, which is in none of the files, so its "
+                "kernels and grids are not known"
             )
             self.problem(message, "no_packets", "they are memory of the host: add its core file")
         dispatch = Dispatch(
@@ -431,11 +449,6 @@ class _Reader:
             return hardware[register.index] | hardware[register.index + 1] << 32
         slot = layout.named_slots(family, shape.slots)[2]
         return None if slot is None or slot < 0 else self.core.memory.number(record + shape.sgpr_at + 4 * slot, 8)
-
-
-def queue_text(number: int) -> str:
-    """Return how the number of a queue is written in the id of a wave."""
-    return str(number)
 
 
 def _own_region(
@@ -493,7 +506,7 @@ def _record_reader(memory: FileMemory, family: Family) -> Any:
     count = family.hardware_bytes // 4
     unpack_hardware = struct.Struct(f"<{count}I").unpack_from
     unpack_ttmps = struct.Struct("<16I").unpack_from
-    room = first = last = offset = -1
+    first = last = offset = -1
     buffer: Any = b""
 
     def read(record: int, shape: Shape) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
@@ -514,7 +527,6 @@ def _record_reader(memory: FileMemory, family: Family) -> Any:
             first -= down
         return unpack_hardware(buffer, offset + start), unpack_ttmps(buffer, offset + record + shape.ttmp_at)
 
-    del room
     return read
 
 
@@ -540,16 +552,15 @@ def _machine(core: GpuCore, columns: WaveColumns, code: list[LoadedCodeObject]) 
     for group in columns.groups:
         flat.extend(_signed(number) for number in group)
     machine.places = {
-        "dispatch": _cells(columns.dispatches, 1), "work_group": _cells(flat, 3), "wave_in_group": _cells(columns.numbers, 1)
+        "dispatch": _cells(columns.dispatches, 1), "work_group": _cells(flat, 3),
+        "wave_in_group": _cells(columns.numbers, 1),
     }  # fmt: skip
     agent = columns.agent
     if agent.lds_base and agent.scratch_base and not (agent.lds_base % SIZE or agent.scratch_base % SIZE):
         if agent.lds_base != agent.scratch_base:
             machine.set_apertures(Apertures(agent.lds_base, agent.scratch_base))
     else:
-        message = (
-            f"the apertures of a {agent.processor} are {agent.lds_base:#x} and {agent.scratch_base:#x}, which cannot be"
-        )
+        message = f"a {agent.processor} has impossible apertures: {agent.lds_base:#x} and {agent.scratch_base:#x}"
         core.problems.append(MalformedFile("bad_apertures", message))
     for file in _register_files(core.memory, columns, machine.target):
         machine.add_file(file)
@@ -571,12 +582,10 @@ def _cells(column: array[int], width: int) -> Cells:
 def _register_files(memory: FileMemory, columns: WaveColumns, target: Target) -> Iterator[RegisterFile]:
     """Yield the registers of some waves."""
     shapes, family = columns.shapes, columns.family
-    count = len(columns.records)
-    shape_of = [shapes[index] for index in columns.shape]
     yield _program_counters(columns, target)
 
     def mapped(
-        names: list[str], offsets: list[int], counts: list[int], stored: int | None = None, shared: bool = False
+        names: list[str], offsets: list[int], counts: list[int], stored: int | None = None, *, shared: bool = False
     ) -> Iterator[RegisterFile]:
         """Yield registers whose first is at an offset of the record that depends on the shape."""
         registers = [register for name in names if (register := _register(target, name)) is not None]
@@ -625,7 +634,6 @@ def _register_files(memory: FileMemory, columns: WaveColumns, target: Target) ->
     for first, last in ((4, 11), (13, 13)):
         names = [f"ttmp{index}" for index in range(first, last + 1)]
         yield from mapped(names, [shape.ttmp_at + 4 * first for shape in shapes], [len(names)] * len(shapes))
-    del shape_of, count
 
 
 def _program_counters(columns: WaveColumns, target: Target) -> RegisterFile:
@@ -681,12 +689,6 @@ def group_problems(machine: GpuCoreMachine) -> Iterator[DwarfGpuError]:
     if numbers:
         message = f"{numbers} waves of {machine.target.name} have the number of another wave of their work-group"
         yield MalformedFile("bad_groups", message)
-
-
-def trap_waves(machine: GpuCoreMachine) -> list[int]:
-    """Return the waves that an ``s_trap`` has stopped."""
-    stops = ((wave, machine.stop_of(wave)) for wave in range(machine.wave_count))
-    return [wave for wave, stop in stops if stop is not None and TRAP_REASONS & set(stop.reasons)]
 
 
 def no_waves(core: GpuCore) -> MissingContext:

@@ -1,13 +1,13 @@
 """The layout of a context save area, one row for each family of processors.
 
-Sources: the first-level trap handlers and ``kfd_mqd_manager_v*.c`` of the Linux kernel (amdkfd), and ROCdbgapi
-(``architecture.cpp``), which agree. Rows with ``is_documented_only`` were taken from these texts and from AMD's emulator
-alone; for the others AMD's library gave the same answers for the same bytes.
+Sources: the trap handlers and ``kfd_mqd_manager_v*.c`` of the Linux kernel (amdkfd), and ROCdbgapi
+(``architecture.cpp``), which agree. Rows with ``is_documented_only`` were taken from these texts and from AMD's
+emulator alone; for the others AMD's library gave the same answers for the same bytes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -248,36 +248,36 @@ _BOTH = {32: 8, 64: 4}
 _ANY = 0
 
 
-def _gfx9(name: str, engine: Bits, accumulation: str, lds: Bits = (9, 8), **more: object) -> Family:
-    fields: dict[str, object] = {
+def _gfx9(name: str, engine: Bits, accumulation: str, lds: Bits = (9, 8), **more: Any) -> Family:
+    fields: dict[str, Any] = {
         "identity": _GFX9_IDENTITY, "parks": _ANY, "has_architected_scratch": False, "lds_unit": 512,
         "accumulation_offset": (24, 6) if accumulation == "unified" else None,
     }  # fmt: skip
     return Family(
         name=name, waves_of=(64,), vgprs=(0, 6), sgprs=(6, 3), lds=lds, accumulation=accumulation, wave_id=(0, 9),
         engine=engine, has_scratch=15, first=17, last=16, hardware=_GFX9_HARDWARE, scratch=_GFX9_SCRATCH, gap=64,
-        **(fields | more),  # type: ignore[arg-type]
+        **(fields | more),
     )  # fmt: skip
 
 
-def _gfx10(name: str, engine: Bits, **more: object) -> Family:
-    fields: dict[str, object] = {
+def _gfx10(name: str, engine: Bits, **more: Any) -> Family:
+    fields: dict[str, Any] = {
         "waves_of": (64, 32), "granule": _BOTH, "lds": (10, 8), "lds_unit": 512, "shared": (26, 4), "last": 29,
         "hardware": _GFX10_HARDWARE, "identity": _GFX9_IDENTITY, "scratch": _GFX9_SCRATCH, "parks": _ANY,
         "has_architected_scratch": False,
     }  # fmt: skip
     return Family(
         name=name, vgprs=(0, 6), sgprs=None, accumulation="none", wave_id=(0, 10), engine=engine, has_scratch=11,
-        first=12, has_wave32_bit=True, **(fields | more),  # type: ignore[arg-type]
+        first=12, has_wave32_bit=True, **(fields | more),
     )  # fmt: skip
 
 
-_GFX94 = {
+_GFX94: dict[str, Any] = {
     "identity": _GFX94_IDENTITY, "parks": None, "has_architected_scratch": True, "begin_end": (23, 24),
     "single_step": 25,
 }  # fmt: skip
 _GFX11_TRAP = b"\x90\xbf"
-_GFX12 = {
+_GFX12: dict[str, Any] = {
     "hardware": _GFX12_HARDWARE, "identity": _GFX12_IDENTITY, "scratch": _GFX12_SCRATCH,
     "has_architected_scratch": True, "stops": "excp_flag_priv", "trap_bytes": _GFX11_TRAP,
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """What the runtime of a process keeps in its memory: queues and packets, and the list of loaded code objects.
 
-``amd_queue_t`` and the packet are those of `targets.amdgpu.queue`; ``r_debug`` and ``link_map`` have the layout of glibc
-for x86-64 (``<link.h>``), with a version of the HSA runtime's own.
+``amd_queue_t`` and the packet are those of `targets.amdgpu.queue`; ``r_debug`` and ``link_map`` have the layout of
+glibc for x86-64 (``<link.h>``), with a version of the HSA runtime's own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Machines of waves written as GPU core files, which ROCgdb's library reads too.
 
-Three forms: one merged core file of an x86-64 process (as ROCgdb's ``gcore`` writes it), the pair of the host's core file
-and the GPU's, and the file of the GPU alone (as the HSA runtime writes it). A core file cannot say that a register is
-not known: registers of which nothing is known are written as 0.
+Three forms: one merged core file of an x86-64 process (as ROCgdb's ``gcore`` writes it), the pair of the host's core
+file and the GPU's, and the file of the GPU alone (as the HSA runtime writes it). A core file cannot say that a register
+is not known: registers of which nothing is known are written as 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from dwarfgpu.backends.gpu_core.note import (
 )
 from dwarfgpu.backends.gpu_core.runtime import LINK_MAP, PACKET, R_DEBUG, TRAPS_KEEP_PC
 from dwarfgpu.backends.gpu_core.save_area import HEADER
-from dwarfgpu.backends.machine import NONE
+from dwarfgpu.backends.gpu_core.stop_reasons import HALT
+from dwarfgpu.backends.machine import NONE, Machine
 from dwarfgpu.errors import UsageError
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.queue import KERNEL_DISPATCH_HEADER, PACKET_SIZE, QUEUE
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from dwarfgpu.backends.gpu_core.layout import Family, Shape
-    from dwarfgpu.backends.machine import Machine
 
 PAGE = 4096
 CONTROL_AT = 64
@@ -122,7 +122,7 @@ def core_contents(
     debugger. ``kernel_objects`` are the addresses of kernel descriptors by the names of kernels.
     """
     form = form or CoreForm()
-    given = [machines] if not isinstance(machines, (list, tuple)) else list(machines)
+    given: list[Machine] = [machines] if isinstance(machines, Machine) else list(machines)
     images = list(images)
     writer = _Writer(given, form, stops or (lambda _machine, _wave: WrittenStop()), kernel_objects or {})
     writer.add_memory(images)
@@ -529,10 +529,10 @@ class _AreaWriter:
             data = self.machine.memory.read(space, address, size, wave, None)
             self.pool[at + address : at + address + size] = data
         if family.has_architected_scratch:
-            address = struct.pack("<Q", self.scratch + at)
+            base = struct.pack("<Q", self.scratch + at)
             hardware = family.hardware_register("flat_scratch")
             place = shape.sgpr_at + 4 * (named[2] or 0) if hardware is None else shape.hardware_at + 4 * hardware.index
-            record[place : place + 8] = address
+            record[place : place + 8] = base
 
     def _add_identity(self, wave: int, shape: Shape, record: bytearray) -> None:
         """Write the program counter and the trap temporaries of a wave."""
@@ -576,11 +576,11 @@ class _AreaWriter:
             hardware_pc = PARKED_AT
         _put(record, shape.hardware_at + 4, struct.pack("<Q", hardware_pc), 8)
         if stop.never_ran:
-            name, bit = ("status", 13) if family.stops == "trapsts" else ("state_priv", 14)
+            name, bit = HALT[family.stops]
             halt: Any = family.hardware_register(name)
-            place = shape.hardware_at + 4 * halt.index
-            value = int.from_bytes(record[place : place + 4], "little") | 1 << bit
-            record[place : place + 4] = value.to_bytes(4, "little")
+            start = shape.hardware_at + 4 * halt.index
+            status = int.from_bytes(record[start : start + 4], "little") | 1 << bit
+            _put(record, start, status.to_bytes(4, "little"), 4)
         for index in layout.SAVED_TTMPS:
             _put(record, shape.ttmp_at + 4 * index, struct.pack("<I", ttmps[index]), 4)
 
@@ -667,7 +667,7 @@ def _write(file: BinaryIO, machine: int, osabi: int, notes: bytes, loads: list[t
     file.write(b"".join(headers))
     file.write(notes)
     at = 64 + 56 * count + len(notes)
-    for offset, (_address_, _size, data) in zip(offsets, loads, strict=True):
+    for offset, (_start, _size, data) in zip(offsets, loads, strict=True):
         file.write(bytes(offset - at))
         file.write(data)
         at = offset + len(data)

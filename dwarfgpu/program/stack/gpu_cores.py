@@ -1,4 +1,4 @@
-"""GPU core files with the code that their waves execute: the files that belong together, and the code objects they name.
+"""GPU core files with the code of their waves: the files that belong together, and the code objects they name.
 
 The runtime of the GPU and the kernel write two files for one crash, or a debugger one. Either way there is one address
 space, and whichever file has some bytes is asked for them.
@@ -42,8 +42,8 @@ MAX_CODE = 1 << 28
 MAX_NEIGHBOURS = 256
 """The files beside a core file that are looked at for a code object."""
 HOW_TO_GET = (
-    "the save areas, the packets and the list of code objects are memory of the host: name the host's core file as well "
-    "(--state core.PID --state gpucore.PID), or put it beside this one as core.PID"
+    "the save areas, the packets and the list of code objects are memory of the host: name the host's core file as "
+    "well (--state core.PID --state gpucore.PID), or put it beside this one as core.PID"
 )
 
 
@@ -219,7 +219,7 @@ def _mismatches(names: list[str], images: list[Image]) -> list[DwarfGpuError]:
 def _why_apart(host_name: str, host: Image, name: str, image: Image) -> str | None:
     """Return why a file of the host and one of the GPU do not belong together, or None if they do."""
     ranges = [(segment.address, segment.memory_size) for segment in host.segments if segment.type == PT_LOAD]
-    known = {start: size for start, size in ranges}
+    known = dict(ranges)
     own = [segment for segment in image.segments if segment.type == PT_LOAD and segment.memory_size]
     lost = [
         segment

@@ -89,7 +89,7 @@ def open_stopped(
     dialect: str | None = None,
     repair: Policy = OFF,
 ) -> Stopped:
-    """Open a state with its program: a code object and a snapshot or GPU core files, or a host program and its core file.
+    """Open a state with its program: code and a snapshot or GPU core files, or a host program and its core file.
 
     ``read`` returns the text of a file, where it differs from its contents; ``repair`` says which
     compiler bugs are worked around.
