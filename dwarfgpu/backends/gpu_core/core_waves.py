@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from dwarfgpu.backends.columns import Cells, RegisterFile
 from dwarfgpu.backends.gpu_core import layout
+from dwarfgpu.backends.gpu_core.identity import Decoder
 from dwarfgpu.backends.gpu_core.mapped_registers import MappedRegisters
 from dwarfgpu.backends.gpu_core.note import ALWAYS_TTMPS, AQL, ENABLED, QUEUE_BITS, exceptions_in
 from dwarfgpu.backends.gpu_core.runtime import (
@@ -207,7 +208,7 @@ class _Area:
         self.agent = agent = core.state.agents[owner - 1]
         self.has_ttmps = core.state.ttmp_setup or bool(agent.debug_prop & ALWAYS_TTMPS)
         self.parks = family.parks_at(core.r_version)
-        self.decoder = _Decoder(family, core.r_version)
+        self.decoder = Decoder(family, core.r_version)
         self.pc_mask = (1 << family.pc_bits) - 1
         name, self.halt_bit = HALT[family.stops]
         halt, status = family.hardware_register(name), family.hardware_register("status")
@@ -462,43 +463,6 @@ def _own_region(
     if not size:
         return None, False
     return (own, size), computed is not None and computed[0] != own
-
-
-class _Decoder:
-    """Reads the trap temporaries of one family."""
-
-    def __init__(self, family: Family, r_version: int | None) -> None:
-        self.identity = family.identity
-        has_mark = family.name in ("gfx94", "gfx950") or r_version is None or r_version >= 10
-        self._not_set_up = self.identity.not_set_up if has_mark else ()
-        (self._x, self._y, self._z), self._wave = self.identity.group, self.identity.wave
-        self._packet = self.identity.packet
-
-    def not_set_up(self, ttmps: tuple[int, ...]) -> bool:
-        """Return whether the hardware has not set the temporaries."""
-        marks = self._not_set_up
-        return bool(marks) and all(ttmps[register] >> bit & 1 for register, bit in marks)
-
-    def debugger_valid(self, ttmps: tuple[int, ...]) -> bool:
-        """Return whether the temporaries of the trap handler are set."""
-        mark = self.identity.debugger_valid
-        return mark is None or bool(ttmps[mark[0]] >> mark[1] & 1)
-
-    def place(self, ttmps: tuple[int, ...]) -> tuple[tuple[int, int, int], int, int]:
-        """Return the work-group, the number of the wave in it, and the index of the packet."""
-        x, y, z = _bits(ttmps, self._x), _bits(ttmps, self._y), _bits(ttmps, self._z)
-        valid = self.identity.yz_valid
-        if valid is not None and not ttmps[valid[0]] >> valid[1] & 1:
-            y = z = 0
-        return (x, y, z), _bits(ttmps, self._wave), _bits(ttmps, self._packet)
-
-    def trap(self, ttmps: tuple[int, ...]) -> int:
-        return _bits(ttmps, self.identity.trap)
-
-
-def _bits(ttmps: tuple[int, ...], place: tuple[int, int, int]) -> int:
-    register, low, width = place
-    return ttmps[register] >> low & (1 << width) - 1
 
 
 def _record_reader(memory: FileMemory, family: Family) -> Any:
