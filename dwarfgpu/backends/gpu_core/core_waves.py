@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from dwarfgpu.backends.columns import Cells, RegisterFile
 from dwarfgpu.backends.gpu_core import layout
 from dwarfgpu.backends.gpu_core.identity import Decoder
-from dwarfgpu.backends.gpu_core.mapped_registers import MappedRegisters
+from dwarfgpu.backends.gpu_core.mapped_registers import MappedRegisters, RecordRows
 from dwarfgpu.backends.gpu_core.note import ALWAYS_TTMPS, AQL, ENABLED, QUEUE_BITS, exceptions_in
 from dwarfgpu.backends.gpu_core.runtime import (
     TRAPS_KEEP_PC,
@@ -19,7 +19,7 @@ from dwarfgpu.backends.gpu_core.runtime import (
     read_objects,
     read_packet,
     read_queue,
-    scratch_region,
+    scratch_regions,
     scratch_size,
 )
 from dwarfgpu.backends.gpu_core.save_area import read_area
@@ -304,19 +304,25 @@ class _Reader:
         leader: dict[int, int] = {}
         is_open = False
         counts = [0, 0, 0]
+        find_scratch = scratch_regions(family, area.agent, area.about, waves.xcc)
+        before: Shape | None = None
+        columns: Any = None
+        number = 0
         for word, record, index in zip(waves.words, waves.records, waves.shape, strict=True):
             shape = waves.shapes[index]
-            columns = self.columns_of(area.agent, family, shape.lanes)
+            if shape is not before:
+                columns = self.columns_of(area.agent, family, shape.lanes)
+                number, before = self.shape_index(columns, shape), shape
             wave = len(columns.records)
             self.count += 1
             if word & first_bit or not is_open:
                 leader = {shape.lanes: wave}
             is_open = not word & last_bit
             columns.first_waves.append(leader.setdefault(shape.lanes, wave))
-            columns.shape.append(self.shape_index(columns, shape))
+            columns.shape.append(number)
             columns.records.append(record)
             columns.words.append(word)
-            columns.scratch.append(scratch_region(family, area.agent, area.about, word, waves.xcc))
+            columns.scratch.append(None if find_scratch is None else find_scratch(word))
             data = read(record, shape)
             columns.pc_known.append(data is not None)
             if data is None:
@@ -555,15 +561,10 @@ def _register_files(memory: FileMemory, columns: WaveColumns, target: Target) ->
         registers = [register for name in names if (register := _register(target, name)) is not None]
         if not registers or not any(counts):
             return
-        firsts = array("Q", [record + offsets[i] for record, i in zip(columns.records, columns.shape, strict=True)])
-        own = array("q", [counts[index] for index in columns.shape])
-        extra = array("q", [shapes[index].shared for index in columns.shape]) if shared else None
-        if shared or names[0] == "a0":
-            for wave in columns.no_vgprs:
-                own[wave] = 0
-                if extra is not None:
-                    extra[wave] = 0
-        yield MappedRegisters(registers, memory, firsts, own, stored=stored, shared=extra)
+        has_shared = shared and any(shape.shared for shape in shapes)
+        lacking = frozenset(columns.no_vgprs) if names[0][0] in "va" and names[0] != "vcc" else frozenset()
+        rows = RecordRows(columns.records, columns.shape, offsets, counts, [shape.shared for shape in shapes])
+        yield MappedRegisters(registers, memory, rows, stored=stored, has_shared=has_shared, lacking=lacking)
 
     most = max((shape.vgprs + shape.shared for shape in shapes), default=0)
     for low, high in ((0, min(most, 512)), (512, most)):  # v512 and above are registers of a second block

@@ -135,7 +135,19 @@ class FileMemory:
         The keys ascend and do not overlap. A write through one is seen through the other.
         """
         starts, lasts, owners, offsets = array("Q"), array("Q"), array("q"), array("q")
+        low, high, owner, move = 1, 0, 0, 0
         for key, address, size in windows:
+            if not low <= address <= high - size + 1:
+                place = self.locate(address, size)
+                if place is not None:  # the next windows are probably in the same stretch
+                    owner, move = place[0], place[1] - address
+                    low, high = address, address + self.room(address) - 1
+            if low <= address <= high - size + 1 and size > 0:
+                starts.append(key)
+                lasts.append(key + size - 1)
+                owners.append(owner)
+                offsets.append(address + move)
+                continue
             for part in self.stretches(address, size):
                 at = key + part.address - address
                 starts.append(at)

@@ -6,14 +6,16 @@ one. Nothing is read before it is asked for, and a question about all waves is o
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
 
 from dwarfgpu.backends.columns import RegisterFile, unit_bits, unit_count, unit_type
 from dwarfgpu.backends.extents import gathered_rows
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Sequence
 
     from dwarfgpu.backends.gpu_core.file_memory import FileMemory
@@ -24,38 +26,54 @@ MAX_COPIED = 1 << 32
 """The bytes of registers that are copied into one array at most."""
 
 
+@frozen(eq=False, repr=False)
+class RecordRows:
+    """Where registers are in the records of waves; what depends on the shape of a wave is a list by shape."""
+
+    records: array[int]
+    """The address of the record of each wave."""
+    shape: array[int]
+    """The shape of each wave."""
+    offsets: list[int]
+    """Of the first register in a record."""
+    counts: list[int]
+    """How many registers a wave has."""
+    shared: list[int]
+    """How many shared vector registers follow."""
+
+
 class MappedRegisters(RegisterFile):
     """Consecutive registers of one kind, of every wave."""
 
-    __slots__ = ("_byte_order", "_counts", "_file", "_firsts", "_memory", "_places", "_shared", "_stored", "_written")
+    __slots__ = ("_byte_order", "_lacking", "_memory", "_places", "_rows", "_shared", "_stored", "_written")
 
     def __init__(
         self,
         registers: Sequence[TargetRegister],
         memory: FileMemory,
-        firsts: array[int],
-        counts: array[int],
+        rows: RecordRows,
         *,
         stored: int | None = None,
-        shared: array[int] | None = None,
+        has_shared: bool = False,
+        lacking: frozenset[int] = frozenset(),
         byte_order: str = "little",
     ) -> None:
-        """Use ``firsts``, the address of the first register of each wave, and ``counts``, how many it has.
+        """Use the places of the first register in the records of waves.
 
-        ``stored`` is how many bytes of a register the file has; those above are zeros. ``shared`` is how many vector
-        registers follow, of which both halves of a wave of 64 lanes see the same 32 dwords.
+        ``stored`` is how many bytes of a register the file has; those above are zeros. With ``has_shared``, shared
+        vector registers follow, of which both halves of a wave of 64 lanes see the same 32 dwords. ``lacking`` are waves that
+        have none of the registers.
         """
         self.registers = tuple(registers)
         self.positions = {register.number: i for i, register in enumerate(registers)}
         self.byte_size = unit_count(registers[0]) * unit_bits(registers[0]) // 8
         self._stored = self.byte_size if stored is None else stored
         self._memory = memory
-        self._firsts = firsts
-        self._counts = counts
-        self._shared = shared if shared is not None and any(shared) else None
+        self._rows = rows
+        self._shared = has_shared
+        self._lacking = lacking
         self._byte_order = byte_order
         self._places: Any = None
-        self._file: int | None = None
         self._written: dict[tuple[int, int], bytes] = {}
         """The registers that were written and that the files do not have, by wave and position."""
 
@@ -63,16 +81,20 @@ class MappedRegisters(RegisterFile):
 
     @property
     def row_count(self) -> int:
-        return len(self._firsts)
+        return len(self._rows.records)
 
     def _range(self, wave: int, position: int) -> tuple[int, int] | None:
         """Return the address and the stored size of a register of a wave, if it has one."""
-        count = self._counts[wave]
+        if wave in self._lacking:
+            return None
+        rows = self._rows
+        shape = rows.shape[wave]
+        count, first = rows.counts[shape], rows.records[wave] + rows.offsets[shape]
         if position < count:
-            return self._firsts[wave] + position * self.byte_size, self._stored
-        if self._shared is not None and position < count + self._shared[wave]:
+            return first + position * self.byte_size, self._stored
+        if self._shared and position < count + rows.shared[shape]:
             half = self.byte_size // 2
-            return self._firsts[wave] + count * self.byte_size + (position - count) * half, half
+            return first + count * self.byte_size + (position - count) * half, half
         return None
 
     def read(self, wave: int, number: int) -> bytes | None:
@@ -83,7 +105,8 @@ class MappedRegisters(RegisterFile):
         data = None if place is None else self._memory.read(*place)
         if data is None or len(data) == self.byte_size:
             return data
-        return data + data if position >= self._counts[wave] else data.ljust(self.byte_size, b"\0")
+        is_shared = position >= self._rows.counts[self._rows.shape[wave]]
+        return data + data if is_shared else data.ljust(self.byte_size, b"\0")
 
     def knows(self, wave: int, number: int) -> bool:
         return self.read(wave, number) is not None
@@ -109,8 +132,12 @@ class MappedRegisters(RegisterFile):
         import numpy as np
 
         if self._places is None:
-            counts = np.asarray(self._counts, dtype=np.int64)
-            firsts = np.asarray(self._firsts, dtype=np.uint64)
+            rows = self._rows
+            shape = np.asarray(rows.shape, dtype=np.int64)
+            counts = np.array(rows.counts, dtype=np.int64)[shape]
+            firsts = np.asarray(rows.records, dtype=np.uint64) + np.array(rows.offsets, dtype=np.uint64)[shape]
+            if self._lacking:
+                counts[list(self._lacking)] = 0
             size = np.maximum(counts - 1, 0) * self.byte_size + self._stored
             columns = self._memory.store.columns
             file, starts = None, None
@@ -133,11 +160,11 @@ class MappedRegisters(RegisterFile):
             return np.full(count, self.knows(waves, number))
         position = self.positions[number]
         file, _starts, counts, firsts = self._located()
-        if file is not None and self._shared is None and not self._written:
+        if file is not None and not self._shared and not self._written:
             if int(counts.min(initial=position + 1)) > position:
                 return np.ones(count, dtype=bool)
             return (counts > position)[waves]  # type: ignore[no-any-return]
-        if self._shared is None and not self._written:
+        if not self._shared and not self._written:
             keys = firsts[waves] + np.uint64(position * self.byte_size)
             return self._memory.store.known(keys, self._stored) & (counts[waves] > position)  # type: ignore[no-any-return]
         unique, inverse = np.unique(waves, return_inverse=True)
@@ -150,7 +177,7 @@ class MappedRegisters(RegisterFile):
         position = self.positions[number]
         file, starts, counts, firsts = self._located()
         stays_inside = self._stored == self.byte_size or (isinstance(offsets, int) and offsets + size <= self._stored)
-        if self._shared is not None or self._written or not stays_inside:
+        if self._shared or self._written or not stays_inside:
             return self._one_by_one(waves, number, offsets, size, count)
         if isinstance(waves, int):
             waves = np.full(count, waves, dtype=np.int64)

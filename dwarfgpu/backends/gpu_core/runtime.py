@@ -16,6 +16,8 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.targets.amdgpu.queue import PACKET_SIZE, READ_DISPATCH_ID_OFFSET
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.backends.gpu_core.file_memory import FileMemory
     from dwarfgpu.backends.gpu_core.layout import Family
     from dwarfgpu.backends.gpu_core.note import AgentEntry, QueueEntry
@@ -173,27 +175,33 @@ def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index
 # --- Scratch memory -----------------------------------------------------------------------------------------------
 
 
-def scratch_region(
-    family: Family, agent: AgentEntry, about: QueueMemory, word: int, xcc: int
-) -> tuple[int, int] | None:
-    """Return the address and the size of a wave's scratch memory, computed from its slot; None if it has none.
+def scratch_regions(
+    family: Family, agent: AgentEntry, about: QueueMemory, xcc: int
+) -> Callable[[int], tuple[int, int] | None] | None:
+    """Return a function that computes the address and the size of a wave's scratch memory from its slot.
 
-    ``word`` is the wave's word in the control stack.
+    It takes the word of the wave in the control stack, and returns None for a wave without such memory. None: no wave
+    of the queue has some.
     """
-    if about.tmpring is None or about.scratch is None or not word >> family.has_scratch & 1:
+    if about.tmpring is None or about.scratch is None:
         return None
-    rules = family.scratch
+    rules, engines = family.scratch, agent.engines
     waves, size = bits(about.tmpring, rules.waves), bits(about.tmpring, rules.size) * rules.unit
-    engine, slot, engines = bits(word, family.engine), bits(word, family.wave_id), agent.engines
-    if rules.per_engine:
-        number, in_xcc = waves * engine + slot, waves * engines
-    else:
-        if waves % engines:
-            return None
-        number, in_xcc = waves // engines * engine + slot, waves
-    if not size or not waves:
+    if not size or not waves or (not rules.per_engine and waves % engines):
         return None
-    return about.scratch + (xcc * in_xcc + number) * size, size
+    per_engine = waves if rules.per_engine else waves // engines
+    base = about.scratch + xcc * per_engine * engines * size
+    has_scratch = 1 << family.has_scratch
+    (engine_at, engine_bits), (slot_at, slot_bits) = family.engine, family.wave_id
+    engine_mask, slot_mask = (1 << engine_bits) - 1, (1 << slot_bits) - 1
+
+    def region(word: int) -> tuple[int, int] | None:
+        if not word & has_scratch:
+            return None
+        number = per_engine * (word >> engine_at & engine_mask) + (word >> slot_at & slot_mask)
+        return base + number * size, size
+
+    return region
 
 
 def scratch_size(family: Family, about: QueueMemory) -> int | None:

@@ -300,9 +300,10 @@ class _QueueWriter:
             pool = bytearray()
         queue = writer.allocate(QUEUE.size)
         apertures = self.machine.apertures
+        has_unplaced = any(self.machine.place_of(wave)[0] == NONE for wave in self.waves)
         values = {
             "features": 1, "base_address": ring, "size": count, "id": len(writer.queues),
-            "write_dispatch_id": len(self.dispatches) + 1, "read_dispatch_id": 0,
+            "write_dispatch_id": len(self.dispatches) + has_unplaced, "read_dispatch_id": 0,
             "read_dispatch_id_field_base_byte_offset": 128, "compute_tmpring_size": tmpring,
             "scratch_backing_memory_location": scratch, "scratch_backing_memory_byte_size": part,
             "group_segment_aperture_base_hi": (apertures.shared if apertures else 1 << 48) >> 32,
