@@ -263,7 +263,8 @@ class Extents:
             delta = keys - np.uint64(even.first)
             room = np.uint64(even.length - size)
             if even.count == 1:
-                return even.block, _moved(delta, even.offset), delta <= room
+                is_whole = delta <= room  # before the distance is made an offset, in place
+                return even.block, _moved(delta, even.offset), is_whole
             inner = delta & np.uint64((1 << INSTANCE_SHIFT) - 1)
             delta >>= np.uint64(INSTANCE_SHIFT)
             is_whole = inner <= room

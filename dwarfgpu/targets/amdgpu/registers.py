@@ -69,6 +69,9 @@ def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
         rows.append(RegisterFamily(-4, 1, "flat_scratch", 64, index=None))
     if processor.has("xnack"):
         rows.append(RegisterFamily(-5, 1, "xnack_mask", 64, index=None))
+    if processor.major >= 12:  # what TRAPSTS and the privileged half of STATUS were before
+        names = ("state_priv", "excp_flag_priv", "excp_flag_user", "trap_ctrl", "barrier_state")
+        rows += [RegisterFamily(-29 + index, 1, name, 32, index=None) for index, name in enumerate(names)]
     return tuple(rows)
 
 
