@@ -11,12 +11,11 @@ import struct
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.backends.columns import Cells, RegisterFile, split_name, unit_bits, unit_count
 from dwarfgpu.backends.memory import MachineMemory
-from dwarfgpu.backends.protocol import Backend, Capabilities, register_unavailable
+from dwarfgpu.backends.protocol import Capabilities, WaveBackend, check_size, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, of_queue, with_apertures
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
 
@@ -41,7 +40,7 @@ GROUP_APERTURE = 64
 """The byte of ``group_segment_aperture_base_hi`` in it; ``private_segment_aperture_base_hi`` follows."""
 
 
-@frozen(repr=False)
+@frozen
 class LoadedCodeObject:
     """A file of code that the machine has loaded."""
 
@@ -51,7 +50,7 @@ class LoadedCodeObject:
     sha256: str | None = None
 
 
-@frozen(repr=False)
+@frozen
 class Dispatch:
     """The execution of a kernel over a grid."""
 
@@ -68,7 +67,7 @@ class Dispatch:
     """The address of its AQL packet."""
 
 
-class Machine(Backend):
+class Machine(WaveBackend):
     """Waves with their registers, and the memory they reach. It begins empty."""
 
     capabilities = Capabilities(
@@ -104,10 +103,6 @@ class Machine(Backend):
             self.set_apertures(apertures)
 
     # --- Waves ----------------------------------------------------------------------------------------------------
-
-    @property
-    def wave_count(self) -> int:
-        return len(self.ids)
 
     def add_waves(
         self,
@@ -227,10 +222,6 @@ class Machine(Backend):
 
     # --- Known registers ------------------------------------------------------------------------------------------
 
-    def register(self, number: int) -> TargetRegister | None:
-        """Return the register of the target with a DWARF number."""
-        return self.target.register(number)
-
     def register_named(self, name: str) -> TargetRegister | None:
         """Return the register of the target with a name, also one without a DWARF number, such as ``m0``."""
         return self.target.register_named(name) or self.target.unnumbered_register(name)
@@ -322,7 +313,7 @@ class Machine(Backend):
 
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
         """Return the row of its file that holds a register of a wave."""
-        if not 0 <= wave < self.wave_count:
+        if not 0 <= wave < len(self.ids):
             raise register_unavailable(register, f"there is no wave {wave}")
         return wave
 
@@ -339,9 +330,7 @@ class Machine(Backend):
         return data
 
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
-        size = unit_count(register) * unit_bits(register) // 8
-        if len(data) != size:
-            raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+        check_size(register, data, unit_count(register) * unit_bits(register) // 8)
         if register.number not in self._file_of:  # from now on it is known
             self.allocate_registers([register])
         self._file_of[register.number].write(self._row(register, wave, lane), register.number, data)
@@ -387,7 +376,7 @@ class Machine(Backend):
         count: int,
     ) -> tuple[Array, Array]:
         if not size:  # nothing to gather, but an address may still mean the memory of a lane that there is not
-            return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
+            return super().gather_memory(space, addresses, size, waves, lanes, count)
         return self.memory.gather(space, addresses, size, waves, lanes, count)
 
 

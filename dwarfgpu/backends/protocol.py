@@ -11,19 +11,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, EvaluationError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.targets.target import AddressSpace, TargetRegister
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
-@frozen(repr=False)
+@frozen
 class Capabilities:
     """The capabilities of a backend, for its users, its documentation and the tests that all backends share."""
 
@@ -104,6 +103,33 @@ class Backend:
             return whole[first : first + size]
 
         return gather(read, size, count)
+
+
+class WaveBackend(Backend):
+    """A machine of waves, or of threads, that have names and the registers of one target."""
+
+    target: Target
+    ids: list[str]
+    """The name of each wave."""
+
+    @property
+    def wave_count(self) -> int:
+        return len(self.ids)
+
+    def register(self, number: int) -> TargetRegister | None:
+        """Return the register of the target with a DWARF number."""
+        return self.target.register(number)
+
+    def wave_named(self, name: str) -> int | None:
+        """Return the index of the wave with a name."""
+        return self.ids.index(name) if name in self.ids else None
+
+
+def check_size(register: TargetRegister, data: bytes, size: int | None = None) -> None:
+    """Refuse bytes that are not as many as a register has, or as its storage has."""
+    size = -(-register.bit_size // 8) if size is None else size
+    if len(data) != size:
+        raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
 
 
 def of_slot(bits: Bits | None, slot: int) -> int | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.questions import asking, memory
 from dwarfgpu.questions.output import SOURCE

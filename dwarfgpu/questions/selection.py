@@ -33,7 +33,7 @@ LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
 DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
 REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names (auto)")
 WAVES = option("-wave LIST", "the waves or threads, by numbers from 1, by id, or all")
-PC = option("-pc A", "an address or a function: frames there, without a machine")
+PC = option("-pc A", "an address or a function: frames there, without a state")
 FORCE = option("-force", "use a state although its code has changed")
 ATTRIBUTES = option(
     "-attributes D", "how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)"
@@ -105,7 +105,7 @@ class Selection:
 
     @property
     def frame(self) -> Frame:
-        """The frame that is selected; without a machine the program as a whole."""
+        """The frame that is selected; without a state the program as a whole."""
         if self.attached is None:
             return self.opened.outside
         return self.wave.frame(self.frame_number)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.backtrace import Backtrace, Saved
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -153,7 +154,15 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         for group in stacks.backtraces(stopped, waves, lane=lane, registers=registers):
             if group.error is not None or (group.end is not None and group.end.is_failure):
                 document.status = NO_ANSWER
-            yield evolve(group, frames=group.frames[count]) if count is not None else group
+            limited = group if count is None else evolve(group, frames=group.frames[count])
+            # the local variables differ between waves with equal stacks
+            yield from (evolve(limited, waves=(wave,)) for wave in group.waves) if is_full else (limited,)
+
+    def stack_json(group: Backtrace) -> dict[str, Any]:
+        data = renderer.document(group, lane)
+        if is_full and group.error is None:
+            _add_locals(selection, arguments, machine.wave_named(group.waves[0]), lane, data["frames"])
+        return data
 
     def text(output: Output) -> Iterator[str]:
         if len(waves) == 1:
@@ -177,7 +186,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     document = Document(
         {
             "target": machine.target.name,
-            "stacks": (renderer.document(group, lane) for group in groups()),
+            "stacks": map(stack_json, groups()),
             "problems": (problem_json(error) for error in selection.machine.stopped.problems),
         },
         text,
@@ -328,15 +337,36 @@ def _standing_frame(selection: Selection, lane: int) -> int | None:
 
 def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[str]:
     """Yield the local variables of a frame, as GDB shows them below it."""
-    from dwarfgpu.program.variables.variable import PARAMETER
     from dwarfgpu.questions.variables import variable_lines
 
-    variables = [variable for variable in frame.variables() if variable.kind != PARAMETER]
+    variables = _locals(frame)
     writer = asking.renderer(selection, frame=frame)
     for variable in variables:
         yield from variable_lines(selection, writer, variable, None if lane is None else [lane], 8)
     if not variables:
         yield "No locals."
+
+
+def _locals(frame: Frame) -> list[Variable]:
+    from dwarfgpu.program.variables.variable import PARAMETER
+
+    return [variable for variable in frame.variables() if variable.kind != PARAMETER]
+
+
+def _add_locals(
+    selection: Selection, arguments: Arguments, index: int | None, lane: int | None, frames: list[dict[str, Any]]
+) -> None:
+    """Add the local variables to the frames of a wave."""
+    from dwarfgpu.questions.variables import variable_document
+
+    with selection.staying():
+        if selection.wave_number != index:
+            selection.wave_number, selection.frame_number = index, 0
+        lanes = asking.lanes_of(selection, arguments) if lane is None else [lane]
+        for data in frames:
+            frame = selection.wave.frame(data["number"])
+            writer = asking.renderer(selection, frame=frame)
+            data["locals"] = [variable_document(writer, variable, lanes) for variable in _locals(frame)]
 
 
 def _saved_lines(selection: Selection, frame: Frame) -> Iterator[str]:
@@ -359,7 +389,7 @@ def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -
 # --- info frame -----------------------------------------------------------------------------------------------------
 
 
-def info_frame(debugger: Debugger, arguments: Arguments) -> None:
+def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
     """The CFA, the function and its line, the caller, which lanes were active on entry, and where the frame has put
     registers of its caller: of vector registers for which lanes.
     """
@@ -369,22 +399,50 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> None:
     here = debugger.frame
     if here.activation is None:
         raise UsageError("No stack.", kind="no_frame", hint="`target snapshot S` attaches a machine")
-    output = debugger.output
-    for line in _facts(debugger, here):
-        output.lines(fitted(line, output.width, 2))
     saved = [] if here.is_inlined else list(saved_by(here))
-    if saved and not here.has_lanes:
-        pointer = here.target.stack_pointer
-        places = [(one, _memory_text(here, one)) for one in saved]
-        texts = [f"{one.register.name} at {text}" for one, text in places if text is not None]
-        if any(one.register.number == pointer and text is None for one, text in places):
-            output.line(f" Previous frame's sp is {_cfa_text(here)}")
-        if texts:
-            output.line(" Saved registers:")
-            output.lines(fitted(f"  {', '.join(texts)}", output.width, 2))
-    elif saved:
-        output.line(" Saved registers:")
-        output.lines(_register_lines(debugger, saved, 2))
+
+    def lines(output: Output) -> Iterator[str]:
+        for line in _facts(debugger, here):
+            yield from fitted(line, output.width, 2)
+        if saved and not here.has_lanes:
+            pointer = here.target.stack_pointer
+            places = [(one, _memory_text(here, one)) for one in saved]
+            texts = [f"{one.register.name} at {text}" for one, text in places if text is not None]
+            if any(one.register.number == pointer and text is None for one, text in places):
+                yield f" Previous frame's sp is {_cfa_text(here)}"
+            if texts:
+                yield " Saved registers:"
+                yield from fitted(f"  {', '.join(texts)}", output.width, 2)
+        elif saved:
+            yield " Saved registers:"
+            yield from _register_lines(debugger, saved, 2)
+
+    return Document(_frame_document(debugger, here, saved), lines)
+
+
+def _frame_document(debugger: Debugger, here: Frame, saved: list[Saved]) -> dict[str, Any]:
+    from dwarfgpu.program.stack.backtrace import shown_frame
+    from dwarfgpu.render.backtrace import BacktraceRenderer
+
+    renderer = BacktraceRenderer(here.target)
+
+    def frame_json(frame: Frame | None) -> dict[str, Any] | None:
+        if frame is None or frame.activation is None:
+            return None
+        shown = shown_frame(frame, frame.activation, frame.active_lanes())
+        return {**renderer.frame_json(shown), "cfa": renderer.cfa_json(shown)}
+
+    outer = next(islice(debugger.wave, here.number + 1, None), None)
+    end, now = debugger.wave.end, here.active_mask if here.has_lanes else None
+    return {
+        debugger.noun: debugger.wave.id,
+        "frame": frame_json(here),
+        "caller": frame_json(outer),
+        "callee": frame_json(debugger.wave.frame(here.number - 1)) if here.number else None,
+        "end": None if outer is not None else {"kind": end.kind, "message": end.message},
+        "active": None if now is None else f"{now:#x}",
+        "saved_registers": {one.register.name: renderer.saved_json(one) for one in saved},
+    }
 
 
 def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import each_contribution
 from dwarfgpu.objfile.lines.line_header import FileEntry, LineHeader, StringAt, join, read_line_header
 from dwarfgpu.objfile.lines.line_program import LineRow, Rows, Sequence, run

@@ -14,9 +14,9 @@ from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.language.tokens import is_assignment
-from dwarfgpu.program.stack.call_stack import Stack
+from dwarfgpu.program.stack.call_stack import Stack, unknown_place
 from dwarfgpu.program.stack.lane_state import Simt
-from dwarfgpu.program.stack.wave_groups import WaveGroup, unknown_place, wave_groups
+from dwarfgpu.program.stack.wave_groups import WaveGroup, wave_groups
 from dwarfgpu.program.stack.wave_positions import unknown_mask, waves_of
 from dwarfgpu.program.variables.answers import AsWritten, Values
 from dwarfgpu.program.variables.variable import Variable

@@ -142,6 +142,10 @@ def _place_of(machine: Machine, wave: Any) -> int:
     first = wave if isinstance(wave, int) else int(wave[0])
     pc = machine.program_counter(first)
     if pc is None:
-        message = f"the place of wave {machine.ids[first]} is not known: it has no program counter"
-        raise MissingContext("pc", message)
+        raise unknown_place(machine.ids[first])
     return pc
+
+
+def unknown_place(wave: str) -> MissingContext:
+    """Return the error of a wave whose place is not known."""
+    return MissingContext("pc", f"the place of wave {wave} is not known: it has no program counter")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
@@ -20,6 +20,7 @@ from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.table import find as find_operation
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
@@ -668,7 +669,7 @@ def _based(base: Expression) -> Expression:
 NOT_SAVED, UNAVAILABLE = "not saved", "unavailable"
 
 
-@frozen(repr=False)
+@frozen
 class RegisterContents:
     """What a register holds, as a pattern; ``undefined`` has the bits of which nothing is known."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
@@ -18,6 +18,7 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.locations import Location, is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.code.loaded import FileUnit
 
@@ -31,7 +32,7 @@ MAX_LANES = 1024
 """The limit of lanes. No GPU has more than 64 in a wave, and a work-group has no more than this."""
 
 
-@frozen(repr=False)
+@frozen
 class LanePc:
     """Where a lane is, as far as one function says."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.call_stack import negative_frame
 from dwarfgpu.program.stack.lane_state import LanePc, Simt
 from dwarfgpu.program.stack.wave_positions import place_of, waves_of
@@ -50,16 +51,6 @@ class LaneStatus:
 
 
 @frozen
-class LanePlace:
-    """Where a lane is."""
-
-    pc: int | None = None
-    frame: int | None = None
-    call: CallFrame | None = None
-    error: DwarfGpuError | None = None
-
-
-@frozen
 class Lanes:
     """The lanes of a wave, seen from one of its frames."""
 
@@ -82,82 +73,68 @@ class Lanes:
 
 def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
     """Return where the lanes of a wave are; ``frame`` is a number as backtraces have it."""
-    return LaneFinder(stopped).lanes(wave, frame)
+    machine = waves_of(stopped)
+    stack = stopped.stack(wave)
+    seen_from = _frame_numbered(stack, frame, machine.ids[wave])
+    simt = Simt(seen_from)
+    where = place_of(machine, wave)
+    problems = [*where.problems]
+    count = simt.lane_count
+    mask = None
+    try:
+        mask = int(simt.active_mask())
+    except DwarfGpuError as error:
+        problems.append(error)
+    iterations = 1
+    try:
+        iterations = simt.iterations()
+    except DwarfGpuError as error:
+        problems.append(error)
+    places = _LanePlacer(stack, seen_from, count).places(simt, mask, problems)
+    lanes = []
+    for lane in range(count):
+        state = UNKNOWN if mask is None else ACTIVE if mask >> lane & 1 else INACTIVE
+        if where.used is not None and lane >= where.used:
+            lanes.append(LaneStatus(lane, UNUSED))
+        else:
+            lanes.append(evolve(places[lane], state=state, work_item=where.item(lane)))
+    return Lanes(
+        machine.ids[wave],
+        where,
+        frame,
+        simt.pc,
+        seen_from.call,
+        count,
+        mask,
+        iterations,
+        simt.says_places,
+        tuple(lanes),
+        tuple(problems),
+    )
 
 
-class LaneFinder:
-    """Finds where the lanes of waves are."""
-
-    def __init__(self, stopped: Stopped) -> None:
-        self.stopped = stopped
-        self.machine = waves_of(stopped)
-
-    def lanes(self, wave: int, number: int = 0) -> Lanes:
-        """Return the lanes of a wave, seen from a frame."""
-        stack = self.stopped.stack(wave)
-        frame = self._frame_numbered(stack, number, self.machine.ids[wave])
-        simt = Simt(frame)
-        problems: list[DwarfGpuError] = []
-        where = place_of(self.machine, wave)
-        problems += where.problems
-        count = simt.lane_count
-        mask = None
-        try:
-            mask = int(simt.active_mask())
-        except DwarfGpuError as error:
-            problems.append(error)
-        iterations = 1
-        try:
-            iterations = simt.iterations()
-        except DwarfGpuError as error:
-            problems.append(error)
-        finder = _LanePlacer(stack, frame, count)
-        places = finder.places(simt, mask, problems)
-        lanes = []
-        for lane in range(count):
-            item = where.item(lane)
-            state = UNKNOWN if mask is None else ACTIVE if mask >> lane & 1 else INACTIVE
-            if where.used is not None and lane >= where.used:
-                lanes.append(LaneStatus(lane, UNUSED))
-                continue
-            at = places[lane]
-            lanes.append(LaneStatus(lane, state, item, at.pc, at.frame, at.call, at.error))
-        return Lanes(
-            self.machine.ids[wave],
-            where,
-            number,
-            simt.pc,
-            frame.call,
-            count,
-            mask,
-            iterations,
-            simt.says_places,
-            tuple(lanes),
-            tuple(problems),
-        )
-
-    def _frame_numbered(self, stack: Stack, number: int, wave: str) -> Frame:
-        """Return the frame with a number."""
-        if number < 0:
-            raise negative_frame(number)
-        frame = stack.frame(number)
-        if frame is not None:
-            return frame
-        message = f"there is no frame {number}: wave {wave} has {stack.count}"
-        raise UsageError(message, hint=f"{stack.end.message}; `dwarfgpu bt` shows all")
+def _frame_numbered(stack: Stack, number: int, wave: str) -> Frame:
+    """Return the frame with a number."""
+    if number < 0:
+        raise negative_frame(number)
+    frame = stack.frame(number)
+    if frame is not None:
+        return frame
+    message = f"there is no frame {number}: wave {wave} has {stack.count}"
+    raise UsageError(message, hint=f"{stack.end.message}; `dwarfgpu bt` shows all")
 
 
+@frozen
 class _LanePlacer:
     """Finds where the lanes of one wave are, in a frame or in its callers."""
 
-    def __init__(self, stack: Stack, frame: Frame, count: int) -> None:
-        self.stack = stack
-        self.frame = frame
-        self.count = count
+    stack: Stack
+    frame: Frame
+    count: int
 
-    def places(self, simt: Simt, mask: int | None, problems: list[DwarfGpuError]) -> list[LanePlace]:
-        """Return the place of each lane; none for one that was never active."""
-        places = [LanePlace()] * self.count
+    def places(self, simt: Simt, mask: int | None, problems: list[DwarfGpuError]) -> list[LaneStatus]:
+        """Return the place of each lane, whose state is not looked at; no place for one that was never active."""
+        places = [LaneStatus(lane, UNKNOWN) for lane in range(self.count)]
         left = set(range(self.count))
         for frames in self._outwards():
             is_first = frames[-1] is self.frame.outer
@@ -176,9 +153,9 @@ class _LanePlacer:
                 at = pcs[lane]
                 if at.pc is not None:
                     number, call = self._call(frames, at.pc)
-                    places[lane] = LanePlace(at.pc, number, call)
+                    places[lane] = evolve(places[lane], pc=at.pc, frame=number, call=call)
                 elif at.error is not None:
-                    places[lane] = LanePlace(error=at.error)
+                    places[lane] = evolve(places[lane], error=at.error)
                 else:
                     continue
                 left.discard(lane)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.call_stack import Stack, negative_frame
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.stopped import Stopped
 
 
-@frozen(repr=False)
+@frozen
 class Lane:
     """One lane of a wave."""
 

@@ -10,19 +10,18 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, run_in_parts
+from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
-from dwarfgpu.program.variables.columns import column_of, python_value
+from dwarfgpu.program.variables.columns import MAX_DEPTH, MAX_ELEMENTS, column_of, python_value
 from dwarfgpu.program.variables.reasons import (
     NO_MEMORY,
     NO_REGISTER,
@@ -159,6 +158,12 @@ class Values:
         """The slots that have no whole value, ascending, and the error of each by its position there."""
         self._array: Any = None
         self._reasons: dict[Any, Reason] | None = None
+
+    def __repr__(self) -> str:
+        kind = "of no type" if self.type is None else safe_text(self.type)
+        waves = "" if self.waves is None else f"{len(self.waves)} waves, "
+        lanes = "1 lane" if len(self.lanes) == 1 else f"{len(self.lanes)} lanes"
+        return f"<Values{self.text and f' {self.text}'}: {kind}, {waves}{lanes}>"
 
     @property
     def byte_order(self) -> ByteOrder:
@@ -580,25 +585,21 @@ def selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) 
 
 # --- The values of lanes without numpy -----------------------------------------------------------------------------
 
-MAX_ELEMENTS = 1 << 12
-"""Arrays with more elements are kept as objects."""
-MAX_DEPTH = 16
 
-
-def listed(found: Object, depth: int = 0) -> Any:
+def listed(value: Object, depth: int = 0) -> Any:
     """Return an object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
-    found = found.target()
-    inner = resolved(found.type)
+    value = value.target()
+    inner = resolved(value.type)
     if depth > MAX_DEPTH:
-        return found
+        return value
     if isinstance(inner, Struct):
-        members = list(found.members())
-        if all(each.name is not None for each in members):
-            return {each.name: listed(found.field(each), depth + 1) for each in members}
-        return found
+        members = list(value.members())
+        if all(member.name is not None for member in members):
+            return {member.name: listed(value.field(member), depth + 1) for member in members}
+        return value
     if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
-        elements = found.array()
+        elements = value.array()
         if elements.is_open or elements.length > MAX_ELEMENTS:
-            return found
+            return value
         return [listed(elements.at(index), depth + 1) for index in range(elements.length)]
-    return python_value(found)
+    return python_value(value)

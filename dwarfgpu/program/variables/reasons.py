@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

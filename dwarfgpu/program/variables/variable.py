@@ -6,13 +6,14 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Part
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import location_list
