@@ -271,7 +271,7 @@ class Extents:
             is_whole = inner <= room
             if int(delta.max(initial=0)) >= even.count:
                 is_whole &= delta < np.uint64(even.count)
-            delta *= np.uint64(even.stride)
+            delta *= np.uint64(even.stride & LAST_KEY)  # which wraps where the extents descend
             delta += inner
             return even.block, _moved(delta, even.offset), is_whole
         if not len(self.starts):

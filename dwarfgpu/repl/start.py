@@ -96,18 +96,17 @@ def _prompt(runner: Runner) -> int:
 
 def _open(debugger: Debugger, options: Any) -> None:
     """Open the file and the state of the command line, and select what it names."""
-    if options.file is None and options.state is not None:
-        raise UsageError("--state needs the file of the code", hint="name FILE before --state")
     for name in ("wave", "frame", "lane"):
         if options.state is None and getattr(options, name) is not None:
             raise UsageError(f"--{name} needs a state", hint="name a snapshot or a core file with --state")
-    if options.file is None:
+    if options.file is None and options.state is None:
         return
     from dwarfgpu.questions.files import attach_state, open_file
 
     if options.repair:
         debugger.settings.set("repair", options.repair)
-    open_file(debugger, options.file)
+    if options.file is not None:
+        open_file(debugger, options.file)
     if options.state is None:
         return
     attach_state(debugger, options.state, force=options.force)

@@ -120,3 +120,28 @@ def image_of(image: Image, uri: str, address: int) -> LoadedImage:
         if segment.type == PT_LOAD and segment.memory_size
     )
     return LoadedImage(uri, address, segments)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+CRASH = ROOT / "docs/examples/crash.core"
+
+
+def crash_core() -> bytes:
+    """The core file of docs/examples: three waves, of which the last has violated memory; its code object is in it."""
+    import io
+
+    from dwarfgpu.program.program import open_program
+    from dwarfgpu.program.stack.core_writing import images_of, kernel_objects
+
+    attached = open_program(str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")).attach(ROOT / "docs/examples/lanes.json")
+    machine: Any = attached.stopped.machine
+    machine.set_register("trapsts", np.array([0, 0, 1 << 28 | 1 << 8]))
+    stops = (WrittenStop(), WrittenStop(), WrittenStop())
+    images = tuple(images_of(attached.stopped, embeds=True))
+    form = CoreForm(r_version=12, pid=1234, engines=8)
+    contents = core_contents(
+        machine, images, lambda _machine, wave: stops[wave], form, kernel_objects(attached.stopped)
+    )
+    file = io.BytesIO()
+    write_merged(file, contents)
+    return file.getvalue()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from dwarfgpu.backends.columns import RegisterFile, unit_bits, unit_count, unit_type
+from dwarfgpu.backends.columns import Cells, RegisterFile, unit_bits, unit_count, unit_type
 from dwarfgpu.backends.extents import gathered_rows
 from dwarfgpu.errors import UsageError
 
@@ -61,8 +61,8 @@ class MappedRegisters(RegisterFile):
         """Use the places of the first register in the records of waves.
 
         ``stored`` is how many bytes of a register the file has; those above are zeros. With ``has_shared``, shared
-        vector registers follow, of which both halves of a wave of 64 lanes see the same 32 dwords. ``lacking`` are waves that
-        have none of the registers.
+        vector registers follow, of which both halves of a wave of 64 lanes see the same 32 dwords. ``lacking`` are
+        waves that have none of the registers.
         """
         self.registers = tuple(registers)
         self.positions = {register.number: i for i, register in enumerate(registers)}
@@ -247,3 +247,19 @@ class MappedRegisters(RegisterFile):
 
     def more_waves(self, count: int) -> None:
         raise UsageError("no wave can be added to a core file", hint="save it as a snapshot first")
+
+
+def copied(file: RegisterFile, waves: list[int], byte_order: str) -> RegisterFile:
+    """Return a copy of the registers of some waves, which holds them itself."""
+    import numpy as np
+
+    kind, count = unit_type(file.registers[0], byte_order), len(waves)
+    cells = Cells(kind, (count, len(file.registers), unit_count(file.registers[0])))
+    known = Cells("|b1", (count, len(file.registers)))
+    rows = np.array(waves, dtype=np.int64)
+    for position, register in enumerate(file.registers if count else ()):
+        flags = file.flags(rows, register.number, count)
+        data = file.gather(rows, register.number, 0, file.byte_size, count)
+        cells.array[:, position] = np.where(flags[:, None], data.view(kind), 0)
+        known.array[:, position] = flags
+    return RegisterFile(file.registers, cells, None if known.array.all() else known)

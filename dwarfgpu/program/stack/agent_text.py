@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.backends.debug_agent import MAX_TEXT, PrintedWaves, is_printed, read_printed
 from dwarfgpu.backends.gpu_core.identity import Decoder
 from dwarfgpu.backends.gpu_core.layout import family_of
@@ -21,7 +23,6 @@ from dwarfgpu.targets.resolve import resolve
 if TYPE_CHECKING:
     from dwarfgpu.backends.debug_agent import PrintedWave
     from dwarfgpu.program.code.repairs import Policy
-    from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.targets.target import Target
 
 SNIFFED = 1 << 20
@@ -49,16 +50,23 @@ def is_agent_text(path: str) -> bool:
     return b"wave_" in head and is_printed(head)
 
 
-def open_agent_text(
+@frozen
+class AgentParts:
+    """The waves and the code of a text."""
+
+    machine: AgentMachine
+    loaded: Loaded
+    problems: tuple[DwarfGpuError, ...]
+
+
+def agent_parts(
     path: str,
     file: CodeObject | None = None,
     *,
     dialect: str | None = None,
     repair: Policy = OFF,
-) -> Stopped:
-    """Open the text of the debug agent; without a file with the code object that it names."""
-    from dwarfgpu.program.stack.stopped import Stopped
-
+) -> AgentParts:
+    """Return the waves of the debug agent's text; without a file with the code object that it names."""
     try:
         if os.path.getsize(path) > MAX_TEXT:  # noqa: PTH202
             raise MalformedFile("too_large", f"{path} has more than {MAX_TEXT:,} bytes")
@@ -76,7 +84,7 @@ def open_agent_text(
     machine = agent_machine(printed, codes[0][0], problems)
     machine.code_objects = [LoadedCodeObject(code.image.path or code.name, bias) for code, bias in codes]
     loaded = Loaded([LoadedCode(code, bias, dialect=dialect, repair=repair) for code, bias in codes])
-    return Stopped(machine, loaded, tuple(problems), name=path)
+    return AgentParts(machine, loaded, tuple(problems))
 
 
 def _codes(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu.backends import snapshot
-from dwarfgpu.backends.columns import Cells, RegisterFile, unit_count, unit_type
+from dwarfgpu.backends.gpu_core.mapped_registers import copied
 from dwarfgpu.backends.machine import NONE, LoadedCodeObject, Machine
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.stack.selectors import waves_of
@@ -142,25 +142,13 @@ class _Converter:
         return small
 
     def _registers(self, small: Machine) -> None:
-        import numpy as np
-
         source, count = self.source, len(self.waves)
         size = sum(len(file.registers) * file.byte_size for file in source.files) * count
         if size > MAX_REGISTERS:
             message = f"the registers of {count} waves take {size:,} bytes, which a snapshot does not hold"
             raise UsageError(message, hint="--waves LIST takes some of them")
-        rows = np.array(self.waves, dtype=np.int64)
         for file in source.files:
-            first = file.registers[0]
-            kind = unit_type(first, source.target.byte_order)
-            cells = Cells(kind, (count, len(file.registers), unit_count(first)))
-            known = Cells("|b1", (count, len(file.registers)))
-            for position, register in enumerate(file.registers if count else ()):
-                flags = file.flags(rows, register.number, count)
-                data = file.gather(rows, register.number, 0, file.byte_size, count)
-                cells.array[:, position] = np.where(flags[:, None], data.view(kind), 0)
-                known.array[:, position] = flags
-            small.add_file(RegisterFile(file.registers, cells, None if known.array.all() else known))
+            small.add_file(copied(file, self.waves, source.target.byte_order))
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 

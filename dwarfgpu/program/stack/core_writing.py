@@ -63,23 +63,23 @@ def write_core(stopped: Stopped, path: str, kind: str = "merged", form: CoreForm
     return names
 
 
-def images_of(stopped: Stopped) -> Iterator[LoadedImage]:
-    """Yield the code objects that are loaded, with their bytes in memory."""
+def images_of(stopped: Stopped, *, embeds: bool = False) -> Iterator[LoadedImage]:
+    """Yield the code objects that are loaded, with their bytes in memory; with ``embeds`` also the files themselves."""
     free = CODE_AT
     for code in stopped.loaded.codes:
         image = code.file.image
         if not any(segment.type == PT_LOAD for segment in image.segments):
             continue
-        uri, host = _uri_of(image, free)
+        uri, host = _uri_of(image, free, embeds=embeds)
         if host is not None:
             free += -(-len(image.data) // 4096 + 1) * 4096
         yield LoadedImage(uri, code.bias, segments_of(image, code.bias), host)
 
 
-def _uri_of(image: Image, free: int) -> tuple[str, tuple[int, bytes] | None]:
+def _uri_of(image: Image, free: int, *, embeds: bool) -> tuple[str, tuple[int, bytes] | None]:
     """Return the URI of a code object: of its file, or of a copy in the memory of the host."""
     path = image.path
-    if path is not None and os.path.isfile(path) and os.path.getsize(path) == len(image.data):  # noqa: PTH113, PTH202
+    if not embeds and path is not None and os.path.isfile(path) and os.path.getsize(path) == len(image.data):  # noqa: PTH113, PTH202
         return file_uri(os.path.abspath(path), 0, None), None  # noqa: PTH100
     return f"memory://0#offset={free:#x}&size={len(image.data):#x}", (free, bytes(image.data))
 

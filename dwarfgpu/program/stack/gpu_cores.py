@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.gpu_core.runtime import LoadedObject
     from dwarfgpu.objfile.elf.core import CoreThread
     from dwarfgpu.program.code.repairs import Policy
-    from dwarfgpu.program.stack.stopped import Stopped
 
 HOST = "host"
 """``core@host`` is about the threads of the host."""
@@ -87,6 +86,11 @@ def has_gpu_state(paths: Sequence[str]) -> bool:
         if machine == EM_X86_64 and _notes(_image(path)):
             return True
     return False
+
+
+def is_gpu_core(path: str) -> bool:
+    """Return whether a file is a core file with waves."""
+    return part_of([path]) != HOST and has_gpu_state([path])
 
 
 def is_about_waves(paths: Sequence[str], file: CodeObject | None) -> bool:
@@ -537,21 +541,28 @@ def _is_code(path: str) -> bool:
     return head[:4] == b"\x7fELF" and head[16:18] != b"\x04\0" and int.from_bytes(head[18:20], "little") == EM_AMDGPU
 
 
-# --- Stopped machines ---------------------------------------------------------------------------------------------
+# --- What a stopped machine is made of ------------------------------------------------------------------------------
 
 
-def open_gpu_stopped(
+@frozen
+class CoreParts:
+    """The waves and the code of GPU core files."""
+
+    machine: GpuCoreMachine
+    loaded: Loaded
+    problems: tuple[DwarfGpuError, ...]
+    name: str
+
+
+def core_parts(
     paths: Sequence[str],
     file: CodeObject | None = None,
     *,
     force: bool = False,
     dialect: str | None = None,
     repair: Policy = OFF,
-) -> Stopped:
-    """Open the waves of GPU core files with their code; without a file the code that the process had loaded."""
-    from dwarfgpu.program.stack.stopped import Stopped
-
+) -> CoreParts:
+    """Return the waves of GPU core files with their code; without a file the code that the process had loaded."""
     opened_core = open_core_waves(paths, file, force=force, dialect=dialect, repair=repair)
     machine = choose(opened_core.core, file, part_of(paths))
-    loaded = opened_core.code.loaded()
-    return Stopped(machine, loaded, opened_core.problems, name=" and ".join(opened_core.files.names))
+    return CoreParts(machine, opened_core.code.loaded(), opened_core.problems, " and ".join(opened_core.files.names))

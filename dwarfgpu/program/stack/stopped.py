@@ -96,12 +96,17 @@ def open_stopped(
     """
     states = [state] if isinstance(state, str) else list(state)
     if len(states) > 1 or _is_elf(states[0]):
-        from dwarfgpu.program.stack.gpu_cores import is_about_waves, open_gpu_stopped, without_part
+        from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
 
         if is_about_waves(states, file):
             return open_gpu_stopped(states, file, force=force, dialect=dialect, repair=repair)
         return open_core(file, without_part(states[0]), force=force, dialect=dialect)
     state = states[0]
+    if not _begins_json(state):
+        from dwarfgpu.program.stack.agent_text import is_agent_text
+
+        if is_agent_text(state):
+            return open_agent_text(state, file, dialect=dialect, repair=repair)
     hint = "frames need a snapshot, which has a schema, or a core file"
     machine = open_snapshot(state, read, force=force, hint=hint)
     loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
@@ -130,6 +135,62 @@ def _is_elf(path: str) -> bool:
             return file.read(4) == ELF_MAGIC
     except OSError:
         return False  # reading it tells why
+
+
+def _begins_json(path: str) -> bool:
+    """Return whether a state is a folder, standard input, or a file that begins as a JSON object does."""
+    if path == "-" or os.path.isdir(path):  # noqa: PTH112
+        return True
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read(64).lstrip()[:1] == b"{"
+    except OSError:
+        return True  # reading it tells why
+
+
+def names_its_code(states: Sequence[str]) -> bool:
+    """Return whether a state names the code that its waves execute, so that no file is needed."""
+    if len(states) == 1 and not _is_elf(states[0]):
+        if _begins_json(states[0]):
+            return False
+        from dwarfgpu.program.stack.agent_text import is_agent_text
+
+        return is_agent_text(states[0])
+    from dwarfgpu.program.stack.gpu_cores import is_about_waves
+
+    return is_about_waves(states, None)
+
+
+def open_with_its_code(states: Sequence[str], *, dialect: str | None = None, repair: Policy = OFF) -> Stopped:
+    """Open a state that names the code that its waves execute."""
+    if len(states) == 1 and not _is_elf(states[0]):
+        return open_agent_text(states[0], dialect=dialect, repair=repair)
+    return open_gpu_stopped(states, dialect=dialect, repair=repair)
+
+
+def open_gpu_stopped(
+    states: Sequence[str],
+    file: CodeObject | None = None,
+    *,
+    force: bool = False,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+) -> Stopped:
+    """Open the waves of GPU core files; without a file with the code that the process had loaded."""
+    from dwarfgpu.program.stack.gpu_cores import core_parts
+
+    parts = core_parts(states, file, force=force, dialect=dialect, repair=repair)
+    return Stopped(parts.machine, parts.loaded, parts.problems, name=parts.name)
+
+
+def open_agent_text(
+    state: str, file: CodeObject | None = None, *, dialect: str | None = None, repair: Policy = OFF
+) -> Stopped:
+    """Open the text of the ROCm debug agent; without a file with the code object that it names."""
+    from dwarfgpu.program.stack.agent_text import agent_parts
+
+    parts = agent_parts(state, file, dialect=dialect, repair=repair)
+    return Stopped(parts.machine, parts.loaded, parts.problems, name=state)
 
 
 def _text_of(path: str) -> str:

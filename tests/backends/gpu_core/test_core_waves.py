@@ -14,7 +14,7 @@ from dwarfgpu.backends.gpu_core.layout import FAMILIES, family_of, shape_of
 from dwarfgpu.backends.gpu_core.note import AQL, SDMA, QueueEntry
 from dwarfgpu.backends.gpu_core.stop_reasons import REASONS, reasons_of
 from dwarfgpu.backends.gpu_core.writing import CoreForm, WrittenStop
-from dwarfgpu.errors import EvaluationError
+from dwarfgpu.errors import EvaluationError, MalformedFile
 from dwarfgpu.program.stack.gpu_cores import open_core_files, open_core_waves
 from dwarfgpu.targets.resolve import resolve
 from tests.backends.conformance import BackendConformance
@@ -75,9 +75,10 @@ def test_a_machine_survives_being_written_and_read(processor, kind, tmp_path):
         )
 
 
+@pytest.mark.parametrize("group", [1, 2])
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1100-wave32"])
-def test_one_gather_reads_what_single_accesses_read(processor, tmp_path):
-    found = only(core_of(tmp_path, filled(processor, waves=10)))
+def test_one_gather_reads_what_single_accesses_read(processor, group, tmp_path):
+    found = only(core_of(tmp_path, filled(processor, waves=10, group=group)))
     lanes = found.target.lane_count
     count = found.wave_count * lanes
     waves, lane = (
@@ -289,7 +290,7 @@ def test_each_bit_of_trapsts_is_a_reason_where_it_is_enabled(processor, bit, tmp
     assert disabled == (() if bit in ONLY_IF_ENABLED else (TRAPSTS[bit],))
 
 
-@pytest.mark.parametrize(("bit", "which"), [(bit, bit if bit < 7 else 7) for bit in range(7)])
+@pytest.mark.parametrize("bit, which", [(bit, min(7, bit)) for bit in range(7)])
 def test_each_exception_has_its_own_bit_in_mode(bit, which):
     family = family_of("gfx90a")
     assert reasons_of(family, 0, {"trapsts": 1 << bit, "mode": 1 << 12 + which}) == (TRAPSTS[bit],)
@@ -320,7 +321,7 @@ def test_gfx12_has_its_reasons_in_the_flags_of_exceptions(processor, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("processor", "bits"),
+    "processor, bits",
     [("gfx942", {23: "TRAP", 24: "TRAP", 25: "SINGLE_STEP"}), ("gfx1100", {17: "TRAP", 18: "TRAP", 20: "SINGLE_STEP"})],
 )
 def test_begin_end_and_single_step_have_bits_of_their_own(processor, bits):
@@ -335,7 +336,7 @@ def test_an_address_error_with_an_xnack_error_is_a_memory_violation():
 
 
 @pytest.mark.parametrize(
-    ("trap", "name"), [(1, "BREAKPOINT"), (2, "ASSERT_TRAP"), (3, "DEBUG_TRAP"), (4, "TRAP"), (15, "TRAP")]
+    "trap, name", [(1, "BREAKPOINT"), (2, "ASSERT_TRAP"), (3, "DEBUG_TRAP"), (4, "TRAP"), (15, "TRAP")]
 )
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_traps_are_reasons(processor, trap, name, tmp_path):
@@ -456,8 +457,7 @@ def test_a_truncated_file_gives_what_it_holds(tmp_path):
         Path(path).write_bytes(whole[:size])
         try:
             opened = open_core_waves([path])
-        except Exception as error:  # noqa: BLE001 (its class is what counts)
-            assert type(error).__name__ in ("MalformedFile", "UsageError")
+        except MalformedFile:
             continue
         for machine in opened.core.machines:
             counts.add(machine.wave_count)
