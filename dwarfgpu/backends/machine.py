@@ -96,6 +96,8 @@ class Machine(WaveBackend):
         """The place of each wave, by the names of `PLACES`."""
         self.files: list[RegisterFile] = []
         self._file_of: dict[int, RegisterFile] = {}
+        self._unknown_lanes: dict[tuple[int, int], int] = {}
+        """The lanes that are not known of vector registers that are known else, by register and wave, as masks."""
         self._index_of: dict[str, int] | None = None
         self._groups: array[int] | None = None
         self.memory = MachineMemory(self)
@@ -256,6 +258,9 @@ class Machine(WaveBackend):
         if new.ndim == 1 and not register.lane_bits:
             new = new[:, None]
         self._file_of[register.number].put(waves, register.number, new)
+        if self._unknown_lanes:
+            for wave in np.arange(self.wave_count)[waves].reshape(-1).tolist():
+                self.set_unknown_lanes(register, wave, 0)
         self.changes += 1
 
     def column(self, name: str) -> Array:
@@ -311,6 +316,19 @@ class Machine(WaveBackend):
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
+    @property
+    def has_gaps(self) -> bool:  # type: ignore[override]
+        return bool(self._unknown_lanes)
+
+    def unknown_lanes(self, register: TargetRegister, wave: int) -> int:
+        return self._unknown_lanes.get((register.number, wave), 0)
+
+    def set_unknown_lanes(self, register: TargetRegister, wave: int, mask: int) -> None:
+        """Say which lanes of a vector register of a wave are not known, though the others are."""
+        self._unknown_lanes.pop((register.number, wave), None)
+        if mask:
+            self._unknown_lanes[register.number, wave] = mask
+
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
         """Return the row of its file that holds a register of a wave."""
         if not 0 <= wave < len(self.ids):
@@ -334,6 +352,8 @@ class Machine(WaveBackend):
         if register.number not in self._file_of:  # from now on it is known
             self.allocate_registers([register])
         self._file_of[register.number].write(self._row(register, wave, lane), register.number, data)
+        if self._unknown_lanes:
+            self.set_unknown_lanes(register, wave, 0)
         self.changes += 1
 
     def gather_register(
@@ -348,6 +368,8 @@ class Machine(WaveBackend):
             return np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
         if inside is True:
             known = file.flags(_index(rows), register.number, count)
+            if self._unknown_lanes and register.lane_bits:
+                known = known & self._reaches(register, _each(offsets, count), size, _each(rows, count))
             return file.gather(_index(rows), register.number, _index(offsets), size, count), known
         # Some slots mean what is not there: the others read, and these are left out.
         data, known = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
@@ -357,6 +379,19 @@ class Machine(WaveBackend):
             data[slots] = file.gather(chosen, register.number, starts, size, len(slots))
             known[slots] = file.flags(chosen, register.number, len(slots))
         return data, known
+
+    def _reaches(self, register: TargetRegister, offsets: Array, size: int, waves: Array) -> Array:
+        """Return the slots whose bytes of a vector register are all in lanes that are known."""
+        import numpy as np
+
+        reaches = np.ones(len(offsets), dtype=bool)
+        width = register.lane_bits // 8
+        for (number, wave), mask in self._unknown_lanes.items():
+            if number == register.number:
+                known = ~np.array([mask >> lane & 1 for lane in range(unit_count(register))], dtype=bool)
+                for at in {0, size - 1} if size <= width else range(0, size + width - 1, width):
+                    reaches &= (waves != wave) | known[(offsets + min(at, size - 1)) // width]
+        return reaches
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 

@@ -67,6 +67,17 @@ class Backend:
         """Read the whole register, in memory order."""
         raise register_unavailable(register)
 
+    has_gaps = False
+    """Whether there are registers of which some lanes are not known."""
+
+    def unknown_lanes(self, register: TargetRegister, wave: int) -> int:
+        """Return the lanes of a vector register that are not known though others are, as a mask."""
+        return 0
+
+    def set_unknown_lanes(self, register: TargetRegister, wave: int, mask: int) -> None:
+        """Say which lanes of a vector register are not known, though others are."""
+        raise not_writable(f"register {register.name}")
+
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         """Replace the whole register."""
         raise not_writable(f"register {register.name}")
@@ -161,10 +172,11 @@ def memory_unavailable(space: AddressSpace, address: int, size: int, why: str = 
     return EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3")
 
 
-def register_unavailable(register: TargetRegister, why: str = "") -> EvaluationError:
-    """Return the error of a backend that does not have a register."""
+def register_unavailable(register: TargetRegister, why: str = "", lane: int | None = None) -> EvaluationError:
+    """Return the error of a backend that does not have a register, or a lane of one."""
     detail = f": {why}" if why else ""
-    message = f"the contents of register {register.name} are not available{detail}"
+    what = f"register {register.name}" if lane is None else f"lane {lane} of register {register.name}"
+    message = f"the contents of {what} are not available{detail}"
     return EvaluationError("register_unavailable", message, spec="A.2.5.4.4.4")
 
 

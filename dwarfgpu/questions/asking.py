@@ -94,7 +94,9 @@ def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attache
 def frame_repaired(selection: Selection, repair: str | None) -> Frame:
     """Return the selected frame, with other idioms of compilers read as they are meant."""
     program, attached = repaired(selection, repair)
-    return program.outside if attached is None else attached[selection.wave.index].frame(selection.frame_number)
+    if attached is None:
+        return program.outside
+    return attached[selection.wave.index].seen_by(selection.lane).frame(selection.frame_number)
 
 
 # --- Formats --------------------------------------------------------------------------------------------------------

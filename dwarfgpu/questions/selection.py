@@ -106,11 +106,16 @@ class Selection:
         return machine[self.wave_number]
 
     @property
+    def seen_wave(self) -> Wave:
+        """The wave that is selected, with the frames that its selected lane sees."""
+        return self.wave.seen_by(self.lane)
+
+    @property
     def frame(self) -> Frame:
         """The frame that is selected; without a state the program as a whole."""
         if self.attached is None:
             return self.opened.outside
-        return self.wave.frame(self.frame_number)
+        return self.seen_wave.frame(self.frame_number)
 
     @property
     def lane(self) -> int | None:
@@ -169,7 +174,7 @@ class Selection:
 
     def select_frame(self, number: int) -> None:
         """Select a frame of the wave."""
-        self.wave.frame(number)
+        self.seen_wave.frame(number)
         self.frame_number = number
         self.moved()
 

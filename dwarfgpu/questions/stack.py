@@ -85,7 +85,7 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
         text = words[1] if words[0] == "level" and len(words) == 2 else arguments.text
         if not text.isdecimal() or not text.isascii() or len(text) > 9:
             raise arguments.wrong(f"takes a number, and {text[:40]!r} is none")
-        if next(islice(debugger.wave, int(text), None), None) is None:
+        if next(islice(debugger.seen_wave, int(text), None), None) is None:
             raise UsageError(f"No frame at level {text}.", kind="no_frame", hint="`bt` shows all frames")
         debugger.select_frame(int(text))
     show_frame(debugger)
@@ -93,7 +93,7 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
 
 def _frame_of(debugger: Debugger, name: str) -> int:
     """The number of the nearest frame of a function, whose name may be without its scopes."""
-    for each in debugger.wave:
+    for each in debugger.seen_wave:
         known = each.name
         if known is not None and name in (known, known.rpartition("::")[2]):
             return each.number
@@ -114,7 +114,7 @@ def _move(debugger: Debugger, count: int | None, direction: int) -> None:
     wanted = debugger.frame_number + direction * (1 if count is None else count)
     found = max(0, wanted)
     if found > debugger.frame_number:
-        seen = sum(1 for _frame in islice(debugger.wave, found + 1))
+        seen = sum(1 for _frame in islice(debugger.seen_wave, found + 1))
         found = min(found, seen - 1)
     if found == debugger.frame_number and wanted != found:
         is_up = wanted > found
@@ -218,7 +218,7 @@ def _stack_lines(
     with selection.staying():
         if selection.wave_number != index:
             selection.wave_number, selection.frame_number = index, 0
-        wave = selection.wave
+        wave = selection.seen_wave if lane is None else selection.wave.seen_by(lane)
         frames: Iterable[Frame] = limited(wave, count)
         if lane is not None:
             warning, frames = _frames_of(list(frames), lane)
@@ -269,7 +269,7 @@ def limited(wave: Wave, count: slice | None) -> Iterable[Frame]:
 
 def _end_lines(selection: Selection, following: int) -> Iterator[str]:
     """Yield what GDB says below frames that are not all, or behind which something is not known."""
-    if next(islice(selection.wave, following, None), None) is not None:
+    if next(islice(selection.seen_wave, following, None), None) is not None:
         yield "(More stack frames follow...)"
         return
     end = selection.wave.end
@@ -302,11 +302,8 @@ def _without_inner(selection: Selection, frames: Iterable[Frame]) -> tuple[str, 
     lane, mask = selection.lane, selection.wave.frame(0).active_mask
     if lane is None or mask is None or mask >> lane & 1:
         return "", frames
-    first = _standing_frame(selection, lane)
     known = list(frames)
-    if first is None:
-        inside = (frame.number for frame in known if _was_active(frame, lane))
-        first = next(inside, -1)
+    first = next((frame.number for frame in known if _was_active(frame, lane)), -1)
     warning = ""
     if first < 0:
         warning = f"warning: lane {lane} was not active when these functions were called"
@@ -319,20 +316,6 @@ def _was_active(frame: Frame, lane: int) -> bool:
     """Whether a lane was active when the function was called, or that is not known."""
     mask = None if frame.activation is None else frame.active_lanes()
     return mask is None or bool(mask >> lane & 1)
-
-
-def _standing_frame(selection: Selection, lane: int) -> int | None:
-    """Return the number of the frame in which a lane is, if DW_AT_LLVM_lane_pc says so."""
-    from dwarfgpu.program.stack.lanes import lanes_of_wave
-
-    wave = selection.wave
-    try:
-        here = lanes_of_wave(wave.stopped, wave.index)
-    except DwarfGpuError:  # what is wrong with it is what `info lanes` tells
-        return None
-    if not here.by_attribute or lane >= here.lane_count:
-        return None
-    return here.lanes[lane].frame
 
 
 def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[str]:
@@ -454,7 +437,7 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     source = here.call.source
     place = "" if source is None or source.file is None else f" ({line_text(source)})"
     name = f" in {shown(here.name)}" if here.name else ""
-    outer = next(islice(debugger.wave, here.number + 1, None), None)
+    outer = next(islice(debugger.seen_wave, here.number + 1, None), None)
     caller = stack.activations.at(here.level + 1)
     yield f"Stack level {here.number}, frame at {_cfa_text(here)}:"
     register = here.target.program_counter
@@ -462,7 +445,7 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     label = "pc" if pc is None else pc.name
     saved = f"; saved {label} = {caller.pc:#x}" if caller is not None else ""
     yield f" {label} = {here.pc:#x}{name}{place}{saved}"
-    around = [f"caller of frame at {_cfa_text(debugger.wave.frame(here.number - 1))}"] if here.number else []
+    around = [f"caller of frame at {_cfa_text(debugger.seen_wave.frame(here.number - 1))}"] if here.number else []
     if here.is_inlined and outer is not None:
         around.insert(0, f"inlined into frame {outer.number}")
     elif outer is not None:

@@ -358,7 +358,7 @@ class Answers(Document):
                 places[index] += 1
                 columns[f"{key}.wave"] = list(values.names)
                 columns[f"{key}.pc"] = -1 if values.pc is None else values.pc
-            columns[f"{key}.value"] = values.array
+            columns[f"{key}.value"] = values.elements
             columns[f"{key}.state"] = states
             columns[f"{key}.lane"] = [-1 if lane is None else lane for lane in values.lanes]
         save(path, columns)
@@ -473,7 +473,12 @@ class _Variables(Document):
         self.problems += mask_problems(frame)
         if frame.function is None and self._selection.has_focus:
             raise UsageError("No symbol table info available.", kind="no_dwarf")
-        known = (*frame.variables(), *(frame.statics() if self._arguments.has("statics") else ()))
+        known = [*frame.variables()]
+        for place, _positions in frame.by_place(frame.lane_numbers(self._lanes)):
+            if place is not frame and not isinstance(place, DwarfGpuError):  # what only lanes elsewhere have
+                dies = {variable.die for variable in known}
+                known += (variable for variable in place.variables() if variable.die not in dies)
+        known += frame.statics() if self._arguments.has("statics") else ()
         return [
             variable
             for variable in known
@@ -559,9 +564,10 @@ def variable_lines(
 
 
 def why_none(answered: LaneAnswer) -> str:
-    """Return why a lane has no value: an error, or that it is optimized out."""
+    """Return why a lane has no value: an error, or that it is optimized out or not in scope."""
     reason = asking.why(answered.reason)
-    return f"<error: {reason}>" if answered.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
+    placeholder = OPTIMIZED_OUT if answered.reason is None else answered.reason.placeholder
+    return f"<error: {reason}>" if answered.state == "error" else f"{placeholder} ({reason})"
 
 
 def without_value(selection: Selection, text: str, why: str, indent: int = 0) -> list[str]:

@@ -274,7 +274,7 @@ class CallWriter:
                 return "..."
             (lane_answer,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).by_lane
             if lane_answer.value is None:
-                return ERROR if lane_answer.state == "error" else OPTIMIZED_OUT
+                return OPTIMIZED_OUT if lane_answer.reason is None else lane_answer.reason.placeholder
             kind = variable.type
             return cut(ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=_is_reference(kind)))
         except DwarfGpuError:

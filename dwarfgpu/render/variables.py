@@ -362,7 +362,6 @@ def _short(answer: LaneAnswer, text: str) -> str:
 
 # --- The values of lanes in braces --------------------------------------------------------------------------------
 
-NO_VALUE_IN_LANES = {"absent": "<optimized out>", "undefined": "<optimized out>", "error": "<error>"}
 LANE_INDENT = 4
 
 
@@ -395,7 +394,7 @@ def _runs(writer: VariablesRenderer, values: Values) -> list[tuple[int, int, str
     runs: list[tuple[int, int, str, str]] = []
     for answer in values.by_lane:
         lane = first = answer.lane or 0
-        text = NO_VALUE_IN_LANES[answer.state] if answer.value is None else writer.cell(answer)
+        text = writer.cell(answer) if answer.value is not None or answer.reason is None else answer.reason.placeholder
         if runs and runs[-1][1] + 1 == lane and runs[-1][2:] == (text, answer.state):
             first = runs.pop()[0]
         runs.append((first, lane, text, answer.state))
@@ -406,7 +405,7 @@ def _reasons(writer: VariablesRenderer, values: Values, width: int) -> Iterator[
     groups: dict[str, int] = {}
     for answer in values.by_lane:
         if answer.value is None and answer.reason is not None:
-            text = f"{NO_VALUE_IN_LANES[answer.state]} ({answer.reason.message})"
+            text = f"{answer.reason.placeholder} ({answer.reason.message})"
             groups[text] = groups.get(text, 0) | 1 << (answer.lane or 0)
     for text, mask in groups.items():
         lines = wrapped(f"{lanes_text(mask)}: {text}", width - LANE_INDENT)

@@ -55,7 +55,8 @@ def test_json_has_a_state_for_every_lane(run):
     assert status == 1
     assert even["type"] == "int"
     assert even["lanes"]["2"]["value"] == 14
-    assert [even["lanes"][lane]["state"] for lane in "23"] == ["active", "inactive"]
+    assert [even["lanes"][lane]["state"] for lane in "23"] == ["active", "absent"]
+    assert even["lanes"]["3"]["reason"]["kind"] == "not_in_scope"
     assert even["lanes"]["2"]["sources"][0] | {"bit_offset": 0} == {
         "bit_offset": 0, "bit_size": 32, "kind": "register", "register": "v2", "lane": 2, "bit": 0,
     }  # fmt: skip
@@ -71,7 +72,7 @@ def test_columns(run, tmp_path):
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [(row["expression"], row["lane"], row["state"], row["value"]) for row in rows] == [
         ("even", "2", "active", "14"),
-        ("even", "3", "inactive", "0"),
+        ("even", "3", "absent", ""),
         ("slots", "2", "active", "{20, 21, 22, 23}"),
         ("slots", "3", "error", ""),
     ]

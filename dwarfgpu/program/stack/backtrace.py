@@ -150,7 +150,7 @@ class _FrameWriter:
     registers: bool
 
     def backtrace(self, wave: int) -> Backtrace:
-        stack = self.stopped.stack(wave)
+        stack = self.stopped.wave(wave).seen_by(self.lane).stack
         shown: list[ShownFrame] = []
         skipped = 0
         explicit: set[int] = set()
@@ -171,7 +171,7 @@ class _FrameWriter:
         self, activation: Activation, frames: tuple[Frame, ...], mask: int | None, explicit: set[int]
     ) -> Iterator[ShownFrame]:
         """Yield the frames that are inlined, and the function itself with what belongs to it."""
-        code, pc = frames[-1].code, activation.pc
+        code, pc = frames[-1].code, _pc_of(frames[-1], activation)
         file = None if code is None else code.file.name
         for frame in frames[:-1]:
             yield ShownFrame(frame.number, pc, file, frame.call, lanes=mask)
@@ -189,7 +189,13 @@ def shown_frame(
     except DwarfGpuError as missing:
         error = missing
     file = None if frame.code is None else frame.code.file.name
-    return ShownFrame(frame.number, activation.pc, file, frame.call, frame.is_signal_frame, cfa, error, mask, saved)
+    pc = _pc_of(frame, activation)
+    return ShownFrame(frame.number, pc, file, frame.call, frame.is_signal_frame, cfa, error, mask, saved)
+
+
+def _pc_of(frame: Frame, activation: Activation) -> int:
+    """Return the program counter of a frame: that of its wave, or of the lane that sees it."""
+    return activation.pc if frame.pc is None else frame.pc
 
 
 def saved_registers(activation: Activation, explicit: set[int] | None = None) -> Iterator[Saved]:

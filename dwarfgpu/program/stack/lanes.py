@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -9,7 +10,7 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.call_stack import negative_frame
-from dwarfgpu.program.stack.lane_state import LanePc, Simt
+from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.wave_positions import place_of, waves_of
 
 if TYPE_CHECKING:
@@ -138,21 +139,17 @@ class _LanePlacer:
         left = set(range(self.count))
         for frames in self._outwards():
             is_first = frames[-1] is self.frame.outer
-            try:
-                pcs = (simt if is_first else Simt(frames[0])).lane_pcs()
-            except DwarfGpuError as error:
+            pcs, error = (simt if is_first else Simt(frames[0])).known_places(mask if is_first else None)
+            if error is not None:
                 problems.append(error)
                 if not is_first or mask is None:
                     break
-                pcs = tuple(  # an active lane is at the place of the wave, whatever else is not known
-                    LanePc(simt.pc) if mask >> lane & 1 else LanePc(None, error) for lane in range(self.count)
-                )
             for lane in sorted(left):
                 if lane >= len(pcs):
                     continue
                 at = pcs[lane]
                 if at.pc is not None:
-                    number, call = self._call(frames, at.pc)
+                    number, call = self._seen(frames, lane)
                     places[lane] = evolve(places[lane], pc=at.pc, frame=number, call=call)
                 elif at.error is not None:
                     places[lane] = evolve(places[lane], error=at.error)
@@ -170,21 +167,9 @@ class _LanePlacer:
             yield frames
             level += 1
 
-    def _call(self, ours: tuple[Frame, ...], pc: int) -> tuple[int, CallFrame]:
-        """Return the number of the frame in which a lane is, and the function with its line.
-
-        A lane need not be in the inlined functions that the wave is in: it counts for the innermost one that both are
-        in. In a caller the wave's place is in the call before the address.
-        """
-        outer = ours[-1]
-        place = outer.place if pc == outer.pc else pc
-        theirs = self.stack.state.loaded.calls_at(pc if place is None else place)
-        shown = len(theirs) - 1
-        if outer is self.frame.outer and not self.frame.is_innermost:
-            shown = min(shown, outer.number - self.frame.number)
-        shared = 0
-        for frame, call in zip(reversed(ours), reversed(theirs), strict=False):
-            if shared and frame.call.offset != call.offset:
-                break
-            shared += 1
-        return outer.number - min(shown, shared - 1), theirs[len(theirs) - 1 - shown]
+    def _seen(self, frames: tuple[Frame, ...], lane: int) -> tuple[int, CallFrame]:
+        """Return the frame that a lane is in, by its number for that lane, and the function with its line."""
+        frame = frames[0] if frames[-1] is not self.frame.outer else self.frame
+        with suppress(DwarfGpuError):  # else only the functions around say more of the lane
+            frame = frame.in_lane(lane)
+        return frame.number, frame.call

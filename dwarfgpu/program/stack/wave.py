@@ -64,6 +64,14 @@ class Wave:
 
     # --- Frames ---------------------------------------------------------------------------------------------------
 
+    def seen_by(self, lane: int | None) -> Wave:
+        """Return the wave with the frames that a lane sees, which are at the places of the lane (A.2.5.1)."""
+        if lane is None:
+            return self
+        view = Wave(self.state, self.stopped, self.index)
+        view._stack = self.stack.of_lane(lane)
+        return view
+
     @property
     def stack(self) -> Stack:
         """Its calls."""
