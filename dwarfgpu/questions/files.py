@@ -61,9 +61,13 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
     paths = [os.path.expanduser(word) for word in arguments.words]  # noqa: PTH111 (`pathlib` costs start-up time)
     attach_state(debugger, paths, force=arguments.has("force"))
     machine = debugger.machine
+    from dwarfgpu.render.layout import fitted
+
     noun = "wave" if machine.has_waves else "thread"
     count = f"{len(machine)} {noun}{'' if len(machine) == 1 else 's'}"
     debugger.output.line(f"[Attached {machine.stopped.name}: {count} of {machine.state.target.name}]")
+    for note in machine.stopped.notes:
+        debugger.output.lines(fitted(f"[{note[0].upper()}{note[1:]}]", debugger.output.width, 1))
     _show_focus(debugger)
 
 

@@ -274,11 +274,11 @@ class _Converter:
         others = core.wave_count - self.source.wave_count
         missing = self.source.wave_count - len(self.waves)
         if missing:
-            left_out.insert(0, f"{missing} waves of {self.source.target.name}")
+            left_out.insert(0, f"{_count(missing, 'wave')} of {self.source.target.name}")
         if others:
-            left_out.insert(0, f"{others} waves of other processors or sizes")
+            left_out.insert(0, f"{_count(others, 'wave')} of other processors or sizes")
         if self.opened.files.threads:
-            left_out.append(f"{len(self.opened.files.threads)} threads of the host")
+            left_out.append(f"{_count(len(self.opened.files.threads), 'thread')} of the host")
         for flag, name in (
             (self.choice.stack, "scratch memory"),
             (self.choice.lds, "local memory"),
@@ -308,6 +308,10 @@ def _by_owner(machine: Machine, number: int) -> dict[int, list[tuple[int, int]]]
 def _extents(machine: Machine, number: int) -> list[tuple[int, int, int]]:
     space: Any = machine.target.space(number)
     return machine.memory.extents(space)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _words(data: bytes) -> set[int]:

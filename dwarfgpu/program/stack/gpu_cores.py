@@ -24,7 +24,7 @@ from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.memory_image import identifies, image_in_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.backends.gpu_core.core_waves import GpuCore, GpuCoreMachine
     from dwarfgpu.backends.gpu_core.note import CoreState
@@ -552,6 +552,8 @@ class CoreParts:
     loaded: Loaded
     problems: tuple[DwarfGpuError, ...]
     name: str
+    notes: tuple[str, ...]
+    """What else is in the files: the threads of the host, the waves of other processors, a file that was found."""
 
 
 def core_parts(
@@ -565,4 +567,25 @@ def core_parts(
     """Return the waves of GPU core files with their code; without a file the code that the process had loaded."""
     opened_core = open_core_waves(paths, file, force=force, dialect=dialect, repair=repair)
     machine = choose(opened_core.core, file, part_of(paths))
-    return CoreParts(machine, opened_core.code.loaded(), opened_core.problems, " and ".join(opened_core.files.names))
+    return CoreParts(
+        machine,
+        opened_core.code.loaded(),
+        opened_core.problems,
+        " and ".join(opened_core.files.names),
+        tuple(_notes_of(opened_core, machine)),
+    )
+
+
+def _notes_of(opened_core: OpenedCore, machine: GpuCoreMachine) -> Iterator[str]:
+    """Yield what else is in the files of a crash."""
+    files = opened_core.files
+    if files.companion is not None:
+        yield f"{files.companion} belongs to it, and is used as well"
+    for other in opened_core.core.machines:
+        if other is not machine:
+            name = other.target.name.removeprefix("amdgcn-")
+            yield f"there are {other.wave_count} waves of {name} as well: `core {files.names[0]}@{name}`"
+    hosts = [image.name for image in files.images if image.machine == EM_X86_64]
+    if files.threads:
+        count = f"{len(files.threads)} thread{'' if len(files.threads) == 1 else 's'}"
+        yield f"the host has {count}: `file PROGRAM`, then `core {hosts[0]}@host`"

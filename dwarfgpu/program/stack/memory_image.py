@@ -18,7 +18,9 @@ MAX_IMAGE = 1 << 28
 MAX_SYMBOLS = 1 << 20
 COMPARED = 1 << 16
 """The bytes at both ends of a segment that are compared."""
-PF_W = 2
+MAX_PARTS = 16
+"""The stretches of a segment that are compared."""
+PF_X, PF_W = 1, 2
 PT_DYNAMIC = 2
 DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ = 4, 5, 6, 10
 SHT_STRTAB, SHT_DYNSYM = 3, 11
@@ -118,19 +120,31 @@ def empty_image() -> Image:
 def identifies(image: Image, address: int, memory: FileMemory, loaded: Image | None) -> str | None:
     """Return why a file cannot be what is loaded at an address; None if it can be.
 
-    Build IDs are compared where both have one, else the ends of the segments that nothing writes to.
+    Build IDs are compared where both have one, else the ends of the segments that nothing writes to. Where nothing of
+    the code object is in memory, any file can be it.
     """
     own = image.build_id
     there = None if loaded is None else loaded.build_id
     if own is not None and there is not None:
         return None if own == there else f"its build ID is {own}, and {there} is loaded"
-    for segment in image.segments:
-        if segment.type != PT_LOAD or segment.flags & PF_W or not segment.file_size:
+    segments = [segment for segment in image.segments if segment.type == PT_LOAD and segment.file_size]
+    if not segments:
+        return "it has nothing to load"
+    low = min(segment.address for segment in segments)
+    high = max(segment.address + segment.memory_size for segment in segments)
+    if not memory.stretches(address + low, high - low):
+        return None
+    for segment in segments:
+        if segment.flags & PF_W:
             continue
-        size = min(segment.file_size, COMPARED)
-        for start in {0, segment.file_size - size}:
-            data = memory.read(address + segment.address + start, size)
-            at = segment.offset + start
-            if data is not None and data != bytes(image.data[at : at + size]):
-                return f"the bytes at {segment.address + start:#x} of it are others than those in memory"
+        parts = memory.stretches(address + segment.address, segment.file_size)
+        if not parts and segment.flags & PF_X:
+            return f"its code at {segment.address:#x} is not in memory, and other parts are"
+        for part in parts[:MAX_PARTS]:
+            size = min(part.size, COMPARED)
+            for start in {part.address, part.address + part.size - size}:
+                inside = start - address - segment.address
+                at = segment.offset + inside
+                if memory.read(start, size) != bytes(image.data[at : at + size]):
+                    return f"the bytes at {segment.address + inside:#x} of it are others than those in memory"
     return None

@@ -61,6 +61,8 @@ class Stopped:
         self.found = problems
         self.state = Execution(loaded, machine.target, machine)
         """What all frames share."""
+        self.notes: tuple[str, ...] = ()
+        """What else there is in the files of the state."""
         self._waves: dict[int, Wave] = {}
 
     @property
@@ -180,7 +182,9 @@ def open_gpu_stopped(
     from dwarfgpu.program.stack.gpu_cores import core_parts
 
     parts = core_parts(states, file, force=force, dialect=dialect, repair=repair)
-    return Stopped(parts.machine, parts.loaded, parts.problems, name=parts.name)
+    stopped = Stopped(parts.machine, parts.loaded, parts.problems, name=parts.name)
+    stopped.notes = parts.notes
+    return stopped
 
 
 def open_agent_text(

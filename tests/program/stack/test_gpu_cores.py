@@ -293,8 +293,8 @@ def test_a_small_snapshot_has_what_debugging_needs(suffix, tmp_path):
     assert (summary.waves, summary.all_waves) == (2, 3)
     text = "\n".join(conversion_text(summary))
     assert "2 of 3" in text
-    assert "1 waves of amdgcn-gfx90a" in text
-    assert "1 threads of the host" in text
+    assert "1 wave of amdgcn-gfx90a" in text
+    assert "1 thread of the host" in text
     small = snapshot.load(place)
     assert small.ids == [machine.ids[0], machine.ids[2]]
     code = place / "code-0.co" if suffix == ".dgs" else tmp_path / "small-code-0.co"
