@@ -58,6 +58,8 @@ class _Columns:
     owners: Array = field(eq=comparable)
     offsets: Array = field(eq=comparable)
     even: Even | None
+    is_dense: bool
+    """Whether there is one extent for each instance, from the first on, which begins at its first address."""
 
 
 class Extents:
@@ -174,7 +176,9 @@ class Extents:
             starts, lasts = np.array(self.starts), np.array(self.lasts)
             owners, offsets = np.array(self.owners), np.array(self.offsets)
             even = _find_even(starts, lasts, owners, offsets)
-            columns = self._columns = _Columns(starts, lasts, owners, offsets, even)
+            instances = np.arange(len(starts), dtype=np.uint64) << np.uint64(INSTANCE_SHIFT)
+            is_dense = len(starts) > 1 and bool((starts == instances).all())
+            columns = self._columns = _Columns(starts, lasts, owners, offsets, even, is_dense)
         return columns
 
     def joined(self) -> Array:
@@ -276,9 +280,14 @@ class Extents:
             return even.block, _moved(delta, even.offset), is_whole
         if not len(self.starts):
             return None, np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
-        index = columns.starts.searchsorted(keys, side="right") - 1
-        is_whole = index >= 0
-        index[~is_whole] = 0
+        if columns.is_dense:
+            index = (keys >> np.uint64(INSTANCE_SHIFT)).view(np.int64)
+            is_whole = index < len(self.starts)
+        else:
+            index = columns.starts.searchsorted(keys, side="right") - 1
+            is_whole = index >= 0
+        if not is_whole.all():
+            index[~is_whole] = 0
         lasts = columns.lasts[index]
         is_whole &= keys <= lasts
         is_whole &= lasts - keys >= np.uint64(size - 1)

@@ -639,15 +639,15 @@ def group_problems(machine: GpuCoreMachine) -> Iterator[DwarfGpuError]:
     if columns is None:
         return
     wrong = numbers = 0
+    flags, groups, owners, own = columns.flags, columns.groups, columns.dispatches, columns.numbers
     seen: dict[int, set[int]] = {}
     for wave, first in enumerate(columns.first_waves):
-        if not columns.flags[wave] & VALID:
+        if wave == first or not flags[wave] & VALID:
             continue
-        same = columns.groups[wave] == columns.groups[first] and columns.dispatches[wave] == columns.dispatches[first]
-        wrong += not same
-        members = seen.setdefault(first, set())
-        numbers += columns.numbers[wave] in members
-        members.add(columns.numbers[wave])
+        wrong += groups[wave] != groups[first] or owners[wave] != owners[first]
+        members = seen.setdefault(first, {own[first]})
+        numbers += own[wave] in members
+        members.add(own[wave])
     if wrong:
         message = f"{wrong} waves of {machine.target.name} have another work-group than the first wave of their group"
         yield MalformedFile("bad_groups", message)
