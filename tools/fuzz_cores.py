@@ -173,7 +173,8 @@ def ask(names: list[str]) -> None:
             quietly(stopped.wave(wave).frames)
 
 
-def _stop(*_: object) -> None:
+def expire(*_: object) -> None:
+    """End what takes too long."""
     raise TooLong
 
 
@@ -216,7 +217,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seed", default="1")
     parser.add_argument("--replay")
     options = parser.parse_args(words)
-    signal.signal(signal.SIGPROF, _stop)
+    signal.signal(signal.SIGPROF, expire)
     seen: dict[str, str] = {}
     longest, count = 0.0, 0
     with tempfile.TemporaryDirectory(prefix="fuzz-cores-") as name:

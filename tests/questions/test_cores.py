@@ -125,6 +125,13 @@ def test_questions_need_no_file_of_code():
     assert (status, "FILE" in error) == (2, True)
 
 
+def test_waves_have_their_stop_reasons_as_data():
+    _status, out, _error = shell("waves", "--json", "--state", CORE)
+    assert [row["stop_reasons"] for row in json.loads(out)["waves"]] == [{"stopped": 2}, {"MEMORY_VIOLATION": 1}]
+    _status, out, _error = shell("waves", "--json", KERNEL, "--state", "docs/examples/lanes.json")
+    assert not any("stop_reasons" in row for row in json.loads(out)["waves"])
+
+
 def test_several_states_are_the_files_of_one_crash(pair):
     host, gpu = pair
     one, two = shell("waves", "--state", host, "--state", gpu), shell("waves", "--state", gpu)

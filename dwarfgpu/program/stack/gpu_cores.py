@@ -277,6 +277,7 @@ def open_core_waves(paths: Sequence[str], file: CodeObject | None = None, **opti
     problems = [*files.problems, *core.problems, *code.problems]
     for machine in core.machines:
         problems += group_problems(machine)
+    problems += code.outside()
     return OpenedCore(files, core, code, tuple(problems))
 
 
@@ -485,6 +486,22 @@ class CoreCode:
                 if bias >= 0 and bias % 4096 == 0 and identifies(file.image, bias, self.core.memory, None) is None:
                     return bias
         return None
+
+    def outside(self) -> Iterator[DwarfGpuError]:
+        """Yield what is said of waves that are in no code object: the sign of a layout that is not the one in use."""
+        codes = [code for index in range(len(self.found)) if (code := self._code(index)) is not None]
+        if len(codes) < len(self.found):
+            return  # they may be in one that was not found
+        for machine in self.core.machines:
+            columns = machine.columns
+            if columns is None or not codes:
+                continue
+            strange = {pc for pc in set(columns.pcs) if not any(code.holds(pc) for code in codes)}
+            pairs = zip(columns.pcs, columns.pc_known, strict=True)
+            count = sum(pc in strange for pc, known in pairs if known) if strange else 0
+            if count:
+                message = f"{count} waves of {machine.target.name} are at addresses that are in no code object"
+                yield MalformedFile("bad_pc", message)
 
     # --- All ------------------------------------------------------------------------------------------------------
 

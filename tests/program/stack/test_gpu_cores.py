@@ -247,6 +247,12 @@ def test_the_list_of_code_objects_may_be_broken(tmp_path):
     assert read_objects(files.memory, 0).r_version is None
 
 
+def test_waves_outside_of_all_code_are_a_problem(tmp_path):
+    machine = filled("gfx90a", waves=2)
+    text = "2 waves of amdgcn-gfx90a are at addresses that are in no code object"
+    assert text in said(open_core_waves(tiny(tmp_path, machine=machine)))
+
+
 def test_kernels_are_named_by_their_descriptors(tmp_path):
     before = open_program(str(TINY)).attach(EXAMPLES / "launch.json")
     paths = write_core(before.stopped, str(tmp_path / "core"))
