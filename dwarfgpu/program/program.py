@@ -180,16 +180,18 @@ def open_core(
     *,
     dialect: str | None = None,
     repair: str = "auto",
+    moved: dict[str, str] | None = None,
 ) -> Attached:
     """Open the waves of GPU core files, or of the ROCm debug agent's text, with the code that they name.
 
-    ``state`` is the name of a file, or the names of the core files of host and GPU of one crash.
+    ``state`` is the name of a file, or the names of the core files of host and GPU of one crash. ``moved`` says for the
+    beginnings of paths where the files are now.
     """
     paths, policy = paths_of(state), policy_of(repair)
     if not names_its_code(paths):
         message = f"{' and '.join(paths)} does not name its code"
         raise UsageError(message, hint="open the file of the code, and attach the state to it")
-    stopped = open_with_its_code(paths, dialect=dialect, repair=policy)
+    stopped = open_with_its_code(paths, dialect=dialect, repair=policy, moved=moved)
     return Attached(Program(stopped.loaded.codes[0].file, dialect=dialect, repair=policy), stopped)
 
 

@@ -77,7 +77,10 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     from dwarfgpu.program.stack.stopped import names_its_code
 
     if debugger.program is None and names_its_code(paths_of(state)):
-        attached = open_core(state, repair=debugger.settings["repair"])
+        from dwarfgpu.questions.sources import sources_of
+
+        moved = sources_of(debugger).reader.moved
+        attached = open_core(state, repair=debugger.settings["repair"], moved=moved)
     else:
         attached = debugger.opened.attach(state, force=force)
     debugger.use(attached.program, attached)

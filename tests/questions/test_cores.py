@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.backends import snapshot
+from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.program.stack.core_writing import write_core
 from tests.builders.commands import run as run_command
-from tests.builders.gpu_cores import CRASH, filled, written
+from tests.builders.gpu_cores import CRASH, filled, image_of, written
 from tests.questions.harness import KERNEL, Run
 
 CORE = "docs/examples/crash.core"
@@ -43,6 +44,17 @@ def test_no_file_of_code_is_needed(command):
     assert "[Stop reason: MEMORY_VIOLATION]" in run("wave 3")
     assert "lane = 24" in run("info locals")
     assert "AMDGPU Wave 1:1:1:3" in run("info waves")
+
+
+def test_code_objects_are_looked_for_where_they_were_moved_to(tmp_path):
+    image = image_of(open_image(KERNEL), "file:///gone/lane-pc.gfx90a.w64.co", 0x7F40_0000_0000)
+    (path,) = written(tmp_path, filled("gfx90a", waves=2), images=(image,))
+    run = Run(None)
+    warning = "file:///gone/lane-pc.gfx90a.w64.co, which was not found"
+    assert warning in " ".join(run(f"core {path}").split())
+    run = Run(None)
+    run("set substitute-path /gone fixtures/asm")
+    assert warning not in " ".join(run(f"core {path}").split())
 
 
 def test_a_file_of_code_may_be_open():

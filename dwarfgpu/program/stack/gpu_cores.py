@@ -24,7 +24,7 @@ from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.memory_image import identifies, image_in_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.backends.gpu_core.core_waves import GpuCore, GpuCoreMachine
     from dwarfgpu.backends.gpu_core.note import CoreState
@@ -318,8 +318,8 @@ class FoundCode:
     entry: LoadedObject
     file: CodeObject | None
     where: str
-    """How it was found: ``as named``, ``beside the core file``, ``in the core file``, ``loaded image only``, ``FILE``,
-    ``not needed``, ``not found``."""
+    """How it was found: ``as named``, ``by its new path``, ``in the core file``, ``loaded image only``, ``FILE``,
+    ``not needed``, ``not found`` and others."""
 
 
 class CoreCode:
@@ -334,12 +334,15 @@ class CoreCode:
         force: bool = False,
         dialect: str | None = None,
         repair: Policy = OFF,
+        moved: Mapping[str, str] | None = None,
     ) -> None:
+        """``moved`` says where files are whose paths begin in some way, as `set substitute-path` does."""
         self.files = files
         self.core = core
         self.dialect = dialect
         self.repair = repair
         self.force = force
+        self.moved = sorted((moved or {}).items(), key=lambda rule: len(rule[0]), reverse=True)
         self.problems: list[DwarfGpuError] = []
         self._images: dict[int, Image | None] = {}
         self._given = file if file is not None and file.is_amdgpu else None
@@ -412,6 +415,9 @@ class CoreCode:
             place = parse_place(entry.uri)
         except DwarfGpuError:
             return
+        for start, new in self.moved:
+            if place.path.startswith(start):
+                yield "by its new path", evolve(place, path=new + place.path[len(start) :]).name
         base = os.path.basename(place.path)  # noqa: PTH119
         folders = dict.fromkeys(os.path.dirname(name) or "." for name in self.files.names)  # noqa: PTH120
         for folder in (*folders, "."):
@@ -580,9 +586,10 @@ def core_parts(
     force: bool = False,
     dialect: str | None = None,
     repair: Policy = OFF,
+    moved: Mapping[str, str] | None = None,
 ) -> CoreParts:
     """Return the waves of GPU core files with their code; without a file the code that the process had loaded."""
-    opened_core = open_core_waves(paths, file, force=force, dialect=dialect, repair=repair)
+    opened_core = open_core_waves(paths, file, force=force, dialect=dialect, repair=repair, moved=moved)
     machine = choose(opened_core.core, file, part_of(paths))
     return CoreParts(
         machine,

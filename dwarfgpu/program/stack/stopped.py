@@ -163,11 +163,17 @@ def names_its_code(states: Sequence[str]) -> bool:
     return is_about_waves(states, None)
 
 
-def open_with_its_code(states: Sequence[str], *, dialect: str | None = None, repair: Policy = OFF) -> Stopped:
-    """Open a state that names the code that its waves execute."""
+def open_with_its_code(
+    states: Sequence[str],
+    *,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+    moved: dict[str, str] | None = None,
+) -> Stopped:
+    """Open a state that names the code that its waves execute; ``moved`` says where files are that were moved."""
     if len(states) == 1 and not _is_elf(states[0]):
         return open_agent_text(states[0], dialect=dialect, repair=repair)
-    return open_gpu_stopped(states, dialect=dialect, repair=repair)
+    return open_gpu_stopped(states, dialect=dialect, repair=repair, moved=moved)
 
 
 def open_gpu_stopped(
@@ -177,11 +183,12 @@ def open_gpu_stopped(
     force: bool = False,
     dialect: str | None = None,
     repair: Policy = OFF,
+    moved: dict[str, str] | None = None,
 ) -> Stopped:
     """Open the waves of GPU core files; without a file with the code that the process had loaded."""
     from dwarfgpu.program.stack.gpu_cores import core_parts
 
-    parts = core_parts(states, file, force=force, dialect=dialect, repair=repair)
+    parts = core_parts(states, file, force=force, dialect=dialect, repair=repair, moved=moved)
     stopped = Stopped(parts.machine, parts.loaded, parts.problems, name=parts.name)
     stopped.notes = parts.notes
     return stopped

@@ -185,6 +185,14 @@ def test_a_code_object_is_found_beside_the_core_file(tmp_path):
     assert opened.code.found[0].where == "by its name, in another folder"
 
 
+def test_a_code_object_is_found_where_it_was_moved_to(tmp_path):
+    (tmp_path / "new/sub").mkdir(parents=True)
+    shutil.copy(TINY, tmp_path / "new/sub/k.co")
+    paths = tiny(tmp_path, uri="file:///gone/away/sub/k.co")
+    opened = open_core_waves(paths, moved={"/gone": "/nowhere", "/gone/away": str(tmp_path / "new")})
+    assert opened.code.found[0].where == "by its new path"
+
+
 def test_a_code_object_of_that_name_with_other_contents_is_refused(tmp_path):
     data = bytearray(TINY.read_bytes())
     image = open_program(str(TINY)).file.image
