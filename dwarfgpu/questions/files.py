@@ -176,14 +176,18 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
     known are 0 in it. A file that is there is not overwritten.
     """
     from dwarfgpu.program.stack.core_writing import write_core
+    from dwarfgpu.render.layout import counted
 
     words = arguments.words or [f"core.{os.getpid()}"]
     if len(words) != 1:
         raise arguments.wrong("takes one file; a name with blanks stands in quotes")
     kind = "pair" if arguments.has("pair") else "gpu" if arguments.has("gpu") else "merged"
     machine = debugger.machine
-    names = write_core(machine.stopped, os.path.expanduser(words[0]), kind)  # noqa: PTH111
-    debugger.output.line(f"Saved corefile {' and '.join(names)}")
+    written = write_core(machine.stopped, os.path.expanduser(words[0]), kind)  # noqa: PTH111
+    debugger.output.line(f"Saved corefile {' and '.join(written.names)}")
+    if written.unknown:
+        message = f"warning: {counted(written.unknown, 'register')} of which nothing is known are 0 in it"
+        debugger.output.line(debugger.output.style("error", message))
 
 
 # --- What is there --------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ CORE = "docs/examples/crash.core"
 def pair(tmp_path):
     """The parts of host and GPU of the crash of the examples."""
     run = Run(None, CORE)
-    names = write_core(run.debugger.machine.stopped, str(tmp_path / "core"), "pair")
+    names = write_core(run.debugger.machine.stopped, str(tmp_path / "core"), "pair").names
     host, gpu = tmp_path / "core.1234", tmp_path / "gpucore.1234"
     Path(names[0]).rename(host)
     Path(names[1]).rename(gpu)
@@ -104,7 +104,9 @@ def test_a_core_file_is_generated(tmp_path):
     run = Run(KERNEL, "docs/examples/lanes.json")
     run("set var $s5 = 77")
     name = tmp_path / "again"
-    assert f"Saved corefile {name}" in run(f"gcore {name}")
+    text = run(f"gcore {name}")
+    assert f"Saved corefile {name}" in text
+    assert "registers of which nothing is known are 0 in it" in text
     assert "exists" in run.fails(f"generate-core-file {name}").message
     after = Run(None)
     assert "3 waves" in after(f"core {name}")
@@ -142,6 +144,30 @@ def test_waves_have_their_stop_reasons_as_data():
     assert [row["stop_reasons"] for row in json.loads(out)["waves"]] == [{"stopped": 2}, {"MEMORY_VIOLATION": 1}]
     _status, out, _error = shell("waves", "--json", KERNEL, "--state", "docs/examples/lanes.json")
     assert not any("stop_reasons" in row for row in json.loads(out)["waves"])
+
+
+SAME = [
+    *(
+        ("launch", "fixtures/containers/tiny.gfx90a.co", words)
+        for words in ("waves", "bt", "lanes --wave 1", "work-groups")
+    ),
+    *(("launch", "fixtures/containers/tiny.gfx90a.co", words) for words in ("agents", "dispatches", "locals --wave 2")),
+    *(("variables", KERNEL, words) for words in ("waves", "bt", "lanes", "map", "work-groups", "agents")),
+]
+
+
+@pytest.mark.parametrize("name, file, words", SAME)
+def test_answers_are_those_of_the_snapshot(name, file, words, tmp_path):
+    state = f"docs/examples/{name}.json"
+    run = Run(file, state)
+    (core,) = write_core(run.debugger.machine.stopped, str(tmp_path / "core")).names
+    command, *rest = words.split()
+    if command == "map":
+        assert Run(None, core)("map") == run("map")
+        return
+    before, after = (shell(command, file, *rest, "--state", place) for place in (state, core))
+    assert after == before
+    assert shell(command, *rest, "--state", core) == before
 
 
 def test_several_states_are_the_files_of_one_crash(pair):

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 MAX_WAVES = 1 << 20
+MAX_FAILURES = 8
+"""After so many save areas of a queue that cannot be read, the others are not tried."""
 MAX_AREAS = 1 << 12
 """The save areas that are looked at: queues times XCCs."""
 
@@ -272,8 +274,12 @@ class _Reader:
             message = f"the layout of the waves of {agent.processor} is taken from documents, and not verified"
             self.problem(message, "unverified_layout")
         area = _Area(self.core, number, owner, queue, about, family)
+        failures = 0
         for xcc in range(agent.xccs):
             self.areas += 1
+            if failures >= MAX_FAILURES:
+                self.problem(f"the save areas of the other XCCs of queue {number} are not looked at", "save_area")
+                return
             if self.areas > MAX_AREAS:
                 self.problem(f"the note names more than {MAX_AREAS} save areas: the others are not read", "too_large")
                 return
@@ -283,6 +289,7 @@ class _Reader:
                 if str(error) not in self.told:
                     self.told.add(str(error))
                     self.core.problems.append(error)
+                failures += 1
                 continue
             self.core.problems += waves.problems
             if self.count + len(waves) > MAX_WAVES:

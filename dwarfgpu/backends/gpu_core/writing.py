@@ -104,6 +104,8 @@ class CoreContents:
     form: CoreForm
     host: list[tuple[int, Any]] = field(factory=list)
     device: list[tuple[int, Any]] = field(factory=list)
+    unknown: int = 0
+    """How many registers of waves are 0 because nothing is known of them."""
 
 
 # --- The contents -------------------------------------------------------------------------------------------------
@@ -151,6 +153,7 @@ class _Writer:
         self.device: list[tuple[int, Any]] = []
         self.taken: list[tuple[int, int]] = [(address, len(data)) for address, data in form.host_memory]
         self.free = 0
+        self.unknown = 0
 
     def add_memory(self, images: list[LoadedImage]) -> None:
         """Add the global memory of the machines, and of code objects what is not in it."""
@@ -232,7 +235,7 @@ class _Writer:
         state = CoreState(
             tuple(self.agents), tuple(self.queues), address, form.runtime_state, form.ttmp_setup, (1, 14)
         )  # fmt: skip
-        return CoreContents(state, form, self.host, self.device)
+        return CoreContents(state, form, self.host, self.device, self.unknown)
 
 
 def _missing(store: Any, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -271,6 +274,14 @@ class _QueueWriter:
         self.registers = {
             register.name: (file, register.number) for file in machine.files for register in file.registers
         }
+
+        self.indices = {
+            prefix: sorted(
+                (int(name[1:]) for name in self.registers if name[0] == prefix and name[1:].isdecimal()), reverse=True
+            )
+            for prefix in ("v", "a")
+        }
+        """The numbers of the vector registers that the machine has, the highest first."""
 
     def _extents(self, number: int) -> dict[int, list[tuple[int, int]]]:
         """Return the extents of an instanced address space, by instance."""
@@ -384,10 +395,10 @@ class _QueueWriter:
 
     def count(self, prefix: str, wave: int) -> int:
         """Return how many registers of a kind a wave needs: up to the last that is known."""
-        index = sum(1 for name in self.registers if name.startswith(prefix) and name[1:].isdecimal())
-        while index and self.register(f"{prefix}{index - 1}", wave) is None:
-            index -= 1
-        return index
+        for index in self.indices[prefix]:
+            if self.register(f"{prefix}{index}", wave) is not None:
+                return index + 1
+        return 0
 
 
 class _AreaWriter:
@@ -483,11 +494,13 @@ class _AreaWriter:
         for prefix, start, count in (("v", 0, shape.vgprs), ("a", shape.agpr_at, shape.agprs)):
             for index in range(count):
                 data = queue.register(f"{prefix}{index}", wave)
+                queue.writer.unknown += data is None
                 if data is not None:
                     record[start + index * row : start + index * row + row] = data
         named = layout.named_slots(family, shape.slots)
         for index in range(named[0]):
             data = queue.register(f"s{index}", wave)
+            queue.writer.unknown += data is None
             if data is not None:
                 record[shape.sgpr_at + 4 * index : shape.sgpr_at + 4 * index + 4] = data
         _put(record, shape.sgpr_at + 4 * named[1], queue.register("vcc", wave), 8)

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 from dwarfgpu.backends.gpu_core.writing import (
     CoreForm,
     LoadedImage,
@@ -36,8 +38,17 @@ KINDS = {
 """The files of each form: what follows the name, and how it is written."""
 
 
-def write_core(stopped: Stopped, path: str, kind: str = "merged", form: CoreForm | None = None) -> list[str]:
-    """Write a machine of waves as core files of a form; return their names. Existing files are never overwritten."""
+@frozen
+class WrittenCore:
+    """The core files that were written."""
+
+    names: list[str]
+    unknown: int
+    """How many registers of waves are 0 because nothing is known of them."""
+
+
+def write_core(stopped: Stopped, path: str, kind: str = "merged", form: CoreForm | None = None) -> WrittenCore:
+    """Write a machine of waves as core files of a form. Existing files are never overwritten."""
     machine: Any = stopped.machine
     if not isinstance(machine, Machine):
         message = f"a machine of {machine.target.name} cannot be saved as a core file"
@@ -60,7 +71,7 @@ def write_core(stopped: Stopped, path: str, kind: str = "merged", form: CoreForm
         except BaseException:
             passing.unlink(missing_ok=True)
             raise
-    return names
+    return WrittenCore(names, contents.unknown)
 
 
 def images_of(stopped: Stopped, *, embeds: bool = False) -> Iterator[LoadedImage]:
@@ -103,6 +114,9 @@ def kernel_objects(stopped: Stopped) -> dict[str, int]:
         for symbol in code.file.image.symbols():
             if symbol.name.endswith(".kd"):
                 addresses.setdefault(symbol.name.removesuffix(".kd"), code.bias + symbol.value)
+        for kernel in code.file.kernels.kernels if code.file.is_amdgpu else ():
+            if kernel.symbol is not None:
+                addresses.setdefault(kernel.name, code.bias + kernel.symbol.value)
     return addresses
 
 

@@ -550,8 +550,12 @@ class CoreCode:
             if not any(part.address <= inside < part.address + part.memory_size for part in image.segments):
                 continue
             symbol = image.symbol_at(inside)
-            if symbol is not None and symbol.name.endswith(".kd") and symbol.value == inside:
-                return symbol.name.removesuffix(".kd")
+            if symbol is None or not symbol.name.endswith(".kd") or symbol.value != inside:
+                continue
+            for kernel in found.file.kernels.kernels:
+                if kernel.symbol is not None and kernel.symbol.name == symbol.name:
+                    return kernel.name
+            return symbol.name.removesuffix(".kd")
         return None
 
 
