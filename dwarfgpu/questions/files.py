@@ -389,17 +389,17 @@ def snapshot(_selection: Selection, arguments: Arguments) -> Document:
     -memory does not say otherwise, and with reachable:N what N pointers lead to.
     """
     from dwarfgpu.program.stack import snapshot_files
-    from dwarfgpu.program.stack.gpu_cores import is_gpu_core
+    from dwarfgpu.program.stack.gpu_cores import has_gpu_state
     from dwarfgpu.render import machines as render
 
     action, *files = arguments.words or [""]
     if action not in ("convert", "check", "info"):
         raise arguments.wrong(f"does convert, check or info, not {action[:40]!r}")
+    if action == "convert" and len(files) > 1 and has_gpu_state(files[:-1]):
+        return _convert_core(files[:-1], files[-1], arguments)
     if len(files) != (2 if action == "convert" else 1):
         names = "two names, of a snapshot and of what is to be written" if action == "convert" else "one name"
         raise UsageError(f"`snapshot {action}` needs {names}")
-    if action == "convert" and is_gpu_core(files[0]):
-        return _convert_core(files, arguments)
     for option in ("waves", "memory"):
         if option in arguments.options:
             raise UsageError(f"--{option} goes with the conversion of a GPU core file")
@@ -419,15 +419,14 @@ def snapshot(_selection: Selection, arguments: Arguments) -> Document:
     return document
 
 
-def _convert_core(files: list[str], arguments: Arguments) -> Document:
-    """Make a GPU core file small, and say what was left out."""
+def _convert_core(sources: list[str], destination: str, arguments: Arguments) -> Document:
+    """Make GPU core files small, and say what was left out."""
     from dwarfgpu.program.stack.core_conversion import convert_core
     from dwarfgpu.program.stack.gpu_cores import choose, open_core_waves, part_of
     from dwarfgpu.render.cores import conversion_json, conversion_text
 
-    source, destination = files
-    opened = open_core_waves([source])
-    machine = choose(opened.core, None, part_of([source]))
+    opened = open_core_waves(sources)
+    machine = choose(opened.core, None, part_of(sources))
     options = arguments.options
     summary = convert_core(opened, machine, destination, options.get("waves"), options.get("memory"))
     return Document(

@@ -199,13 +199,17 @@ def test_core_info_is_text_and_json(pair):
         assert text in error
 
 
-def test_a_core_file_is_made_small(tmp_path):
+def test_a_core_file_is_made_small(tmp_path, pair):
     small = tmp_path / "small.dgs"
     status, out, _error = shell("snapshot", "convert", CORE, str(small), "--waves", "1,3", "--memory", "stack,lds")
     assert status == 0
     assert "2 of 3" in out
     assert "kernel arguments" in out
     assert snapshot.load(small).wave_count == 2
+    host, gpu = pair
+    for number, names in enumerate(((host, gpu), (gpu,))):
+        status, out, _error = shell("snapshot", "convert", *names, str(tmp_path / f"pair{number}.dgs"), "--waves", "2")
+        assert (status, "1 of 3" in out) == (0, True)
     status, out, _error = shell("snapshot", "convert", "--json", CORE, str(tmp_path / "b.json"), "--waves", "1")
     assert json.loads(out)["waves"] == 1
     status, _out, error = shell(

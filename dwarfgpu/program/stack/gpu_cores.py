@@ -36,6 +36,8 @@ HOST = "host"
 """``core@host`` is about the threads of the host."""
 MAX_OPENED = 256
 """So many code objects are opened; of more only those that waves are in."""
+MAX_NAMED = 8
+"""So many code objects that were not found are named."""
 MAX_CODE = 1 << 28
 """The bytes of a code object in the memory of the process."""
 MAX_NEIGHBOURS = 256
@@ -86,11 +88,6 @@ def has_gpu_state(paths: Sequence[str]) -> bool:
         if machine == EM_X86_64 and _notes(_image(path)):
             return True
     return False
-
-
-def is_gpu_core(path: str) -> bool:
-    """Return whether a file is a core file with waves."""
-    return part_of([path]) != HOST and has_gpu_state([path])
 
 
 def is_about_waves(paths: Sequence[str], file: CodeObject | None) -> bool:
@@ -357,6 +354,16 @@ class CoreCode:
         ]
         if self._given is not None and chosen is None:
             self._add_given(self._given)
+        self._shorten()
+
+    def _shorten(self) -> None:
+        """Name only some of very many code objects that were not found."""
+        lost = [problem for problem in self.problems if problem.kind == "code_object"]
+        if len(lost) > MAX_NAMED:
+            dropped = {id(problem) for problem in lost[MAX_NAMED:]}
+            self.problems = [problem for problem in self.problems if id(problem) not in dropped]
+            message = f"{len(dropped)} other code objects were not found either"
+            self.problems.append(MissingContext("code_object", message, spec="", hint="`core info --json` names all"))
 
     def _needed(self) -> set[int]:
         """Return which code objects are opened: all, or of very many those that a wave or a kernel is in."""

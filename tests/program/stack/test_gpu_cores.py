@@ -236,6 +236,15 @@ def test_an_image_in_memory_has_the_bytes_and_the_build_id_of_its_file(tmp_path)
     assert image_in_memory(files.memory, ADDRESS + 4096, "nothing") is None
 
 
+def test_only_some_of_many_lost_code_objects_are_named(tmp_path):
+    images = tuple(LoadedImage(f"file:///gone/{number}.co", 0x1000 * number) for number in range(1, 31))
+    opened = open_core_waves(written(tmp_path, filled("gfx90a", waves=2), images=images))
+    lost = [text for text in said(opened) if "not found" in text]
+    assert len(lost) == 9
+    assert lost[-1] == "22 other code objects were not found either"
+    assert len(opened.code.found) == 30
+
+
 def test_another_file_is_refused_unless_it_is_forced(tmp_path):
     paths = tiny(tmp_path)
     other = open_program(str(LANE_PC)).file
