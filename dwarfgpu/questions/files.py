@@ -74,9 +74,12 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
 def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool = False) -> None:
     """Attach the machine that files have, and look at its first wave. Without a program it is the one they name."""
     from dwarfgpu.program.program import open_core, paths_of
+    from dwarfgpu.program.stack.gpu_cores import is_about_host
     from dwarfgpu.program.stack.stopped import names_its_code
 
-    if debugger.program is None and names_its_code(paths_of(state)):
+    # The threads of the host are not those of the code object whose waves were looked at.
+    is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
+    if (debugger.program is None or is_other) and names_its_code(paths_of(state)):
         from dwarfgpu.questions.sources import sources_of
 
         moved = sources_of(debugger).reader.moved

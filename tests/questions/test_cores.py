@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import pytest
 
 from dwarfgpu.backends import snapshot
+from dwarfgpu.backends.gpu_core.writing import CoreForm
 from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.program.stack.core_writing import write_core
+from tests.builders import cores
 from tests.builders.commands import run as run_command
 from tests.builders.gpu_cores import CRASH, filled, image_of, written
 from tests.questions.harness import KERNEL, Run
@@ -36,9 +39,7 @@ def test_no_file_of_code_is_needed(command):
     run = Run(None)
     text = run(f"{command} {CORE}")
     assert "[Attached docs/examples/crash.core: 3 waves of amdgcn-gfx90a]" in text
-    assert "[The host has 1 thread: `file PROGRAM`, then `core docs/examples/crash.core@host`]" in " ".join(
-        text.split()
-    )
+    assert "[The host has 1 thread: `core docs/examples/crash.core@host`" in " ".join(text.split())
     assert "[Stop reason: stopped]" in text
     assert "#0" in text
     assert "[Stop reason: MEMORY_VIOLATION]" in run("wave 3")
@@ -81,6 +82,35 @@ def test_the_threads_of_the_host_need_its_program():
     )
     text = run(f"core -force {CORE}@host")
     assert "1 thread of x86_64]" in text
+
+
+def test_the_program_of_the_host_is_the_one_that_the_core_file_names(tmp_path):
+    program = Path("fixtures/host/frames.gcc.O0.v5.x86_64")
+    image = open_image(str(program))
+    code = next(segment for segment in image.segments if segment.type == 1 and segment.flags & 1)
+    start, data = code.address & -4096, bytes(image.data[code.offset & -4096 : code.offset + code.file_size])
+    (path,) = written(
+        tmp_path,
+        filled("gfx90a", waves=2),
+        form=CoreForm(
+            host_notes=b"".join(
+                (
+                    cores.note(1, cores.prstatus(cores.Thread(77, {"rip": image.entry, "rsp": 0x7FFE_0000}))),
+                    cores.note(6, struct.pack("<QQ", 9, image.entry)),
+                    cores.note(
+                        0x46494C45,
+                        cores.file_note([(start, start + len(data), code.offset & -4096, str(program.resolve()))]),
+                    ),
+                )
+            )
+        ),
+    )
+    run = Run(None)
+    assert "1 thread of x86_64]" in run(f"core {path}@host")
+    assert "2 waves of amdgcn-gfx90a]" in Run(None)(f"core {path}")
+    run = Run(KERNEL)
+    assert "1 thread of x86_64]" in run(f"core {path}@host")
+    assert "2 waves of amdgcn-gfx90a]" in run(f"core -force {path}@gfx90a")
 
 
 def test_a_state_without_waves_says_what_is_missing(pair, tmp_path):

@@ -90,10 +90,16 @@ def has_gpu_state(paths: Sequence[str]) -> bool:
     return False
 
 
+def is_about_host(paths: Sequence[str]) -> bool:
+    """Return whether core files are asked about the threads of the host."""
+    return part_of(paths) == HOST
+
+
 def is_about_waves(paths: Sequence[str], file: CodeObject | None) -> bool:
     """Return whether core files are asked about their waves: not with the program of a host that has no kernels."""
-    if part_of(paths) == HOST:
-        return False
+    part = part_of(paths)
+    if part is not None:
+        return part != HOST and has_gpu_state(paths)
     if file is not None and file.image.machine == EM_X86_64 and not file.has_embedded and len(paths) == 1:
         return core_machine(without_part(paths[0])) == EM_AMDGPU
     return has_gpu_state(paths)
@@ -623,4 +629,4 @@ def _notes_of(opened_core: OpenedCore, machine: GpuCoreMachine) -> Iterator[str]
     hosts = [image.name for image in files.images if image.machine == EM_X86_64]
     if files.threads:
         count = f"{len(files.threads)} thread{'' if len(files.threads) == 1 else 's'}"
-        yield f"the host has {count}: `file PROGRAM`, then `core {hosts[0]}@host`"
+        yield f"the host has {count}: `core {hosts[0]}@host`, after `file PROGRAM` if its program is elsewhere"

@@ -158,9 +158,22 @@ def names_its_code(states: Sequence[str]) -> bool:
         from dwarfgpu.program.stack.agent_text import is_agent_text
 
         return is_agent_text(states[0])
-    from dwarfgpu.program.stack.gpu_cores import is_about_waves
+    from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
 
-    return is_about_waves(states, None)
+    return is_about_waves(states, None) or (len(states) == 1 and program_of_core(without_part(states[0])) is not None)
+
+
+def program_of_core(path: str) -> str | None:
+    """Return the executable that the core file of a host program names, if it is on this machine."""
+    from dwarfgpu.objfile.elf.core import read_core
+
+    try:
+        core = read_core(open_image(path))
+    except DwarfGpuError:
+        return None
+    entry = core.auxiliary.get(AT_ENTRY, 0)
+    names = (mapping.path for mapping in core.mappings if mapping.start <= entry < mapping.end)
+    return next((name for name in names if os.path.isfile(name)), None)  # noqa: PTH113
 
 
 def open_with_its_code(
@@ -173,6 +186,11 @@ def open_with_its_code(
     """Open a state that names the code that its waves execute; ``moved`` says where files are that were moved."""
     if len(states) == 1 and not _is_elf(states[0]):
         return open_agent_text(states[0], dialect=dialect, repair=repair)
+    from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
+
+    if not is_about_waves(states, None):
+        path = without_part(states[0])
+        return open_core(opened(program_of_core(path) or path), path, dialect=dialect)
     return open_gpu_stopped(states, dialect=dialect, repair=repair, moved=moved)
 
 
