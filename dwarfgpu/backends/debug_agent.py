@@ -138,11 +138,14 @@ def _read_line(wave: PrintedWave, line: str) -> str | None:
         words = bytes.fromhex(local[2].replace(" ", ""))
         wave.local.setdefault(int(local[1], 16), b"".join(words[at : at + 4][::-1] for at in range(0, len(words), 4)))
         return None
-    for pattern, name in ((_OBJECT, "uri"), (_FUNCTION, "function")):
-        match = pattern.search(line)
-        if match and getattr(wave, name) is None:
-            setattr(wave, name, match[1])
-            return None
+    code = _OBJECT.search(line)
+    if code:
+        wave.uri = wave.uri or code[1]
+        return None
+    function = _FUNCTION.search(line)
+    if function:
+        wave.function = wave.function or function[1]
+        return None
     loaded = _LOADED.search(line)
     if loaded and wave.loaded is None:
         wave.loaded = int(loaded[1], 16), int(loaded[2], 16)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.backends.gpu_core.file_memory import FileMemory
-    from dwarfgpu.backends.gpu_core.layout import Family, Shape
+    from dwarfgpu.backends.gpu_core.layout import CoreFamily, WaveShape
     from dwarfgpu.backends.gpu_core.note import AgentEntry, CoreState, QueueEntry
     from dwarfgpu.backends.gpu_core.runtime import Packet, QueueMemory
     from dwarfgpu.backends.gpu_core.save_area import SavedWaves
@@ -74,9 +74,9 @@ class WaveColumns:
 
     processor: str
     lanes: int
-    family: Family
+    family: CoreFamily
     agent: AgentEntry
-    shapes: list[Shape] = field(factory=list)
+    shapes: list[WaveShape] = field(factory=list)
     ids: list[str] = field(factory=list)
     shape: Any = field(factory=lambda: array("I"))
     records: Any = field(factory=lambda: array("Q"))
@@ -200,7 +200,7 @@ class _Area:
     """A queue whose save areas are read, with what is the same for all of its waves."""
 
     def __init__(
-        self, core: GpuCore, number: int, owner: int, queue: QueueEntry, about: QueueMemory, family: Family
+        self, core: GpuCore, number: int, owner: int, queue: QueueEntry, about: QueueMemory, family: CoreFamily
     ) -> None:
         self.number = number
         self.owner = owner
@@ -312,7 +312,7 @@ class _Reader:
         is_open = False
         counts = [0, 0, 0]
         find_scratch = scratch_regions(family, area.agent, area.about, waves.xcc)
-        before: Shape | None = None
+        before: WaveShape | None = None
         columns: Any = None
         number = 0
         for word, record, index in zip(waves.words, waves.records, waves.shape, strict=True):
@@ -402,7 +402,7 @@ class _Reader:
         columns.ids.append(f"{area.owner}:{area.number}:{known}:{self.count}")
 
     @staticmethod
-    def shape_index(columns: WaveColumns, shape: Shape) -> int:
+    def shape_index(columns: WaveColumns, shape: WaveShape) -> int:
         """Return the index of a shape in the columns."""
         if columns.shapes and columns.shapes[-1] is shape:
             return len(columns.shapes) - 1
@@ -412,7 +412,7 @@ class _Reader:
         columns.shapes.append(shape)
         return len(columns.shapes) - 1
 
-    def columns_of(self, agent: AgentEntry, family: Family, lanes: int) -> WaveColumns:
+    def columns_of(self, agent: AgentEntry, family: CoreFamily, lanes: int) -> WaveColumns:
         """Return the columns of a processor and a size of waves."""
         key = agent.processor, lanes
         columns = self.columns.get(key)
@@ -451,12 +451,14 @@ class _Reader:
         self.dispatch_of[key] = len(core.dispatches) - 1
         return self.dispatch_of[key]
 
-    def is_trap(self, address: int, family: Family) -> bool:
+    def is_trap(self, address: int, family: CoreFamily) -> bool:
         """Return whether there is an ``s_trap`` at an address."""
         code = self.core.memory.read(address, 4) if address >= 0 else None
         return code is not None and code[2:] == family.trap_bytes
 
-    def scratch_register(self, family: Family, shape: Shape, record: int, hardware: tuple[int, ...]) -> int | None:
+    def scratch_register(
+        self, family: CoreFamily, shape: WaveShape, record: int, hardware: tuple[int, ...]
+    ) -> int | None:
         """Return the address in the register of a wave that the hardware has set."""
         register = family.hardware_register("flat_scratch")
         if register is not None:
@@ -466,7 +468,7 @@ class _Reader:
 
 
 def _own_region(
-    family: Family, word: int, own: int | None, computed: tuple[int, int] | None, size: int | None
+    family: CoreFamily, word: int, own: int | None, computed: tuple[int, int] | None, size: int | None
 ) -> tuple[tuple[int, int] | None, bool]:
     """Return the scratch memory of a wave that has its address, and whether its slot says another."""
     if not word >> family.has_scratch & 1 or own == 0:
@@ -478,7 +480,7 @@ def _own_region(
     return (own, size), computed is not None and computed[0] != own
 
 
-def _record_reader(memory: FileMemory, family: Family) -> Any:
+def _record_reader(memory: FileMemory, family: CoreFamily) -> Any:
     """Return a function that reads the hardware registers and the trap temporaries of a record."""
     count = family.hardware_bytes // 4
     unpack_hardware = struct.Struct(f"<{count}I").unpack_from
@@ -486,7 +488,7 @@ def _record_reader(memory: FileMemory, family: Family) -> Any:
     first = last = offset = -1
     buffer: Any = b""
 
-    def read(record: int, shape: Shape) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    def read(record: int, shape: WaveShape) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         nonlocal first, last, offset, buffer
         start = record + shape.hardware_at
         low = min(start, record + shape.ttmp_at)

@@ -66,10 +66,9 @@ class FileMemory:
         kept: list[tuple[int, int, int, int]] = []
         for stretch in stretches:
             _insert(kept, stretch, len(self.blocks[stretch.file].buffer))
-        for column, values in zip(
-            ("starts", "lasts", "owners", "offsets"), zip(*kept, strict=True) if kept else ((), (), (), ()), strict=True
-        ):
-            setattr(self.store, column, array("Q" if column in ("starts", "lasts") else "q", values))
+        starts, lasts, owners, offsets = zip(*kept, strict=True) if kept else ((), (), (), ())
+        self.store.starts, self.store.lasts = array("Q", starts), array("Q", lasts)
+        self.store.owners, self.store.offsets = array("q", owners), array("q", offsets)
 
     @property
     def is_writable(self) -> bool:

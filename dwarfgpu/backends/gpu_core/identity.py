@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dwarfgpu.backends.gpu_core.layout import Family
+    from dwarfgpu.backends.gpu_core.layout import CoreFamily
 
 MARKED_FROM = 10
 """The ``r_version`` from which waves of GFX9 to GFX11 are marked whose temporaries are not set up."""
@@ -14,7 +14,7 @@ MARKED_FROM = 10
 class Decoder:
     """Reads the trap temporaries of one family; ``ttmps`` are all sixteen."""
 
-    def __init__(self, family: Family, r_version: int | None) -> None:
+    def __init__(self, family: CoreFamily, r_version: int | None) -> None:
         identity = family.identity
         has_mark = len(identity.not_set_up) > 1 or r_version is None or r_version >= MARKED_FROM
         marks = identity.not_set_up if has_mark else ()

@@ -50,7 +50,7 @@ class HardwareRegister:
 
 
 @frozen
-class Scratch:
+class ScratchRules:
     """The fields of COMPUTE_TMPRING_SIZE, and how the scratch memory of a queue is shared out."""
 
     size: Bits
@@ -80,7 +80,7 @@ class Identity:
 
 
 @frozen
-class Family:
+class CoreFamily:
     """Processors whose save areas have one layout."""
 
     name: str
@@ -102,7 +102,7 @@ class Family:
     """The bits of the first and the last wave of a work-group."""
     hardware: tuple[HardwareRegister, ...]
     identity: Identity
-    scratch: Scratch
+    scratch: ScratchRules
     parks: int | None
     """The ``r_version`` from which stopped waves are parked; None: never."""
     has_architected_scratch: bool
@@ -143,7 +143,7 @@ class Family:
 
 
 @frozen
-class Shape:
+class WaveShape:
     """What each wave behind one state word has, and where in its record (byte offsets from v0)."""
 
     lanes: int
@@ -168,7 +168,7 @@ def bits(word: int, place: Bits) -> int:
     return word >> place[0] & (1 << place[1]) - 1
 
 
-def shape_of(family: Family, word: int) -> Shape:
+def shape_of(family: CoreFamily, word: int) -> WaveShape:
     """Return what a state word says."""
     lanes = 64
     if family.has_wave32_bit and word >> 24 & 1:
@@ -198,12 +198,12 @@ def shape_of(family: Family, word: int) -> Shape:
     end = hardware_at + family.hardware_bytes
     ttmp_at = end if not family.ttmps_in_sgprs else hardware_at - TTMP_COUNT * DWORD
     size = end if family.ttmps_in_sgprs else end + TTMP_COUNT * DWORD
-    return Shape(
+    return WaveShape(
         lanes, vgprs, agprs, shared, slots, lds, agpr_at, shared_at, sgpr_at, hardware_at, ttmp_at, size, size
     )  # fmt: skip
 
 
-def named_slots(family: Family, slots: int) -> tuple[int, int, int | None]:
+def named_slots(family: CoreFamily, slots: int) -> tuple[int, int, int | None]:
     """Return how many scalar slots are SGPRs, the slot of VCC, and that of FLAT_SCRATCH if it is among them."""
     if family.sgprs is None:
         return 106, 106, None
@@ -240,33 +240,33 @@ _GFX12_5_IDENTITY = Identity(
     yz_valid=(8, 30), debugger_valid=(8, 31),
 )  # fmt: skip
 
-_GFX9_SCRATCH = Scratch(size=(12, 13), unit=1024, per_engine=False)
-_GFX11_SCRATCH = Scratch(size=(12, 15), unit=256, per_engine=True)
-_GFX12_SCRATCH = Scratch(size=(12, 18), unit=256, per_engine=True)
+_GFX9_SCRATCH = ScratchRules(size=(12, 13), unit=1024, per_engine=False)
+_GFX11_SCRATCH = ScratchRules(size=(12, 15), unit=256, per_engine=True)
+_GFX12_SCRATCH = ScratchRules(size=(12, 18), unit=256, per_engine=True)
 
 _BOTH = {32: 8, 64: 4}
 _ANY = 0
 
 
-def _gfx9(name: str, engine: Bits, accumulation: str, lds: Bits = (9, 8), **more: Any) -> Family:
+def _gfx9(name: str, engine: Bits, accumulation: str, lds: Bits = (9, 8), **more: Any) -> CoreFamily:
     fields: dict[str, Any] = {
         "identity": _GFX9_IDENTITY, "parks": _ANY, "has_architected_scratch": False, "lds_unit": 512,
         "accumulation_offset": (24, 6) if accumulation == "unified" else None,
     }  # fmt: skip
-    return Family(
+    return CoreFamily(
         name=name, waves_of=(64,), vgprs=(0, 6), sgprs=(6, 3), lds=lds, accumulation=accumulation, wave_id=(0, 9),
         engine=engine, has_scratch=15, first=17, last=16, hardware=_GFX9_HARDWARE, scratch=_GFX9_SCRATCH, gap=64,
         **(fields | more),
     )  # fmt: skip
 
 
-def _gfx10(name: str, engine: Bits, **more: Any) -> Family:
+def _gfx10(name: str, engine: Bits, **more: Any) -> CoreFamily:
     fields: dict[str, Any] = {
         "waves_of": (64, 32), "granule": _BOTH, "lds": (10, 8), "lds_unit": 512, "shared": (26, 4), "last": 29,
         "hardware": _GFX10_HARDWARE, "identity": _GFX9_IDENTITY, "scratch": _GFX9_SCRATCH, "parks": _ANY,
         "has_architected_scratch": False,
     }  # fmt: skip
-    return Family(
+    return CoreFamily(
         name=name, vgprs=(0, 6), sgprs=None, accumulation="none", wave_id=(0, 10), engine=engine, has_scratch=11,
         first=12, has_wave32_bit=True, **(fields | more),
     )  # fmt: skip
@@ -311,7 +311,7 @@ _FAMILY_OF = (
 """The family of a processor by the beginning of its name; the first that fits counts."""
 
 
-def family_of(processor: str) -> Family | None:
+def family_of(processor: str) -> CoreFamily | None:
     """Return the layout of a processor, or None if it is not known."""
     for beginning, name in _FAMILY_OF:
         if processor.startswith(beginning):

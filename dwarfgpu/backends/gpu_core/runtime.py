@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.backends.gpu_core.file_memory import FileMemory
-    from dwarfgpu.backends.gpu_core.layout import Family
+    from dwarfgpu.backends.gpu_core.layout import CoreFamily
     from dwarfgpu.backends.gpu_core.note import AgentEntry, QueueEntry
 
 R_DEBUG = struct.Struct("<i4xQQi4xQ")
@@ -172,11 +172,11 @@ def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index
     )  # fmt: skip
 
 
-# --- Scratch memory -----------------------------------------------------------------------------------------------
+# --- ScratchRules memory -----------------------------------------------------------------------------------------------
 
 
 def scratch_regions(
-    family: Family, agent: AgentEntry, about: QueueMemory, xcc: int
+    family: CoreFamily, agent: AgentEntry, about: QueueMemory, xcc: int
 ) -> Callable[[int], tuple[int, int] | None] | None:
     """Return a function that computes the address and the size of a wave's scratch memory from its slot.
 
@@ -204,7 +204,7 @@ def scratch_regions(
     return region
 
 
-def scratch_size(family: Family, about: QueueMemory) -> int | None:
+def scratch_size(family: CoreFamily, about: QueueMemory) -> int | None:
     """Return the bytes of scratch memory of a wave of a queue."""
     if about.tmpring is None:
         return None

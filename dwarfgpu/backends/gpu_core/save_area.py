@@ -13,7 +13,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.gpu_core.file_memory import FileMemory
-    from dwarfgpu.backends.gpu_core.layout import Family, Shape
+    from dwarfgpu.backends.gpu_core.layout import CoreFamily, WaveShape
     from dwarfgpu.backends.gpu_core.note import QueueEntry
 
 HEADER = struct.Struct("<6IQ2I")
@@ -47,7 +47,7 @@ class SavedWaves:
     base: int
     """The address of the save area."""
     header: SaveAreaHeader
-    shapes: list[Shape] = field(factory=list)
+    shapes: list[WaveShape] = field(factory=list)
     shape: array[int] = field(factory=lambda: array("H"))
     """Of each wave the index of its shape."""
     words: array[int] = field(factory=lambda: array("I"))
@@ -63,7 +63,7 @@ class SavedWaves:
         return self.records[-1] if self.records else end
 
 
-def read_area(memory: FileMemory, queue: QueueEntry, number: str, xcc: int, family: Family) -> SavedWaves:
+def read_area(memory: FileMemory, queue: QueueEntry, number: str, xcc: int, family: CoreFamily) -> SavedWaves:
     """Read the waves of one XCC of a queue; raise the error that hides all of them.
 
     ``number`` is what messages call the queue.
@@ -111,7 +111,7 @@ def read_area(memory: FileMemory, queue: QueueEntry, number: str, xcc: int, fami
     return waves
 
 
-def _walk(waves: SavedWaves, words: tuple[int, ...], family: Family, start: int, last: int) -> str | None:
+def _walk(waves: SavedWaves, words: tuple[int, ...], family: CoreFamily, start: int, last: int) -> str | None:
     """Add the waves of a control stack; return what is wrong with it."""
     shapes: dict[int, int] = {}
     add_word, add_record, add_shape = waves.words.append, waves.records.append, waves.shape.append

@@ -9,7 +9,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dwarfgpu.backends.gpu_core.layout import Family
+    from dwarfgpu.backends.gpu_core.layout import CoreFamily
 
 REASONS = (
     "BREAKPOINT", "WATCHPOINT", "SINGLE_STEP", "FP_INPUT_DENORMAL", "FP_DIVIDE_BY_0", "FP_OVERFLOW", "FP_UNDERFLOW",
@@ -77,7 +77,7 @@ class Stop:
 
 
 def reasons_of(
-    family: Family, trap: int, registers: Mapping[str, int], *, all_enabled: bool = False
+    family: CoreFamily, trap: int, registers: Mapping[str, int], *, all_enabled: bool = False
 ) -> tuple[str, ...]:
     """Return the reasons that a trap ID and registers give.
 
@@ -100,7 +100,7 @@ def _arithmetic(flags: int, enabled: int) -> set[str]:
     return {name for bit, name in enumerate(_EXCEPTIONS) if flags >> bit & enabled >> bit & 1}
 
 
-def _of_trapsts(family: Family, flags: int, enabled: int) -> set[str]:
+def _of_trapsts(family: CoreFamily, flags: int, enabled: int) -> set[str]:
     names = _arithmetic(flags, enabled)
     if enabled >> 7 & 1 and flags & (1 << 7 | 7 << 12):
         names.add("WATCHPOINT")

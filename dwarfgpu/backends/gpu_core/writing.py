@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
-    from dwarfgpu.backends.gpu_core.layout import Family, Shape
+    from dwarfgpu.backends.gpu_core.layout import CoreFamily, WaveShape
 
 PAGE = 4096
 CONTROL_AT = 64
@@ -258,7 +258,7 @@ class _QueueWriter:
     """Writes the waves of one queue of one machine."""
 
     def __init__(
-        self, writer: _Writer, machine: Machine, index: int, agent: AgentEntry, family: Family, waves: list[int]
+        self, writer: _Writer, machine: Machine, index: int, agent: AgentEntry, family: CoreFamily, waves: list[int]
     ) -> None:
         self.writer = writer
         self.form = writer.form
@@ -486,7 +486,7 @@ class _AreaWriter:
             word |= 1 << 24
         return word
 
-    def _add(self, wave: int, shape: Shape, position: int, is_first: bool, is_last: bool, lds: bytes) -> None:  # noqa: FBT001 (the record of a wave)
+    def _add(self, wave: int, shape: WaveShape, position: int, is_first: bool, is_last: bool, lds: bytes) -> None:  # noqa: FBT001 (the record of a wave)
         """Add the record and the word of a wave."""
         family, queue = self.family, self.queue
         record = bytearray(shape.size)
@@ -527,7 +527,7 @@ class _AreaWriter:
         return word | is_first << family.first | is_last << family.last
 
     def _add_scratch(
-        self, wave: int, shape: Shape, position: int, named: tuple[int, int, int | None], record: bytearray
+        self, wave: int, shape: WaveShape, position: int, named: tuple[int, int, int | None], record: bytearray
     ) -> None:
         """Write the scratch memory of a wave, and its address where a register has it."""
         queue, family = self.queue, self.family
@@ -548,7 +548,7 @@ class _AreaWriter:
             place = shape.sgpr_at + 4 * (named[2] or 0) if hardware is None else shape.hardware_at + 4 * hardware.index
             record[place : place + 8] = base
 
-    def _add_identity(self, wave: int, shape: Shape, record: bytearray) -> None:
+    def _add_identity(self, wave: int, shape: WaveShape, record: bytearray) -> None:
         """Write the program counter and the trap temporaries of a wave."""
         family, queue, identity = self.family, self.queue, self.family.identity
         stop = queue.stops[wave]
