@@ -172,7 +172,7 @@ def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index
     )  # fmt: skip
 
 
-# --- ScratchRules memory -----------------------------------------------------------------------------------------------
+# --- Scratch memory -----------------------------------------------------------------------------------------------
 
 
 def scratch_regions(
