@@ -10,6 +10,7 @@ import argparse
 import sys
 from typing import Any
 
+from bench_cores import cores
 from bench_debugger import debugger
 from bench_files import files
 from bench_gdb import gdb, gdb_waves
@@ -140,6 +141,7 @@ GROUPS = {
     "machine": machine,
     "unwind": unwind,
     "waves": waves,
+    "cores": cores,
     "variables": variables,
     "debugger": debugger,
     "gdb": gdb,

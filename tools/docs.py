@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 from dwarfgpu.backends.core import CoreMachine  # noqa: E402
 from dwarfgpu.backends.described import DescribedMachine  # noqa: E402
 from dwarfgpu.backends.gdb.backend import GdbBackend  # noqa: E402
+from dwarfgpu.backends.gpu_core.core_waves import GpuCoreMachine  # noqa: E402
 from dwarfgpu.backends.machine import Machine  # noqa: E402
 from dwarfgpu.backends.protocol import Backend  # noqa: E402
 from dwarfgpu.backends.snapshot import Snapshot  # noqa: E402
@@ -124,7 +125,7 @@ def rules_page() -> str:
     return "\n".join(lines)
 
 
-BACKENDS: tuple[type[Backend], ...] = (Machine, Snapshot, DescribedMachine, GdbBackend, CoreMachine)
+BACKENDS: tuple[type[Backend], ...] = (Machine, Snapshot, DescribedMachine, GdbBackend, GpuCoreMachine, CoreMachine)
 
 
 def backends_page() -> str:

@@ -97,10 +97,11 @@ def file_of_state(given_options: dict[str, Any]) -> str | None:
 def _one(session: Session, options: Any) -> int:
     from dwarfgpu.cases import question
     from dwarfgpu.cases.case import answer_case
+    from dwarfgpu.questions.selection import one_state
 
     state = None
     if options.state is not None:
-        state = question.open_state(options.state, read_input, force=options.force)
+        state = question.open_state(one_state(options.state), read_input, force=options.force)
     if state is None or isinstance(state, dict):
         if options.wave is not None:
             message = "--wave chooses a wave of a snapshot, and no snapshot is given"

@@ -89,6 +89,7 @@ def _parse(words: list[str]) -> Any:
         debug.add_arguments(parser)
     _add_common(parser)
     options = parser.parse_args(words)
+    _join_states(options)
     options.run = lambda session: debug.RUN[name](session, options)
     return options
 
@@ -125,8 +126,9 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     needs_help = "-h" in words or "--help" in words
     parser = _parser(name, _help(command) if needs_help else "", command.shell.examples)
     is_expression = command.completes == "expression"
+    has_state = {"file", "state"} <= {argument.name for argument in command.shell.selects}
     for argument in (*command.shell.selects, *command.shell.operands, *command.shell_options):
-        _add(parser, argument, is_expression=is_expression)
+        _add(parser, argument, is_expression=is_expression, is_free=has_state and argument.name == "file")
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
     _add_common(parser)
@@ -136,12 +138,45 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
         words = [f" {word}" if _is_negative(word) else word for word in words]
     is_many = any(operand.is_many for operand in command.shell.operands)
     options = parser.parse_intermixed_args(words) if is_many else parser.parse_args(words)
+    _join_states(options)
+    if has_state:
+        _settle_file(options, command, parser)
     options.run = lambda session: _ask(session, command, vars(options))
     return options
 
 
-def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: bool) -> None:
-    """Declare an argument of a question, which has one dash at the prompt, and one or two here."""
+def _settle_file(options: argparse.Namespace, command: Command, parser: _ArgumentParser) -> None:
+    """Take the word in place of FILE for the first operand where a state names its code; else FILE is needed."""
+    assert command.shell is not None  # noqa: S101 (it was asked at the shell)
+    from dwarfgpu.program.program import paths_of
+    from dwarfgpu.program.stack.stopped import names_its_code
+
+    needs_file = any(argument.name == "file" and argument.is_required for argument in command.shell.selects)
+    name: str | None = options.file
+    if name is not None and (options.state is None or name == "-" or os.path.exists(name.partition("@")[0])):  # noqa: PTH110
+        return
+    if options.state is None or not names_its_code(paths_of(options.state)):
+        if name is None and needs_file:
+            parser.error("the following arguments are required: FILE")
+        return
+    if name is None or "://" in name or not command.shell.operands:
+        return
+    operand = command.shell.operands[0]
+    later = getattr(options, _dest(operand))
+    if operand.is_many:
+        setattr(options, _dest(operand), [name, *(later or ())])
+    elif later is None:
+        setattr(options, _dest(operand), name)
+    else:
+        return
+    options.file = None
+
+
+def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: bool, is_free: bool = False) -> None:
+    """Declare an argument of a question, which has one dash at the prompt, and one or two here.
+
+    One that is free is looked for later.
+    """
     fields: dict[str, Any] = {"help": argument.help}
     if argument.metavar is None:
         fields["action"] = "store_true"
@@ -150,7 +185,7 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
     if not argument.is_option:
         if argument.is_many:
             fields["nargs"] = "+" if argument.is_required else "*"
-        elif not argument.is_required:
+        elif not argument.is_required or is_free:
             fields["nargs"] = "?"
         parser.add_argument(_dest(argument), **fields)
         return
@@ -161,6 +196,13 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
         flags.append(argument.flag)
     flags += SHORT.get(argument.name, ())
     parser.add_argument(*flags, dest=_dest(argument), required=argument.is_required, **fields)
+
+
+def _join_states(options: argparse.Namespace) -> None:
+    """Make the names of a state one text if there is one; several are a tuple."""
+    states = getattr(options, "state", None)
+    if isinstance(states, list):
+        options.state = states[0] if len(states) == 1 else tuple(states)
 
 
 def _dest(argument: Argument) -> str:

@@ -238,6 +238,12 @@ def is_alone(given_options: dict[str, Any]) -> bool:
     """Return whether `eval` is about no program; refuse options that do not go with it."""
     options = SimpleNamespace(**given_options)
     chosen = given(options, ("ops", "hex", "cases"))
+    if options.file is None and not chosen and options.state is not None:
+        from dwarfgpu.program.program import paths_of
+        from dwarfgpu.program.stack.stopped import names_its_code
+
+        if names_its_code(paths_of(options.state)):  # which is the file, too
+            return False
     if options.file is not None:
         if options.cases is not None:
             hint = "leave out FILE and what follows it, or the option"

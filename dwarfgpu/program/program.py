@@ -6,17 +6,17 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import AUTO, Policy, policy_of
 from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.program.stack.frame import Frame, frames_at
 from dwarfgpu.program.stack.selectors import no_wave
-from dwarfgpu.program.stack.stopped import Stopped, load_code, open_stopped
+from dwarfgpu.program.stack.stopped import Stopped, load_code, names_its_code, open_stopped, open_with_its_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.program.stack.gdb_process import Live
     from dwarfgpu.program.stack.stopped import Machine
@@ -81,17 +81,25 @@ class Program:
 
     # --- With a machine -------------------------------------------------------------------------------------------
 
-    def attach(self, machine: str | os.PathLike[str] | Machine, *, force: bool = False) -> Attached:
+    def attach(
+        self, machine: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Machine, *, force: bool = False
+    ) -> Attached:
         """Attach a machine: the name of a snapshot or of a core file, a machine of the library, or a process in GDB.
 
-        A snapshot of a different code object is refused unless ``force`` is true.
+        The core files of host and GPU of one crash are a list of names. A snapshot of a different code object is
+        refused unless ``force`` is true.
         """
-        if isinstance(machine, (str, os.PathLike)):
-            path = os.fspath(machine)
-            stopped = open_stopped(self.file, path, force=force, dialect=self.dialect, repair=self.repair)
-        elif hasattr(machine, "process"):
+        if isinstance(machine, (str, os.PathLike, list, tuple)):
+            paths = paths_of(machine)
+            stopped = open_stopped(self.file, paths, force=force, dialect=self.dialect, repair=self.repair)
+            return Attached(self, stopped)
+        return self._attach_machine(machine, force=force)
+
+    def _attach_machine(self, machine: Any, *, force: bool) -> Attached:
+        """Attach a machine of the library, or a process in GDB."""
+        if hasattr(machine, "process"):
             return self._attach_live(machine)
-        elif hasattr(machine, "code_objects"):
+        if hasattr(machine, "code_objects"):
             waves: Any = machine
             options: Any = {"dialect": self.dialect, "repair": self.repair}
             stopped = Stopped(machine, *load_code(waves, self.file, force=force, **options))
@@ -180,3 +188,28 @@ def open_program(
     ``auto``, ``all``, ``off``, or the names of the repairs of compiler errors to apply.
     """
     return Program(opened(os.fspath(path), attributes), dialect=dialect, repair=policy_of(repair))
+
+
+def open_core(
+    state: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    dialect: str | None = None,
+    repair: str = "auto",
+    moved: dict[str, str] | None = None,
+) -> Attached:
+    """Open the waves of GPU core files, or of the ROCm debug agent's text, with the code that they name.
+
+    ``state`` is the name of a file, or the names of the core files of host and GPU of one crash. ``moved`` says for the
+    beginnings of paths where the files are now.
+    """
+    paths, policy = paths_of(state), policy_of(repair)
+    if not names_its_code(paths):
+        message = f"{' and '.join(paths)} does not name its code"
+        raise UsageError(message, hint="open the file of the code, and attach the state to it")
+    stopped = open_with_its_code(paths, dialect=dialect, repair=policy, moved=moved)
+    return Attached(Program(stopped.loaded.codes[0].file, dialect=dialect, repair=policy), stopped)
+
+
+def paths_of(state: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the names of the files of a state."""
+    return [os.fspath(name) for name in ([state] if isinstance(state, (str, os.PathLike)) else state)]

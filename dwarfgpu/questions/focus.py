@@ -34,7 +34,15 @@ def wave(debugger: Debugger, arguments: Arguments) -> None:
         return
     debugger.select_wave(wave_named(debugger.machine.stopped.machine, arguments.text))
     debugger.output.line(f"[Switching to {debugger.noun} {title(debugger)}]")
+    show_stop(debugger)
     show_frame(debugger)
+
+
+def show_stop(debugger: Debugger) -> None:
+    """Say why the wave has stopped, where the machine knows it."""
+    reason = debugger.wave.stop_reason
+    if reason:
+        debugger.output.line(f"[Stop reason: {reason}]")
 
 
 def wave_apply(debugger: Debugger, arguments: Arguments) -> None:

@@ -11,7 +11,7 @@ from dwarfgpu.questions.registry import operand, option
 from dwarfgpu.questions.settings import READING, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.program import Attached, Program
@@ -27,8 +27,10 @@ T = TypeVar("T")
 
 FILE = operand("FILE", "a file, FILE@gfx90a, FILE@2, a code object URI, or - (-@2)")
 MAYBE_FILE = operand("[FILE]", FILE.help)
-MAYBE_STATE = option("-state S", "a snapshot of waves, or a core file of FILE")
-STATE = option("-state S", MAYBE_STATE.help, is_required=True)
+MAYBE_STATE = option(
+    "-state S", "a snapshot of waves, core files of FILE or of GPUs (repeatable), the debug agent's text", is_many=True
+)
+STATE = option("-state S", MAYBE_STATE.help, is_required=True, is_many=True)
 WAVE = option("-wave N", "the wave or thread, by its number from 1 or by its id")
 FRAME = option("-frame N", "the frame, 0 for the innermost one (0); inlined ones count", read=int)
 LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
@@ -245,18 +247,23 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
 
     Where a machine has several waves and none is named, none is selected.
     """
-    from dwarfgpu.program.program import Attached, Program
-    from dwarfgpu.program.stack.selectors import wave_named
-    from dwarfgpu.program.stack.stopped import open_snapshot, open_stopped
+    from dwarfgpu.program.program import Attached, Program, open_core, paths_of
+    from dwarfgpu.program.stack.stopped import names_its_code, open_snapshot, open_stopped
 
     for name in READING:
         if options.get(name) is not None:
             selection.settings.set(name, options[name])
     state = options.get("state")
     if options.get("file") is None:
-        if state is not None:
+        if state is not None and names_its_code(paths_of(state)):
+            repairs = selection.settings["repair"]
+            attached = open_core(state, dialect=options.get("dialect"), repair=repairs)
+            selection.use(attached.program, attached)
+            _focus(selection, options)
+        elif state is not None:
             hint = "the question needs a snapshot: a state with a schema"
-            selection.snapshot = open_snapshot(state, read, force=bool(options.get("force")), hint=hint)
+            path = one_state(state)
+            selection.snapshot = open_snapshot(path, read, force=bool(options.get("force")), hint=hint)
         return
     reading = selection.reading()
     file = open_file(options["file"], reading["attributes"])
@@ -271,8 +278,23 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
     stopped = open_stopped(file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair)
     attached = Attached(program, stopped)
     selection.use(program, attached)
+    _focus(selection, options)
+
+
+def one_state(state: str | Sequence[str]) -> str:
+    """Return the only name of a state; several are the core files of one crash."""
+    if isinstance(state, str):
+        return state
+    raise UsageError("several states are the core files of one crash, and these are none", hint="give one --state")
+
+
+def _focus(selection: Selection, options: Mapping[str, Any]) -> None:
+    """Select the wave, the frame and the lane that options name."""
+    from dwarfgpu.program.stack.selectors import wave_named
+
+    attached = selection.machine
     if options.get("wave") is not None:
-        selection.wave_number = wave_named(stopped.machine, options["wave"])
+        selection.wave_number = wave_named(attached.stopped.machine, options["wave"])
     elif len(attached) > 1:
         selection.wave_number = None
     if options.get("frame") is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.program.stack.wave_positions import WavePlace
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -142,7 +143,7 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
         for row in wave_rows(stopped, chosen, separate=is_each):
             if row.error is not None:
                 document.problems.append(row.error)
-            yield wave_json(row)
+            yield wave_json(row) | _stops(stopped, row.waves)
 
     def table(output: Output) -> Iterator[str]:
         current = selection.wave_number
@@ -163,6 +164,17 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
         rows="waves",
     )
     return document
+
+
+def _stops(stopped: Stopped, names: Iterable[str]) -> dict[str, Any]:
+    """Return how many of some waves have stopped for each reason, where the machine knows it."""
+    counts: dict[str, int] = {}
+    for name in names:
+        index = stopped.machine.wave_named(name)
+        reason = None if index is None else stopped.machine.stop_text(index)
+        if reason is not None:
+            counts[reason] = counts.get(reason, 0) + 1
+    return {"stop_reasons": counts} if counts else {}
 
 
 def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:

@@ -96,12 +96,10 @@ def _prompt(runner: Runner) -> int:
 
 def _open(debugger: Debugger, options: Any) -> None:
     """Open the file and the state of the command line, and select what it names."""
-    if options.file is None and options.state is not None:
-        raise UsageError("--state needs the file of the code", hint="name FILE before --state")
     for name in ("wave", "frame", "lane"):
         if options.state is None and getattr(options, name) is not None:
             raise UsageError(f"--{name} needs a state", hint="name a snapshot or a core file with --state")
-    if options.file is None:
+    if options.file is None and options.state is None:
         return
     from dwarfgpu.questions.files import attach_state, open_file
     from dwarfgpu.questions.settings import READING
@@ -109,7 +107,8 @@ def _open(debugger: Debugger, options: Any) -> None:
     for name in READING:
         if getattr(options, name):
             debugger.settings.set(name, getattr(options, name))
-    open_file(debugger, options.file)
+    if options.file is not None:
+        open_file(debugger, options.file)
     if options.state is None:
         return
     attach_state(debugger, options.state, force=options.force)

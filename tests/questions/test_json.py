@@ -57,6 +57,7 @@ ASKED = {
     "maint print registers": "v2",
     "maint info sections": "",
     "maint info address-aliases": "local#0x10",
+    "maint core": "info docs/examples/crash.core",
     "maint launch-state": "-grid 64 -work-group 64 X",
     "maint print structure": "",
     "info vtbl": "even",
@@ -70,6 +71,7 @@ VIEW = "it puts other answers together on the screen, each of which has JSON"
 ALONE = "it writes exactly the text that the user has asked for"
 NO_JSON = {
     **dict.fromkeys(("file", "core-file", "target snapshot", "target launch", "save snapshot", "set var"), ACTION),
+    "generate-core-file": ACTION,
     **dict.fromkeys(("wave", "wave find", "lane", "frame", "up", "down"), SELECTS),
     **dict.fromkeys(("wave apply", "lane apply", "frame apply", "with", "pipe", "source", "shell"), RUNS),
     **dict.fromkeys(("context", "display", "undisplay", "info display", "tui"), VIEW),

@@ -70,6 +70,17 @@ def parse_place(text: str) -> FilePlace:
     return FilePlace(text)
 
 
+def memory_range(text: str) -> tuple[int, int] | None:
+    """Return the address and the size in a ``memory://`` URI; None if it is none."""
+    if not text.startswith("memory://"):
+        return None
+    try:
+        place = _parse_uri(text.removeprefix("memory://"))
+    except UsageError:
+        return None
+    return None if place.size is None else (place.offset, place.size)
+
+
 def _parse_uri(text: str) -> FilePlace:
     rest = text.removeprefix("file://")
     cuts = [index for index in (rest.find("#"), rest.find("?")) if index >= 0]
