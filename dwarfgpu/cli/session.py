@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
+from dwarfgpu.render.written_text import SafeStream, styled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TextIO
 
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
@@ -46,8 +46,8 @@ class Session:
     """One run of the program: its streams and the options that all commands share."""
 
     def __init__(self, color: str = "auto", *, as_json: bool = False, as_lines: bool = False) -> None:
-        self.out: TextIO = sys.stdout
-        self.err: TextIO = sys.stderr
+        self.out = SafeStream(sys.stdout)
+        self.err = SafeStream(sys.stderr)
         for stream in (sys.stdout, sys.stderr):
             # what a terminal cannot show is written as an escape, not an error
             if isinstance(stream, io.TextIOWrapper):
@@ -60,11 +60,11 @@ class Session:
         """Write a line of data."""
         self.out.write(f"{text}\n")
 
-    def style(self, style: str, text: str, stream: TextIO | None = None) -> str:
+    def style(self, style: str, text: str, stream: SafeStream | None = None) -> str:
         """Text in a style, where the stream shows colour."""
         if not text or not self._colors[stream or self.out]:
             return text
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+        return styled(_STYLES[style], text)
 
     def print_json(self, document: dict[str, Any]) -> None:
         """Write one JSON document: over several lines for --json, on one for --jsonl.
@@ -133,7 +133,7 @@ def _one_line(text: str) -> str:
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in " ".join(text.split()))
 
 
-def _wants_color(choice: str, stream: TextIO) -> bool:
+def _wants_color(choice: str, stream: SafeStream) -> bool:
     """Whether to colour: an explicit choice, else NO_COLOR and FORCE_COLOR, else whether it is a terminal."""
     if choice != "auto":
         return choice == "always"
@@ -198,7 +198,7 @@ class Progress:
         self.noun = noun
         self.total = total
         self.done = 0
-        self._stream = session.err
+        self._stream = session.err.raw
         self._clock = clock
         self._next = clock() + DELAY if session.err.isatty() else float("inf")
         self._is_shown = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.language.history import READ_ONLY, Remembered
 from dwarfgpu.questions.output import Log
@@ -89,10 +90,12 @@ class Debugger(Selection):
         self._depth += 1
         try:
             arguments = read_arguments(command, rest)
-            with self.settings.lent(arguments.settings):
+            with self.settings.lent(arguments.settings), budget.question(self.settings["budget"]) as cost:
                 document = command.load()(self, arguments)
                 if document is not None:
                     self._write(document, arguments.form)
+            if cost.is_spent and not self._depth - 1 and arguments.form == "":
+                self.output.line(self.output.style("hint", f"{cost.message}; {budget.HINT}"))
         finally:
             self._depth -= 1
             self._notice_writes()

@@ -16,6 +16,7 @@ from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.registry import PYTHON_DOES, Command, python_does
 from dwarfgpu.questions.table import SUPPORT
 from dwarfgpu.render.layout import counted
+from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -364,5 +365,5 @@ def run_program(debugger: Debugger, program: str, text: str | None) -> None:
         stderr=None if has_terminal else subprocess.STDOUT,
     )
     if result.stdout:
-        debugger.output.write(result.stdout.decode(errors="backslashreplace"))
+        debugger.output.write(own(result.stdout.decode(errors="backslashreplace")))
     debugger.shell_status = result.returncode

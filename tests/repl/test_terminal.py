@@ -6,11 +6,17 @@ import pytest
 
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.output import ASSEMBLY, OPERATIONS, SOURCE
-from dwarfgpu.repl.highlight import highlighted
+from dwarfgpu.render.written_text import written
+from dwarfgpu.repl import highlight
 from dwarfgpu.repl.terminal import MORE, Terminal
 from tests.repl.sitting import Session
 
 KEYWORD, NUMBER, COMMENT, END = "\x1b[1;34m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
+
+
+def highlighted(kind: str, lines: list[str], file: str) -> list[str]:
+    """Lines in their colours, as they are written."""
+    return [written(line) for line in highlight.highlighted(kind, lines, file)]
 
 
 class Screen(Terminal):
