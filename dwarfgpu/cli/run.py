@@ -49,6 +49,16 @@ def run(words: Sequence[str]) -> int:
     except BrokenPipeError:
         silence(sys.stdout)
         return OK
+    except RecursionError:
+        if shows_traceback:
+            raise
+        message = "what was asked for is nested too deep"
+        return session.report(UsageError(message, kind="too_deep", hint="ask for a part of it"))
+    except MemoryError:
+        if shows_traceback:
+            raise
+        message = "there is not enough memory for the answer"
+        return session.report(UsageError(message, kind="no_memory", hint="ask for a part of it"))
     except OSError as error:  # of what argparse and `--help` write themselves
         silence(sys.stdout)
         return session.report(UsageError(f"output cannot be written: {error.strerror or error}", kind="unwritable"))

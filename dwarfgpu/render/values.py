@@ -478,7 +478,7 @@ def problem(error: DwarfGpuError) -> str:
 _BLOCK = 256
 """How many elements are read at once to find out whether they are alike."""
 _LONGEST_RUN = 1 << 20
-"""How many equal elements are counted before the rest is counted anew."""
+"""How many equal elements are counted; whether more follow is then not known."""
 
 
 def elements_text(writer: ValueWriter, elements: Elements, depth: int) -> str:
@@ -491,7 +491,11 @@ def elements_text(writer: ValueWriter, elements: Elements, depth: int) -> str:
         failing = 0 if run else _failing(elements, index, look.elements - counted)
         element = _element(writer, elements, index, depth)
         if max(run, failing) > look.repeats:
-            shown.append(f"{element} <repeats {run or failing} times>")
+            is_cut = _LONGEST_RUN <= (run or failing) < elements.length - index
+            shown.append(f"{element} <repeats {'at least ' if is_cut else ''}{run or failing} times>")
+            if is_cut:  # what follows would be counted anew
+                index += run or failing
+                break
             index += run or failing
             counted += failing or look.repeats
         else:
@@ -537,6 +541,10 @@ def _run(elements: Elements, index: int) -> int:
     size = elements.stride
     if not 0 < size <= 8 * MAX_READ:
         return 1
+    place = elements.place
+    nothing = place.storage.undefined_bits(place.bit_offset + index * size, (elements.length - index) * size)
+    if nothing >= size:
+        return nothing // size
     first: Reading | None = None
     end = index
     count = 8

@@ -218,6 +218,12 @@ def errors_are_ours() -> Iterator[None]:
         yield
     except (DwarfGpuError, Quit, BrokenPipeError):
         raise
+    except RecursionError:
+        message = "what was asked for is nested too deep"
+        raise UsageError(message, kind="too_deep", hint="ask for a part of it") from None
+    except MemoryError:
+        message = "there is not enough memory for the answer"
+        raise UsageError(message, kind="no_memory", hint="ask for a part of it") from None
     except Exception as error:
         message = f"internal error: {type(error).__name__}: {error}"
         hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"

@@ -6,7 +6,7 @@ import pytest
 
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.output import ASSEMBLY, OPERATIONS, SOURCE
-from dwarfgpu.render.written_text import written
+from dwarfgpu.render.written_text import styled, written
 from dwarfgpu.repl import highlight
 from dwarfgpu.repl.terminal import MORE, Terminal
 from tests.repl.sitting import Session
@@ -84,7 +84,7 @@ class TestPages:
 
     def test_colours_take_no_room(self) -> None:
         screen = Screen()
-        screen.shows(f"{KEYWORD}{'x' * 20}{END}\n" * 4)
+        screen.shows(styled("1;34", "x" * 20) + "\n" + (styled("1;34", "x" * 20) + "\n") * 3)
         assert not screen.asked
 
     @pytest.mark.parametrize("line", ["set pagination off", "set height 0", "set height unlimited"])

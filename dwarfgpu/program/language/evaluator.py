@@ -267,14 +267,21 @@ class Evaluator:
         if isinstance(operand, Object):
             operand = operand.target()
             if not isinstance(resolved(operand.type), t.Pointer):
-                return self._element(operand, index)
+                return self._element(operand, index, node)
             if operand.implied() is not None:
-                return operand.element(int(evolve(index, bits=uniform(index.bits)).number()))
+                return operand.element(self._whole(node.index, index, "an index"))
         elif is_pointer(index.type):  # 3[p]
             return self._pointed(self.compute.binary("+", index, operand))
         return self._pointed(self.compute.binary("+", self._loaded(operand), index))
 
-    def _element(self, owner: Object, index: ScalarOperand) -> Object:
+    def _whole(self, node: Any, operand: ScalarOperand, noun: str) -> int:
+        """Return the number of an operand that must be an integer."""
+        number = evolve(operand, bits=uniform(operand.bits)).number()
+        if not isinstance(number, float):
+            return int(number)
+        raise self.error(node, f"{noun} must be an integer, and {number} has a type of floats", kind="bad_operand")
+
+    def _element(self, owner: Object, index: ScalarOperand, node: s.Subscript) -> Object:
         """Return an element.
 
         An index that differs between lanes needs an address, else each lane is evaluated alone.
@@ -290,7 +297,7 @@ class Evaluator:
                 count = b.sub(count, elements.lower & mask, mask)
                 moved = b.add(address.value, b.mul(count, elements.stride // 8 & mask, mask), mask)
                 return Object(elements.element, self.around.memory(Address(address.space, moved)))
-        return owner.element(int(evolve(index, bits=uniform(index.bits)).number()))
+        return owner.element(self._whole(node.index, index, "an index"))
 
     def _followed(self, pointer: Object) -> Object:
         """Return the target of a pointer, also of an implicit pointer, which has no number."""
@@ -411,8 +418,8 @@ class Evaluator:
             raise self.error(node, message, hint="write *p@8", kind="no_address")
         first = definite(first.target())
         count = self.operand(node.count)
-        number = evolve(count, bits=uniform(count.bits)).number()
-        return Object(self.compute.repeated(first.type, int(number)), first.place)
+        number = self._whole(node.count, count, "a count")
+        return Object(self.compute.repeated(first.type, number), first.place)
 
     def _at_entry(self, node: s.Repeat) -> Object:
         """Return ``x@entry``: the value of a parameter when the function was called, as GDB writes it."""

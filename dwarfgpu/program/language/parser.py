@@ -26,7 +26,7 @@ PRECEDENCE = {
 UNARY = frozenset(("*", "&", "!", "~", "-", "+"))
 MAX_DEPTH = 100
 """How deep expressions may be nested."""
-MAX_OPERATORS = 2000
+MAX_OPERATORS = 200
 """How many operators an expression may have: the tree of a long sum is as deep as the sum is long."""
 SOURCE_FILES = frozenset(
     ("c", "cc", "cp", "cpp", "cppm", "cxx", "C", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "def", "hip", "cl",
@@ -402,6 +402,8 @@ class Parser:
                     name += self.template_text(self.index, closed)
                     self.index = closed + 1
             names.append(name)
+            if len(names) > MAX_DEPTH:
+                raise self.error_at(token.position, f"a name has more than {MAX_DEPTH} scopes")
             if not self.accept("::"):
                 return s.Name(tuple(names), position, file)
 

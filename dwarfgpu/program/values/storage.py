@@ -24,6 +24,7 @@ from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import UNDEFINED, Location
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.ops.memory import at_address
+from dwarfgpu.expr.pieces import undefined_bits
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
@@ -87,6 +88,9 @@ class Storage(Protocol):
     def address_of(self, bit_offset: int) -> Address | None:
         """Return the address of a position; None where the storage is not memory."""
 
+    def undefined_bits(self, bit_offset: int, bit_size: int) -> int:
+        """Return how many of some bits have no value, up to the first that may have one; 0 where that is not known."""
+
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         """Evaluate an expression that gives the place of an object's data, member or base.
 
@@ -132,6 +136,9 @@ class Bytes:
 
     def address_of(self, bit_offset: int) -> Address | None:
         return None
+
+    def undefined_bits(self, bit_offset: int, bit_size: int) -> int:
+        return 0
 
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         raise _nothing_computes(dynamic)
@@ -287,6 +294,9 @@ class Located:
         number = place.storage.space.number
         default = self.around.context.target.default_space.number
         return Address(None if number == default else number, offset >> 3)
+
+    def undefined_bits(self, bit_offset: int, bit_size: int) -> int:
+        return undefined_bits(self.location, bit_offset, bit_size)
 
     # --- Computed properties --------------------------------------------------------------------------------------
 
