@@ -59,7 +59,7 @@ def run(words: Sequence[str]) -> int:
             raise
         message = "there is not enough memory for the answer"
         return session.report(UsageError(message, kind="no_memory", hint="ask for a part of it"))
-    except OSError as error:  # of what argparse and `--help` write themselves
+    except OSError as error:  # of what `--help` writes itself
         silence(sys.stdout)
         return session.report(UsageError(f"output cannot be written: {error.strerror or error}", kind="unwritable"))
     except KeyboardInterrupt:

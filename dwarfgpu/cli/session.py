@@ -6,11 +6,13 @@ import io
 import os
 import sys
 import time
+from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
+from dwarfgpu.regular_files import open_input, read_stream, unreadable
 from dwarfgpu.render.written_text import SafeStream, styled
 
 if TYPE_CHECKING:
@@ -148,11 +150,9 @@ def read_input(path: str) -> str:
     """The text of a file, or of standard input for ``-``."""
     try:
         if path == "-":
-            return sys.stdin.buffer.read().decode()
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
-            return file.read().decode()
-    except OSError as error:
-        raise unreadable(path, error.strerror or str(error)) from None
+            return read_stream(sys.stdin.buffer, "standard input").decode()
+        with open_input(path) as file:
+            return read_stream(file, path).decode()
     except UnicodeDecodeError as error:
         raise unreadable(path, f"it is not UTF-8 text ({error.reason} at byte {error.start})") from None
 
@@ -163,23 +163,25 @@ def read_lines(path: str) -> Iterator[str]:
         if path == "-":
             yield from _decoded(sys.stdin.buffer, path)
             return
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+        with open_input(path) as file:
             yield from _decoded(file, path)
     except OSError as error:
         raise unreadable(path, error.strerror or str(error)) from None
 
 
-def _decoded(stream: Iterable[bytes], path: str) -> Iterator[str]:
-    for number, line in enumerate(stream, 1):
+MAX_LINE = 1 << 26
+"""A line of a file has fewer bytes."""
+
+
+def _decoded(stream: IO[bytes], path: str) -> Iterator[str]:
+    readline = partial(stream.readline, MAX_LINE + 1)
+    for number, line in enumerate(iter(readline, b""), 1):
+        if len(line) > MAX_LINE:
+            raise unreadable(path, f"line {number} has more than {MAX_LINE} bytes")
         try:
             yield line.decode()
         except UnicodeDecodeError as error:
             raise unreadable(path, f"line {number} is not UTF-8 text ({error.reason})") from None
-
-
-def unreadable(path: str, why: str) -> MalformedFile:
-    """The error of an input file that cannot be read."""
-    return MalformedFile("unreadable", f"{path}: {why}")
 
 
 # --- Progress of what takes long ----------------------------------------------------------------------

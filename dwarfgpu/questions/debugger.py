@@ -10,6 +10,7 @@ from dwarfgpu.program.language.history import READ_ONLY, Remembered
 from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
+from dwarfgpu.regular_files import check_mappings, forget_short_mappings
 from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ class Quit(Exception):
     def __init__(self, status: int = 0) -> None:
         super().__init__(status)
         self.status = status
+
+
+REOPENS = frozenset(("file", "core-file", "target snapshot", "target launch", "quit", "help"))
+"""The commands that can be run when a file has changed under the debugger."""
 
 
 class Debugger(Selection):
@@ -89,11 +94,15 @@ class Debugger(Selection):
             raise UsageError(f"commands call each other more than {DEEPEST} deep", kind="too_deep")
         self._depth += 1
         try:
+            if command.name not in REOPENS:
+                check_mappings()
             arguments = read_arguments(command, rest)
             with self.settings.lent(arguments.settings), budget.question(self.settings["budget"]) as cost:
                 document = command.load()(self, arguments)
                 if document is not None:
                     self._write(document, arguments.form)
+            if command.name in REOPENS:
+                forget_short_mappings()
             if cost.is_spent and not self._depth - 1 and arguments.form == "":
                 self.output.line(self.output.style("hint", f"{cost.message}; {budget.HINT}"))
         finally:

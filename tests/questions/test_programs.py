@@ -46,7 +46,7 @@ def test_what_fails_in_a_pipe_is_an_error(run: Run) -> None:
 
 def test_a_log_has_what_was_written(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "log"
-    run.debugger.output.style = lambda _style, text: fXX
+    run.debugger.output.style = lambda _style, text: styled("1", text)
     text = run(
         f"set logging file {path}",
         "set logging on",

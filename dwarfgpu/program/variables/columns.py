@@ -15,6 +15,7 @@ from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, re
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -254,11 +255,8 @@ def save(file: str | BinaryIO, columns: dict[str, Any]) -> None:
     if not isinstance(file, str):
         np.savez(file, **arrays)
         return
-    try:
-        with open(file, "wb") as stream:  # noqa: PTH123 (`pathlib` costs start-up time)
-            np.savez(stream, **arrays)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}") from None
+    with whole_output(file) as stream:
+        np.savez(stream, **arrays)
 
 
 def _plain(values: Any) -> Any:
