@@ -17,7 +17,7 @@ from dwarfgpu.errors import EvaluationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DEFAULT = 1 << 18
+DEFAULT = 1 << 20
 """What a question may cost if nothing else is set."""
 HINT = "`set budget N` (at the shell --budget N) allows more"
 

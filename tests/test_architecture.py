@@ -121,7 +121,7 @@ ONE_VARIABLE = (
     *("--lane", "2", "--state", "docs/examples/variables.json"),
 )
 """The command that shows one variable of one lane of a snapshot."""
-MOST_ENTERED = 112
+MOST_ENTERED = 113
 MOST_LOADED = 150
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),

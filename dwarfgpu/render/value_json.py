@@ -45,10 +45,10 @@ class _Json:
         self.bases = BasesShown()
         self.text = ValueWriter(look, is_cplus=is_cplus)
 
-    def takes(self) -> bool:
-        """Count a member or an element; return whether it may be written."""
+    def takes(self, depth: int) -> bool:
+        """Count a member or an element; return whether it may be written. The text of a deep one is indented far."""
         self.left -= 1
-        return self.left >= 0 and budget.take()
+        return self.left >= 0 and budget.take(16 + 4 * depth)
 
     def value(self, value: Object, depth: int) -> dict[str, Any]:
         """Return a value as JSON, or why there is none."""
@@ -131,7 +131,7 @@ class _Json:
         result: dict[str, Any] = {"lower": array.lower, "length": None if array.is_open else array.length}
         shown = []
         for index in range(min(array.length, self.look.elements)):
-            if not self.takes():
+            if not self.takes(depth):
                 break
             shown.append(self.value(array.at(index), depth + 1))
         result["elements"] = shown
@@ -150,10 +150,10 @@ class _Json:
         for base in type.body.bases:
             if self.bases.has(value, base):
                 bases.append({"type": safe_text(base.type), "state": "repeated"})
-            elif self.takes():
+            elif self.takes(depth):
                 bases.append(self._guarded(lambda base=base: value.base(base), base.type, depth))
         for member in value.members():
-            if not self.takes():
+            if not self.takes(depth):
                 break
             content = self._guarded(lambda member=member: value.field(member), member.type, depth)
             members.append({"name": member.name} | content)

@@ -107,7 +107,7 @@ class ValueWriter:
     def takes(self) -> bool:
         """Count a member or an element; return whether it may be shown."""
         self.left -= 1
-        return self.left >= 0 and budget.take()
+        return self.left >= 0 and budget.take(12)
 
     # --- Values of any type ---------------------------------------------------------------------------------------
 

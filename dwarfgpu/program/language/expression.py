@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import each_part
 from dwarfgpu.program.language import registers
 from dwarfgpu.program.language.evaluator import Evaluator
@@ -48,7 +48,11 @@ class SourceExpression(Quantity):
 
     def _evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
         evaluator = Evaluator(self.frame, lanes, self.text)
-        return evaluator.object(self.tree), evaluator
+        try:
+            return evaluator.object(self.tree), evaluator
+        except RecursionError:
+            message = "the expression is nested too deep to be computed"
+            raise UsageError(message, kind="too_deep", hint="compute it in parts") from None
 
     def find(self, lanes: LaneSet) -> Object:
         """Return the value as an object, for some lanes. Assignments in it are made."""

@@ -26,7 +26,7 @@ PRECEDENCE = {
 UNARY = frozenset(("*", "&", "!", "~", "-", "+"))
 MAX_DEPTH = 100
 """How deep expressions may be nested."""
-MAX_OPERATORS = 200
+MAX_OPERATORS = 2000
 """How many operators an expression may have: the tree of a long sum is as deep as the sum is long."""
 SOURCE_FILES = frozenset(
     ("c", "cc", "cp", "cpp", "cppm", "cxx", "C", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "def", "hip", "cl",

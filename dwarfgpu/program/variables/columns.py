@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field
 
+from dwarfgpu import budget
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.immutable import immutable
@@ -218,6 +219,7 @@ def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> 
             return None
         if name in names or known_size(member.type) is None or member.bit_offset % 8:
             return None
+        budget.spend(64)
         names.append(name)
         formats.append(dtype_of(member.type, byte_order, depth + 1))
         offsets.append(member.bit_offset // 8)
