@@ -61,7 +61,7 @@ EXAMPLES = {
         "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
         "dwarfgpu debug program --state core -x look.gdb",
     ),
-    "gdb-script": ('gdb -x "$(python3 -m dwarfgpu gdb-script)" ./program',),
+    "gdb-script": ('gdb -x "$(dwarfgpu gdb-script)" ./program',),
 }
 RUN = {"debug": _debug, "gdb-script": _gdb_script}
 SELECTS = (MAYBE_FILE, MAYBE_STATE, WAVE, FRAME, LANE, REPAIR, FORCE)

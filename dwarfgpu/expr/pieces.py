@@ -127,8 +127,11 @@ def stretches_of(location: Location, size: int) -> Iterator[tuple[Location, int]
     yield from _joined(_CompositeWalk().stretches(place.storage, offset, size))
 
 
-def undefined_bits(location: Location, offset: int, size: int) -> int:
-    """Return how many of ``size`` bits from an offset on have no value, up to the first that may have one."""
+def alike_bits(location: Location, offset: int, size: int, step: int) -> int:
+    """Return how many of ``size`` bits from an offset on are alike every ``step`` bits, as far as that is known unread.
+
+    They have no value, or are parts of a run that repeats one place.
+    """
     place = location.single
     if place is None or type(place.bit_offset) is not int:
         return 0
@@ -139,6 +142,14 @@ def undefined_bits(location: Location, offset: int, size: int) -> int:
         return 0
     start = place.bit_offset + offset
     size = min(size, storage.bit_size - start)
+    begin = 0
+    for part in storage.parts:
+        inside = start - begin
+        begin += part.total
+        if inside < part.total:
+            if part.count > 1 and not part.stride and not inside % part.bit_size and not step % part.bit_size:
+                return min(size, part.total - inside)
+            break
     count = 0
     try:
         for inner, length in _CompositeWalk().stretches(storage, start, size):

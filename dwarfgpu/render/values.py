@@ -542,13 +542,13 @@ def _run(elements: Elements, index: int) -> int:
     if not 0 < size <= 8 * MAX_READ:
         return 1
     place = elements.place
-    nothing = place.storage.undefined_bits(place.bit_offset + index * size, (elements.length - index) * size)
-    if nothing >= size:
-        return nothing // size
+    alike = place.storage.alike_bits(place.bit_offset + index * size, (elements.length - index) * size, size)
+    if alike >= size:
+        return alike // size
     first: Reading | None = None
     end = index
     count = 8
-    while end < elements.length and end - index < _LONGEST_RUN:
+    while end < elements.length and end - index < _LONGEST_RUN and budget.take(16):
         count = max(1, min(count * 4, _BLOCK, 8 * MAX_READ // size, elements.length - end))
         try:
             readings = list(_split(elements, end, count))

@@ -24,7 +24,7 @@ from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import UNDEFINED, Location
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.ops.memory import at_address
-from dwarfgpu.expr.pieces import undefined_bits
+from dwarfgpu.expr.pieces import alike_bits
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
@@ -88,8 +88,8 @@ class Storage(Protocol):
     def address_of(self, bit_offset: int) -> Address | None:
         """Return the address of a position; None where the storage is not memory."""
 
-    def undefined_bits(self, bit_offset: int, bit_size: int) -> int:
-        """Return how many of some bits have no value, up to the first that may have one; 0 where that is not known."""
+    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
+        """Return how many of some bits are alike every ``step`` bits, as far as that is known without reading them."""
 
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         """Evaluate an expression that gives the place of an object's data, member or base.
@@ -137,7 +137,7 @@ class Bytes:
     def address_of(self, bit_offset: int) -> Address | None:
         return None
 
-    def undefined_bits(self, bit_offset: int, bit_size: int) -> int:
+    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
         return 0
 
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
@@ -295,8 +295,8 @@ class Located:
         default = self.around.context.target.default_space.number
         return Address(None if number == default else number, offset >> 3)
 
-    def undefined_bits(self, bit_offset: int, bit_size: int) -> int:
-        return undefined_bits(self.location, bit_offset, bit_size)
+    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
+        return alike_bits(self.location, bit_offset, bit_size, step)
 
     # --- Computed properties --------------------------------------------------------------------------------------
 
