@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
@@ -53,7 +54,8 @@ class Session:
         for stream in (sys.stdout, sys.stderr):
             # what a terminal cannot show is written as an escape, not an error
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")
+                with suppress(OSError):  # what waits to be written cannot be written; writing more says so
+                    stream.reconfigure(errors="backslashreplace")
         self.as_json = as_json
         self.as_lines = as_lines
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}

@@ -93,7 +93,7 @@ class Tracer:
         if self.sections and expression.section:
             where = _Place(expression.section, expression.offset, repairs_of(expression))
         stacks = _top(before), _top(after)
-        budget.spend(4 + 8 * sum(len(stack.entries) for stack in stacks))
+        budget.spend(4 + 16 * sum(len(stack.entries) for stack in stacks))
         self._steps.append(_Step(step.instruction.offset, step.instruction.name, text, slots, *stacks, where))
 
     def _text(self, expression: Expression, step: Step) -> str:

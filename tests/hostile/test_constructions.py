@@ -201,7 +201,7 @@ def test_variables_that_share_a_long_list(tmp_path: Path) -> None:
     body = b"\x04\x00\xff\x01\x01\x30" * 5000 + b"\0"
     head = (len(body) + 8).to_bytes(4, "little") + b"\x05\0\x08\0\0\0\0\0"
     variables = [
-        die("variable", named(f"v{number}"), typed("int"), ("location", "sec_offset", 12)) for number in range(1000)
+        die("variable", named(f"v{number}"), typed("int"), ("location", "sec_offset", 12)) for number in range(400)
     ]
     case = Case(tmp_path, gpu(*variables, extra={".debug_loclists": head + body}))
     budget_is_named(checked(case("locals", "--lane", "1")))
@@ -209,7 +209,7 @@ def test_variables_that_share_a_long_list(tmp_path: Path) -> None:
 
 
 def test_names_that_overlap(tmp_path: Path) -> None:
-    variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(30_000)]
+    variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(3000)]
     text = b"pad\0" + b"x" * 500_000 + b"\0"
     case = Case(tmp_path, gpu(*variables, extra={".debug_str": text}))
     checked(case("locals", "--lane", "1"))
@@ -389,7 +389,8 @@ def test_an_output_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert out.read_bytes() == b"old"
     assert sorted(os.listdir(tmp_path)) == before
     checked(case("eval", "a", "--npz", out, "--lane", "all"))
-    assert np.load(out)["a"].shape == (1, 64) or out.stat().st_size > 100
+    with np.load(out) as arrays:
+        assert len(arrays["0.value"]) == 64
 
 
 @pytest.mark.parametrize("words", [("--version",), ("--help",), ("locals",), ("dump", "--json"), ("debug",)])
@@ -475,7 +476,7 @@ def test_no_command_of_the_shell_lets_a_name_steer_the_terminal(steering: Case, 
 
 
 def test_styles_of_the_program_are_colours_and_others_are_not(steering: Case) -> None:
-    outcome = steering("locals", "--color", "always")
+    outcome = steering("locals", "--wave", "1", "--color", "always")
     assert "\x1b[1;36mx\x1b[0m" in outcome.out
     assert "\x1b[31m" not in outcome.out
     assert r"\x1b[31m" in outcome.out
