@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DEFAULT = 1 << 20
 """What a question may cost if nothing else is set."""
-HINT = "`set budget N` (at the shell --budget N) allows more"
+HINT = "--budget N, or `set budget N` at the prompt, allows more"
 
 
 class QuestionBudget:
@@ -36,7 +36,7 @@ class QuestionBudget:
     @property
     def message(self) -> str:
         """What is said where something is left out."""
-        return f"the answer costs more than its budget of {self.size} steps and parts"
+        return f"the answer costs more than its budget of {self.size} steps and parts (`set budget`)"
 
 
 _current: ContextVar[QuestionBudget | None] = ContextVar("budget", default=None)

@@ -36,7 +36,7 @@ from dwarfgpu.expr.table import names  # noqa: E402
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS  # noqa: E402
 from tests.builders.dwarf import die  # noqa: E402
 from tests.builders.frames import INSTRUCTIONS, cfa  # noqa: E402
-from tests.builders.hostile import PC, TARGET, Outcome, bounded, gpu, ops, state  # noqa: E402
+from tests.builders.hostile import TARGET, Outcome, bounded, gpu, ops, state  # noqa: E402
 
 SECONDS, BYTES = 2, 1 << 25
 SLACK = 4
@@ -44,8 +44,25 @@ SLACK = 4
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 SPECIAL = (0, 1, 2, 3, 4, 7, 8, 31, 32, 63, 64, 127, 128, 255, 256, 4095, 65535, 65536, 1 << 31, (1 << 32) - 1,
            1 << 60, 1 << 63, (1 << 64) - 1)  # fmt: skip
-NAMES = ("a", "b", "even", "x::y", "operator<", "", "A\x1b[31m", "B\x9b\u202e", "n" * 300, "\x07\b", "a b", "$pc", "9", "T<int>")
-LINES_LEFT_OUT = frozenset(("quit", "shell", "pipe", "python", "source", "tui", "!", "save snapshot", "snapshot convert"))
+NAMES = (
+    "a",
+    "b",
+    "even",
+    "x::y",
+    "operator<",
+    "",
+    "A\x1b[31m",
+    "B\x9b\u202e",
+    "n" * 300,
+    "\x07\b",
+    "a b",
+    "$pc",
+    "9",
+    "T<int>",
+)
+LINES_LEFT_OUT = frozenset(
+    ("quit", "shell", "pipe", "python", "source", "tui", "!", "save snapshot", "snapshot convert")
+)
 COMMAND_NAMES = tuple(row.name for row in COMMANDS if row.run and row.name not in LINES_LEFT_OUT)
 SHELL_NAMES = tuple(sorted(set(AT_SHELL) - {"snapshot convert"}))
 OPERATION_NAMES = tuple(names())
@@ -124,6 +141,7 @@ class Maker:
         is_tower = chance.random() < 0.4
         types = []
         for index in range(count):
+
             def other(index: int = index) -> tuple[str, str, str]:
                 last = chance.choice((index - 1, chance.randrange(count)))
                 below = f"t{index - 1}" if is_tower and index else f"t{last % count}"
@@ -185,7 +203,9 @@ class Maker:
                 variables.append(die(tag, ("name", "string", name), kind, *attributes, label=f"v{number}"))
         extra = [("frame_base", "exprloc", self.block())] if chance.random() < 0.3 else []
         extra += [("LLVM_lane_pc", "exprloc", self.block())] if chance.random() < 0.2 else []
-        texts = {key: self.name() for key in ("kernel", "unit_name", "producer", "folder") if chance.random() < 0.4}
+        texts: dict[str, Any] = {
+            key: self.name() for key in ("kernel", "unit_name", "producer", "folder") if chance.random() < 0.4
+        }
         rules = self.rules() if chance.random() < 0.5 else b""
         data = gpu(*variables, types=types, attributes=extra, rules=rules, symbols=("k", self.name()), **texts)
         path = self.folder / "k.co"
@@ -218,7 +238,9 @@ class Maker:
                 ([], {}, None, self.number(), self.name(), [{"id": self.name(), "pc": self.number()}], [[[]]])
             )
         waves = tuple(dict.fromkeys(f"{number}:{self.name()}" for number in range(chance.choice((1, 1, 1, 3)))))
-        return state(self.folder / "state.json", path, waves=waves, **fields)
+        made = state(self.folder / "state.json", path, waves=waves)
+        made.write_text(json.dumps(json.loads(made.read_text("utf-8")) | fields), "utf-8")
+        return made
 
     def source(self) -> str:
         """An expression of the source language, which may be deep or long."""
@@ -230,15 +252,19 @@ class Maker:
                 "(struct a *){0}", "{0}@{n}", "sizeof({0})", "{0}==0", "{0}?1:2", "{0}<<{n}", "{0}/0", "local#{0}",
             )).format(text, n=self.number())  # fmt: skip
         if chance.random() < 0.05:
-            text = chance.choice(("{0}+", "*", "(", "{0},", "-", "a::")).format(text[:9]) * chance.choice((50, 900)) + text
+            text = (
+                chance.choice(("{0}+", "*", "(", "{0},", "-", "a::")).format(text[:9]) * chance.choice((50, 900)) + text
+            )
         return text
 
     def tree(self) -> Input:
         path = self.file()
         chance = self.chance
         words = chance.choice((
-            ["locals", path], ["eval", path, self.source()], ["bt", path, "--registers"], ["locals", path, "--location"],
-            ["eval", path, "v0", "--location", "--trace"], ["bt", path, "--full"],
+            ["locals", path], ["eval", path, self.source()], ["bt", path, "--registers"],
+            ["locals", path, "--location"],
+            ["eval", path, "v0", "--location", "--trace"],
+            ["bt", path, "--full"],
         ))  # fmt: skip
         words = [*words, "--state", self.snapshot(path)]
         words += ["--json"] * (chance.random() < 0.4)
@@ -255,7 +281,9 @@ class Maker:
     def commands(self) -> Input:
         path = self.file()
         lines = [self.line() for _ in range(self.chance.randrange(1, 12))]
-        return Input(["debug", str(path), "--state", str(self.snapshot(path)), "-nx"], "\n".join(lines).encode(errors="replace"))
+        return Input(
+            ["debug", str(path), "--state", str(self.snapshot(path)), "-nx"], "\n".join(lines).encode(errors="replace")
+        )
 
     def line(self) -> str:
         """A line of the prompt."""
@@ -269,7 +297,9 @@ class Maker:
             if chance.random() < 0.2:
                 words.append(option.flag)
                 words += [chance.choice(("1", "all", "0-3", str(self.number()), "x"))] if option.metavar else []
-        words.append(chance.choice(("", self.source(), self.source(), str(self.number()), self.name(), "k", "-1", "all")))
+        words.append(
+            chance.choice(("", self.source(), self.source(), str(self.number()), self.name(), "k", "-1", "all"))
+        )
         return " ".join(words).replace("\n", " ")
 
     def shell(self) -> Input:
@@ -277,11 +307,17 @@ class Maker:
         name = chance.choice(SHELL_NAMES)
         row = AT_SHELL[name]
         assert row.shell is not None
-        path = self.file() if chance.random() < 0.8 else Path(chance.choice(("/dev/zero", "/nowhere", str(self.folder), "-")))
+        path = (
+            self.file()
+            if chance.random() < 0.8
+            else Path(chance.choice(("/dev/zero", "/nowhere", str(self.folder), "-")))
+        )
         words = [name, str(path)]
-        for operand in row.shell.operands:
-            if chance.random() < 0.8:
-                words.append(chance.choice(("k", "v0", self.source(), "0x1010", str(self.number()), self.name())))
+        words += [
+            chance.choice(("k", "v0", self.source(), "0x1010", str(self.number()), self.name()))
+            for _operand in row.shell.operands
+            if chance.random() < 0.8
+        ]
         for option in row.shell_options:
             if chance.random() < 0.15 and option.name not in ("o", "output", "npz", "csv"):
                 words.append(option.flag if len(option.name) == 1 else f"--{option.name}")
@@ -289,7 +325,6 @@ class Maker:
         if chance.random() < 0.6:
             words += ["--state", str(self.snapshot(path))]
         words += [chance.choice(("--json", "--jsonl"))] * (chance.random() < 0.4)
-        words += ["--color", "always"] * 0
         return Input([word.replace("\0", "") for word in words])
 
     def cases(self) -> Input:
@@ -362,13 +397,13 @@ def tried(kind: str, seed: str, number: int) -> tuple[Input, str, Outcome]:
     """Make an input and run it; what is wrong with what comes of it."""
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         made = KINDS[kind](Maker(random.Random(f"{seed}/{kind}/{number}"), Path(folder)))
-        before = set(os.listdir(folder))
+        before = {path.name for path in Path(folder).iterdir()}
         outcome = bounded(*made.words, stdin=made.stdin, seconds=SECONDS, size=BYTES)
         wrong = judged(made.words, outcome)
         if "processor time" in wrong:
             outcome = bounded(*made.words, stdin=made.stdin, seconds=SECONDS * SLACK, size=BYTES)
             wrong = judged(made.words, outcome)
-        left = set(os.listdir(folder)) - before
+        left = {path.name for path in Path(folder).iterdir()} - before
         if left and not wrong:
             wrong = f"files: {', '.join(sorted(left))}"
         return made, wrong, outcome
@@ -387,7 +422,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.replay:
         made, wrong, outcome = tried(options.replay[0], options.seed, int(options.replay[1]))
         print(" ".join(made.words), made.stdin.decode(), sep="\n")
-        print(repr(outcome.out[-1500:]), outcome.err[-3000:], f"{outcome.seconds:.2f} s: {wrong or 'nothing wrong'}", sep="\n")
+        print(
+            repr(outcome.out[-1500:]),
+            outcome.err[-3000:],
+            f"{outcome.seconds:.2f} s: {wrong or 'nothing wrong'}",
+            sep="\n",
+        )
         return 1 if wrong else 0
     kinds = options.kind or list(KINDS)
     import numpy  # noqa: F401, ICN001 (the children inherit what is imported)

@@ -161,9 +161,8 @@ def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
             continue
         with file:
             digest = None if code.sha256 is None else _digest(file)
-        if code.sha256 is not None:
-            if digest != code.sha256.lower():
-                yield index, f"{code.path} has the hash {digest}, not {code.sha256.lower()}", True
+        if code.sha256 is not None and digest != code.sha256.lower():
+            yield index, f"{code.path} has the hash {digest}, not {code.sha256.lower()}", True
 
 
 def _digest(file: IO[bytes]) -> str:

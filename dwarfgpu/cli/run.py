@@ -306,4 +306,3 @@ def _unknown(name: str) -> UsageError:
     close = get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(names)}"
     return UsageError(f"there is no command {name!r}", hint=hint)
-

@@ -96,6 +96,7 @@ class Debugger(Selection):
         try:
             if command.name not in REOPENS:
                 check_mappings()
+            self._limit_frames()
             arguments = read_arguments(command, rest)
             with self.settings.lent(arguments.settings), budget.question(self.settings["budget"]) as cost:
                 document = command.load()(self, arguments)
@@ -125,6 +126,14 @@ class Debugger(Selection):
             for line in fitted(f"warning: {problem}", self.output.width, 2):
                 self.output.line(self.output.style("error", line))
         self.output.lines(document.hints)
+
+    def _limit_frames(self) -> None:
+        """Have as many frames computed as the settings say."""
+        limit = self.settings["backtrace limit"]
+        if self.attached is not None and self.attached.state.max_frames != limit:
+            self.attached.state.max_frames = limit
+            for wave in self.attached:
+                wave.forget()
 
     def tell_watchers(self) -> None:
         """Call those who watch what is looked at."""

@@ -115,7 +115,7 @@ SETTINGS = (
     Setting("logging file", "dwarfgpu.txt", "the file that output is also written to"),
     Setting("logging overwrite", False, "whether a log begins anew; else it is added to what is there"),
     Setting("logging redirect", False, "whether output goes to the log alone"),
-    Setting("budget", DEFAULT, "what an answer may cost: operations of long evaluations, parts of values, steps of traces",
+    Setting("budget", DEFAULT, "what an answer may cost: steps of long evaluations and traces, parts of values",
             least=1, unlimited=True),
     Setting("backtrace limit", 10_000, "how many frames of a wave are computed", least=1, unlimited=True),
     Setting("listsize", 10, "how many lines `list` shows", least=1, unlimited=True),

@@ -367,9 +367,9 @@ class ValueWriter:
                 fields.append(self._field(value, body.members[entry], depth))
             elif self.look.static_members:
                 fields.append(self._static(value, entry, depth))
-        for part in body.variant_parts:
+        for variants in body.variant_parts:
             try:
-                fields.extend(self._field(value, member, depth) for member in value.variant_members(part))
+                fields.extend(self._field(value, member, depth) for member in value.variant_members(variants))
             except DwarfGpuError as error:
                 fields.append(problem(error))
         if not fields:

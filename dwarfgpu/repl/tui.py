@@ -299,7 +299,9 @@ class Panels:
             mark = ">" if number == current else " "
             count = f"{lanes.bit_count():>3}*" if lanes else "    "
             style = "class:current" if number == current else ""
-            lines.append([(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(written(line)), style=style)])
+            lines.append(
+                [(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(written(line)), style=style)]
+            )
         return lines
 
     # --- Lanes ----------------------------------------------------------------------------------------------------

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu import budget
-from dwarfgpu import dialects
+from dwarfgpu import budget, dialects
 from dwarfgpu.cfi.activation import Information, NoInformation, no_information
 from dwarfgpu.cfi.unwind import OUTSIDE_CODE
 from dwarfgpu.dwarf_constants import DW_END_big, DW_END_default, DW_END_little, DW_TAG_base_type

@@ -632,9 +632,7 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
     return ScalarOperand(t.MemberPointer(member.to, t.Lazy.known(whole), size), offset // 8)
 
 
-def _data_member(
-    type: t.Type, name: str, depth: int, seen: set[object]
-) -> tuple[t.Type, t.Member, int | None] | None:
+def _data_member(type: t.Type, name: str, depth: int, seen: set[object]) -> tuple[t.Type, t.Member, int | None] | None:
     """Return a data member by name: the class or base that has it, the member, and its bit offset in that."""
     inner = stripped(type)
     if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
