@@ -1,6 +1,6 @@
 """Files that are read and written whole: regular files of a known size, and outputs that appear whole or not at all.
 
-What a user names may be a pipe that another program fills (``/dev/stdin``, ``/dev/fd/63``). Every other device and
+What a user names may be a pipe that another program fills (``/dev/stdin``, ``/dev/fd/63``), or ``/dev/null``. Every other device and
 pipe is refused before it is opened for good: reading one can take all memory, or wait for ever. A file that is too
 large to be read is mapped. When it shrinks under a mapping, touching the mapping ends the process, so `check_mappings`
 looks for that before each question.
@@ -45,7 +45,7 @@ def open_input(path: str) -> IO[bytes]:
         raise UsageError(f"{path!r} is not a file name: {error}") from None
     kind = os.fstat(number).st_mode
     is_stream = stat.S_ISFIFO(kind) and path.startswith(_STREAMS)
-    if stat.S_ISREG(kind) or is_stream:
+    if stat.S_ISREG(kind) or is_stream or path == os.devnull:
         os.set_blocking(number, True)
         return os.fdopen(number, "rb")
     os.close(number)

@@ -61,11 +61,11 @@ NAMES = (
     "T<int>",
 )
 LINES_LEFT_OUT = frozenset(
-    ("quit", "shell", "pipe", "python", "source", "tui", "!", "save snapshot", "snapshot convert")
+    ("quit", "echo", "printf", "shell", "pipe", "python", "source", "tui", "!", "save snapshot", "snapshot convert")
 )
 COMMAND_NAMES = tuple(row.name for row in COMMANDS if row.run and row.name not in LINES_LEFT_OUT)
 SHELL_NAMES = tuple(sorted(set(AT_SHELL) - {"snapshot convert"}))
-OPERATION_NAMES = tuple(names())
+OPERATION_NAMES = tuple(sorted(names()))
 
 
 class Input(NamedTuple):
@@ -93,6 +93,8 @@ class Maker:
     def operations(self, most: int = 12) -> str:
         """A program of operations in text: words of the table, with operands that fit or not."""
         chance, words = self.chance, []
+        if chance.random() < 0.7:  # so that most operations find operands
+            words = ["DW_OP_lit1", "DW_OP_regx v0", "DW_OP_lit4"][: chance.randrange(4)]
         for _ in range(chance.randrange(1, most)):
             if chance.random() < 0.5:
                 words.append(chance.choice((
@@ -351,6 +353,8 @@ class Maker:
         path = self.file()
         data = bytearray(path.read_bytes())
         data[16] = 4  # ET_CORE
+        if chance.random() < 0.7:
+            data[18] = 62  # EM_X86_64
         for _ in range(chance.randrange(6)):
             data[chance.randrange(min(len(data), 400))] = chance.choice((0, 1, 4, 255, chance.randrange(256)))
         core = self.folder / "core"
