@@ -1,9 +1,9 @@
 """Files that are read and written whole: regular files of a known size, and outputs that appear whole or not at all.
 
-What a user names may be ``/dev/null``, or a pipe that another program fills (``/dev/stdin``, ``/dev/fd/63``). Every
-other device and pipe is refused before it is opened for good: reading one can take all memory, or wait for ever. A file that
-is too large to be read is mapped. When it shrinks under a mapping, touching the mapping ends the process, so
-`check_mappings` looks for that before each question.
+What a user names may be ``/dev/null``, or a pipe that another program fills (``/dev/stdin``, ``/dev/fd/63``).
+Every other device and pipe is refused before it is opened for good: reading one can take all memory, or wait for
+ever. A file that is too large to be read is mapped. When it shrinks under a mapping, touching the mapping ends the
+process, so `check_mappings` looks for that before each question.
 """
 
 from __future__ import annotations
