@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 # A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
 # other modules of backends/ are the unit `backends`.
 
-GROUND = {"errors", "immutable", "strict_json", "dwarf_constants"}
+GROUND = {"errors", "immutable", "strict_json", "dwarf_constants", "budget", "regular_files"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
 LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
@@ -28,6 +28,8 @@ LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
 MAY_IMPORT: dict[str, set[str]] = {
     # the ground: nothing of the project
     "errors": set(),
+    "budget": {"errors"},
+    "regular_files": {"errors"},
     "immutable": set(),
     "strict_json": {"errors", "immutable"},
     "dwarf_constants": set(),
@@ -120,7 +122,7 @@ ONE_VARIABLE = (
     *("--lane", "2", "--state", "docs/examples/variables.json"),
 )
 """The command that shows one variable of one lane of a snapshot."""
-MOST_ENTERED = 110
+MOST_ENTERED = 113
 MOST_LOADED = 150
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.cli.session import ALONE, BAD_FILE, ENCODING, MAX_REPORTED, NO_ANSWER, OK, given, read_input, read_lines
 from dwarfgpu.errors import UsageError
 
@@ -26,7 +27,9 @@ def sections(session: Session, name: str, path: str) -> int:
     return answer_cases(session, path, getattr(section_cases, SECTIONS[name]))
 
 
-def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[str, Any]]) -> int:
+def answer_cases(
+    session: Session, path: str, run: Callable[[object, int], dict[str, Any]], cost: int = budget.DEFAULT
+) -> int:
     """Answer every case of a file in order; ``run`` takes a case and its line number.
 
     A line that is no case is reported, and the others are answered all the same.
@@ -41,7 +44,8 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
         if not line.strip():
             continue
         try:
-            session.print(json.dumps(run(parse_line(line, number), number)))
+            with budget.question(cost):
+                session.print(json.dumps(run(parse_line(line, number), number)))
         except NotACase as error:
             bad += 1
             if bad <= MAX_REPORTED:
@@ -55,16 +59,17 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
 # --- An expression without a program ----------------------------------------------------------------------------------
 
 
-def evaluate(session: Session, given_options: dict[str, Any]) -> int:
+def evaluate(session: Session, given_options: dict[str, Any], cost: int) -> int:
     """Answer a file of cases, or evaluate an expression against a machine state."""
     options = SimpleNamespace(**given_options)
     if options.cases is None:
-        return _one(session, options)
+        with budget.question(cost):
+            return _one(session, options)
     from dwarfgpu.cases.case import run_case
 
     for name in given(options, ("state", "wave", "force", "lane", "trace", "dialect", *ALONE)):
         raise UsageError(f"{name} does not go with --cases: each case says it for itself")
-    return answer_cases(session, options.cases, run_case)
+    return answer_cases(session, options.cases, run_case, cost)
 
 
 NEEDS_FILE = frozenset(("frame", "unit"))
@@ -160,6 +165,8 @@ def _read(text: str) -> dict[str, Any]:
     from dwarfgpu.cases import question
 
     if text.isdecimal():
+        if len(text) > 20:
+            raise UsageError("a number of more than 20 digits cannot be read: at most 65536 bytes are")
         return {"bytes": int(text)}
     described = question.type_of(text)
     if described is None and text != "generic":

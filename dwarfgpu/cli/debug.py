@@ -84,7 +84,7 @@ EXAMPLES = {
         "dwarfgpu serve k.co --launch saxpy --grid 1024 --work-group 256 --once",
         "gdb -ex 'target remote | dwarfgpu serve stopped.dgs --stdio'",
     ),
-    "gdb-script": ('gdb -x "$(python3 -m dwarfgpu gdb-script)" ./program',),
+    "gdb-script": ('gdb -x "$(dwarfgpu gdb-script)" ./program',),
 }
 RUN = {"debug": _debug, "serve": _serve, "gdb-script": _gdb_script}
 ARGUMENTS = {

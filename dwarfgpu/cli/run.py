@@ -9,12 +9,14 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dwarfgpu import budget
 from dwarfgpu.cli import debug
-from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Progress, Session, is_alone, read_input
+from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK, USAGE, Progress, Session, is_alone, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
+from dwarfgpu.render.written_text import silence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +52,21 @@ def run(words: Sequence[str]) -> int:
             raise
         return session.report(error)
     except BrokenPipeError:
-        _silence(sys.stdout)
+        silence(sys.stdout)
         return OK
+    except RecursionError:
+        if shows_traceback:
+            raise
+        message = "what was asked for is nested too deep"
+        return session.report(UsageError(message, kind="too_deep", hint="ask for a part of it"))
+    except MemoryError:
+        if shows_traceback:
+            raise
+        message = "there is not enough memory for the answer"
+        return session.report(UsageError(message, kind="no_memory", hint="ask for a part of it"))
+    except OSError as error:  # of what `--help` writes itself
+        silence(sys.stdout)
+        return session.report(UsageError(f"output cannot be written: {error.strerror or error}", kind="unwritable"))
     except KeyboardInterrupt:
         return INTERRUPTED
     except SystemExit as stop:  # argparse has printed help
@@ -72,6 +87,13 @@ def _parse(words: list[str]) -> Any:
         raise UsageError("a command is needed", hint="`dwarfgpu --help` lists the commands")
     if words[0] in ("-h", "--help", "help"):
         sys.stdout.write(_overview())
+        sys.stdout.flush()
+        return None
+    if words[0] in ("-V", "--version"):
+        from dwarfgpu import __version__
+
+        sys.stdout.write(f"dwarfgpu {__version__}\n")
+        sys.stdout.flush()
         return None
     name = words.pop(0)
     if name.startswith("-"):
@@ -233,10 +255,10 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     if command.name == "eval" and is_alone(given):
         from dwarfgpu.cli import cases
 
-        return cases.evaluate(session, given)
+        return cases.evaluate(session, given, _budget(given))
     output = Output(session.out.write, session.style)
     output.progress = partial(Progress, session)
-    output.binary = None if session.out.isatty() else getattr(session.out, "buffer", None)
+    output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
     select(selection, {each.name: given[_dest(each)] for each in command.shell.selects}, read_input)
     words: list[str] = []
@@ -262,10 +284,25 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
         session.form,
         tuple(words),
     )
-    with selection.settings.lent(settings):
+    with selection.settings.lent(settings), budget.question(_budget(given)) as cost:
         document = command.load()(selection, arguments)
         assert document is not None  # noqa: S101 (it is a question)
-        return session.answer(document, selection)
+        status = session.answer(document, selection)
+    if cost.is_spent:
+        session.hint(f"{cost.message}; {budget.HINT}")
+        status = max(status, NO_ANSWER)
+    return status
+
+
+def _budget(given: dict[str, Any]) -> int:
+    """Return what the answer may cost."""
+    from dwarfgpu.questions.settings import Settings
+
+    settings = Settings()
+    if given["budget"] is not None:
+        settings.set("budget", given["budget"])
+    size: int = settings["budget"]
+    return size
 
 
 def _is_negative(word: str) -> bool:
@@ -288,6 +325,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print one JSON document")
     form.add_argument("--jsonl", action="store_true", help="print one JSON document a line")
     common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="use colour (auto)")
+    common.add_argument("--budget", metavar="N", help="how much the answer may cost, or `unlimited`")
     common.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
@@ -320,8 +358,3 @@ def _unknown(name: str) -> UsageError:
     close = get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(names)}"
     return UsageError(f"there is no command {name!r}", hint=hint)
-
-
-def _silence(stream: Any) -> None:
-    """Point a stream whose reader has gone at nothing, so that closing it at exit cannot fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -16,6 +16,7 @@ from dwarfgpu.program.language.history import Remembered
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.output import Output
 from dwarfgpu.questions.settings import SETTINGS
+from dwarfgpu.render import written_text
 from dwarfgpu.render.layout import plain_style
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ def look(output: Output, *, is_typed: bool) -> None:
 
 def write(text: str) -> None:
     """Write a text; a character that GDB's host charset lacks becomes an escape."""
+    text = written_text.written(text)
     if not text.isascii():
         charset = getattr(gdb, "host_charset", lambda: "utf-8")()
         try:
@@ -178,7 +180,7 @@ def _shows_styles() -> bool:
 def styled(style: str, text: str) -> str:
     """Return a text in GDB's style for its kind."""
     codes = _codes(STYLES.get(style, "metadata"))
-    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+    return written_text.styled(codes, text) if codes else text
 
 
 def _codes(style: str) -> str:

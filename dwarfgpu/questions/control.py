@@ -10,6 +10,7 @@ from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.registry import nearest
 from dwarfgpu.questions.table import GROUPS
 from dwarfgpu.render.layout import wrapped
+from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
@@ -226,7 +227,7 @@ def echo(debugger: Debugger, arguments: Arguments) -> None:
         text = match.group(1)
         return chr(int(text, 8)) if text.isdigit() else _ESCAPES.get(text, text)
 
-    debugger.output.write(_ESCAPE.sub(character, arguments.text.removesuffix("\\")))
+    debugger.output.write(own(_ESCAPE.sub(character, arguments.text.removesuffix("\\"))))
 
 
 def history(debugger: Debugger, arguments: Arguments) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.language.history import READ_ONLY, Remembered
 from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
+from dwarfgpu.regular_files import check_mappings, forget_short_mappings
 from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
@@ -29,6 +31,10 @@ class Quit(Exception):
     def __init__(self, status: int = 0) -> None:
         super().__init__(status)
         self.status = status
+
+
+REOPENS = frozenset(("file", "core-file", "target snapshot", "target launch", "quit", "help"))
+"""The commands that can be run when a file has changed under the debugger."""
 
 
 class Debugger(Selection):
@@ -91,11 +97,18 @@ class Debugger(Selection):
             raise UsageError(f"commands call each other more than {DEEPEST} deep", kind="too_deep")
         self._depth += 1
         try:
+            if command.name not in REOPENS:
+                check_mappings()
+            self._limit_frames()
             arguments = read_arguments(command, rest)
-            with self.settings.lent(arguments.settings):
+            with self.settings.lent(arguments.settings), budget.question(self.settings["budget"]) as cost:
                 document = command.load()(self, arguments)
                 if document is not None:
                     self._write(document, arguments.form)
+            if command.name in REOPENS:
+                forget_short_mappings()
+            if cost.is_spent and not self._depth - 1 and arguments.form == "":
+                self.output.line(self.output.style("hint", f"{cost.message}; {budget.HINT}"))
         finally:
             self._depth -= 1
             self._notice_writes()
@@ -117,6 +130,14 @@ class Debugger(Selection):
             for line in fitted(f"warning: {problem}", self.output.width, 2):
                 self.output.line(self.output.style("error", line))
         self.output.lines(document.hints)
+
+    def _limit_frames(self) -> None:
+        """Have as many frames computed as the settings say."""
+        limit = self.settings["backtrace limit"]
+        if self.attached is not None and self.attached.state.max_frames != limit:
+            self.attached.state.max_frames = limit
+            for wave in self.attached:
+                wave.forget()
 
     def tell_watchers(self) -> None:
         """Call those who watch what is looked at."""

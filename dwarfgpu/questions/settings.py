@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.budget import DEFAULT
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 
@@ -141,6 +142,9 @@ SETTINGS = (
     Setting("logging file", "dwarfgpu.txt", "the file that output is also written to"),
     Setting("logging overwrite", False, "whether a log begins anew; else it is added to what is there"),
     Setting("logging redirect", False, "whether output goes to the log alone"),
+    Setting("budget", DEFAULT, "what an answer may cost: steps of long evaluations and traces, parts of values",
+            least=1, unlimited=True),
+    Setting("backtrace limit", 10_000, "how many frames of a wave are computed", least=1, unlimited=True),
     Setting("listsize", 10, "how many lines `list` shows", least=1, unlimited=True),
     Setting("print elements", 200, "how many elements of arrays and strings are shown", unlimited=True),
     Setting("print repeats", 10, "longer runs of one element are folded", unlimited=True),

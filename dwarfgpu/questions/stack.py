@@ -111,8 +111,13 @@ def down(debugger: Debugger, arguments: Arguments) -> None:
     _move(debugger, arguments.integer(), -1)
 
 
+MAX_STEPS = 1 << 31
+"""More frames than any stack has."""
+
+
 def _move(debugger: Debugger, count: int | None, direction: int) -> None:
-    wanted = debugger.frame_number + direction * (1 if count is None else count)
+    steps = 1 if count is None else max(-MAX_STEPS, min(count, MAX_STEPS))
+    wanted = debugger.frame_number + direction * steps
     found = max(0, wanted)
     if found > debugger.frame_number:
         seen = sum(1 for _frame in islice(debugger.seen_wave, found + 1))

@@ -4,7 +4,8 @@ Every value is an object with its ``type``. ``value`` is the number of a scalar:
 float where a double holds it and text with all digits where none does, ``"nan"``, ``"inf"`` and ``"-inf"``;
 ``bits`` is the pattern of a float. Structures have ``members`` and ``bases``, arrays ``elements`` with
 ``lower`` and ``length`` (``more`` counts those left out), complex numbers ``real`` and ``imaginary``. Without
-a value there is a ``state``: ``undefined``, or ``error`` with the reason.
+a value there is a ``state``: ``undefined``, ``error`` with the reason, ``omitted`` beyond a limit, ``repeated`` for a
+base that is at the place of an equal one before it.
 
 Objects of the C++ library are what they contain: ``summary`` or ``text``, and ``elements``, ``entries`` with
 ``key`` and ``value``, or ``members``; ``raw`` has them as they are stored.
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.floats import as_float
 from dwarfgpu.program.types import model
@@ -26,7 +28,7 @@ from dwarfgpu.program.values.storage import Address
 from dwarfgpu.render import values
 from dwarfgpu.render.layout import problem_json
 from dwarfgpu.render.numbers import float_text, signed
-from dwarfgpu.render.values import MAX_PARTS, PLAIN, ValueWriter
+from dwarfgpu.render.values import MAX_PARTS, PLAIN, BasesShown, ValueWriter
 
 if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
@@ -45,7 +47,13 @@ class _Json:
         self.look = look
         self.is_cplus = is_cplus
         self.left = MAX_PARTS
+        self.bases = BasesShown()
         self.text = ValueWriter(evolve(look, printer=None), is_cplus=is_cplus)
+
+    def takes(self, depth: int) -> bool:
+        """Count a member or an element; return whether it may be written. The text of a deep one is indented far."""
+        self.left -= 1
+        return self.left >= 0 and budget.take(16 + 4 * depth)
 
     def value(self, value: Object, depth: int) -> dict[str, Any]:
         """Return a value as JSON, or why there is none."""
@@ -129,8 +137,7 @@ class _Json:
         result: dict[str, Any] = {"lower": array.lower, "length": None if array.is_open else array.length}
         shown = []
         for index in range(min(array.length, self.look.elements)):
-            self.left -= 1
-            if self.left < 0:
+            if not self.takes(depth):
                 break
             shown.append(self.value(array.at(index), depth + 1))
         result["elements"] = shown
@@ -147,12 +154,12 @@ class _Json:
             return {"state": "incomplete"}
         bases, members = [], []
         for base in type.body.bases:
-            self.left -= 1
-            if self.left > 0:
+            if self.bases.has(value, base):
+                bases.append({"type": safe_text(base.type), "state": "repeated"})
+            elif self.takes(depth):
                 bases.append(self._guarded(lambda base=base: value.base(base), base.type, depth))
         for member in value.members():
-            self.left -= 1
-            if self.left < 0:
+            if not self.takes(depth):
                 break
             content = self._guarded(lambda member=member: value.field(member), member.type, depth)
             members.append({"name": member.name} | content)

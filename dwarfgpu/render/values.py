@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.immutable import frozen
@@ -77,6 +78,25 @@ def flags_text(pattern: int, type: model.Base) -> str:
     return f"[ {''.join(f'{name} ' for name, bit in type.flags if name and pattern >> bit & 1)}]"
 
 
+class BasesShown:
+    """The base classes of an answer by their places: a base that inheritance leads to twice is shown once."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[object, int, int]] = set()
+
+    def has(self, value: Object, base: model.BaseClass) -> bool:
+        """Return whether a base was there before, and remember it."""
+        if base.location is not None:
+            return False
+        inner = stripped(base.type)
+        die = getattr(inner, "die", None)
+        place = value.place.moved(base.bit_offset or 0)
+        key = id(inner) if die is None else die, id(place.storage), place.bit_offset
+        is_known = key in self._known
+        self._known.add(key)
+        return is_known
+
+
 class ValueWriter:
     """Writes values, or the reason why a value cannot be read or does not exist."""
 
@@ -90,7 +110,13 @@ class ValueWriter:
         self.shown_bases: list[Any] = []
         """The virtual bases that have been shown: each is shown once."""
         self.shown_statics: list[Any] = []
+        self.bases = BasesShown()
         check_format(look.letter)
+
+    def takes(self) -> bool:
+        """Count a member or an element; return whether it may be shown."""
+        self.left -= 1
+        return self.left >= 0 and budget.take(12)
 
     # --- Values of any type ---------------------------------------------------------------------------------------
 
@@ -355,21 +381,19 @@ class ValueWriter:
         if size is not None and 0 < size <= MAX_READ and self._is_gone(value):
             return OPTIMIZED_OUT
         body = type.body
-        parts = [self._base(value, base, depth) for base in body.bases if self.left > 0]
-        parts = [part for part in parts if part]
+        parts = [part for base in body.bases if self.takes() and (part := self._base(value, base, depth))]
         fields = []
         for entry in body.order:
-            self.left -= 1
-            if self.left < 0:
+            if not self.takes():
                 fields.append("...")
                 break
             if isinstance(entry, int):
                 fields.append(self._field(value, body.members[entry], depth))
             elif self.look.static_members:
                 fields.append(self._static(value, entry, depth))
-        for part in body.variant_parts:
+        for variants in body.variant_parts:
             try:
-                fields.extend(self._field(value, member, depth) for member in value.variant_members(part))
+                fields.extend(self._field(value, member, depth) for member in value.variant_members(variants))
             except DwarfGpuError as error:
                 fields.append(problem(error))
         if not fields:
@@ -460,7 +484,9 @@ class ValueWriter:
             return False
 
     def _base(self, value: Object, base: Any, depth: int) -> str:
-        """Return a base class; a virtual base is shown only the first time."""
+        """Return a base class, which is shown only the first time where it is virtual, or at the same place."""
+        if self.bases.has(value, base):
+            return ""
         if base.is_virtual:
             key = getattr(stripped(base.type), "die", None)
             if key in self.shown_bases:
@@ -545,7 +571,7 @@ def problem(error: DwarfGpuError) -> str:
 _BLOCK = 256
 """How many elements are read at once to find out whether they are alike."""
 _LONGEST_RUN = 1 << 20
-"""How many equal elements are counted before the rest is counted anew."""
+"""How many equal elements are counted; whether more follow is then not known."""
 
 
 def elements_text(writer: ValueWriter, elements: Elements, depth: int) -> str:
@@ -553,13 +579,16 @@ def elements_text(writer: ValueWriter, elements: Elements, depth: int) -> str:
     look = writer.look
     shown: list[str] = []
     index = counted = 0
-    while index < elements.length and counted < look.elements and writer.left > 0:
+    while index < elements.length and counted < look.elements and writer.takes():
         run = _run(elements, index)
         failing = 0 if run else _failing(elements, index, look.elements - counted)
         element = _element(writer, elements, index, depth)
-        writer.left -= 1
         if max(run, failing) > look.repeats:
-            shown.append(f"{element} <repeats {run or failing} times>")
+            is_cut = _LONGEST_RUN <= (run or failing) < elements.length - index
+            shown.append(f"{element} <repeats {'at least ' if is_cut else ''}{run or failing} times>")
+            if is_cut:  # what follows would be counted anew
+                index += run or failing
+                break
             index += run or failing
             counted += failing or look.repeats
         else:
@@ -605,10 +634,14 @@ def _run(elements: Elements, index: int) -> int:
     size = elements.stride
     if not 0 < size <= 8 * MAX_READ:
         return 1
+    place = elements.place
+    alike = place.storage.alike_bits(place.bit_offset + index * size, (elements.length - index) * size, size)
+    if alike >= size:
+        return alike // size
     first: Reading | None = None
     end = index
     count = 8
-    while end < elements.length and end - index < _LONGEST_RUN:
+    while end < elements.length and end - index < _LONGEST_RUN and budget.take(16):
         count = max(1, min(count * 4, _BLOCK, 8 * MAX_READ // size, elements.length - end))
         try:
             readings = list(_split(elements, end, count))
@@ -681,7 +714,7 @@ def member_pointer_text(writer: ValueWriter, value: Object, type: model.MemberPo
 
 def _member_at(owner: model.Struct, bit_offset: int, depth: int) -> str | None:
     """Return the name of the member at an offset, in the class or a base; None if there is none."""
-    if depth > MAX_DEPTH:
+    if depth > MAX_DEPTH or not budget.take():
         return None
     for member in owner.body.members:
         if member.location is None and member.bit_offset == bit_offset and member.name is not None:
@@ -715,7 +748,7 @@ def _method(writer: ValueWriter, value: Object, type: model.MemberPointer) -> st
 
 def _virtual(owner: model.Struct, slot: int, depth: int) -> str | None:
     """Return the name of the virtual function in a slot of the table, in the class or a base."""
-    if depth > MAX_DEPTH:
+    if depth > MAX_DEPTH or not budget.take():
         return None
     for method in owner.body.methods:
         if method.is_virtual and _slot(method) == slot:

@@ -85,7 +85,7 @@ def _prompt(runner: Runner) -> int:
     The first prompt is shown before the editor is imported; keys wait meanwhile.
     """
     runner.debugger.is_watched = True
-    first = FirstPrompt(runner.session.out)
+    first = FirstPrompt(runner.session.out.raw)
     with runner.interrupts.remembered():
         first.show()
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from dwarfgpu import dialects
+from dwarfgpu import budget, dialects
 from dwarfgpu.cfi.activation import Information, NoInformation, no_information
 from dwarfgpu.cfi.unwind import OUTSIDE_CODE
 from dwarfgpu.dwarf_constants import (
@@ -423,12 +423,20 @@ class FileUnit:
         return self.code.repaired(expression, attribute)
 
 
+FREE_ENTRIES = 256
+"""A list of so many entries costs nothing; longer ones, which many variables may share, are paid from the budget."""
+
+
 def location_list(attribute: Attribute) -> LocationList:
     """Return the location list that an attribute refers to."""
+    budget.check()
     unit = attribute.die.unit
     section, offset = attribute.list_place()
     data = unit.tables.list_data(section)
-    return read_location_list(data, offset, section=section, context=unit.list_context)
+    listed = read_location_list(data, offset, section=section, context=unit.list_context)
+    if len(listed.entries) > FREE_ENTRIES:
+        budget.spend(8 * (len(listed.entries) - FREE_ENTRIES))
+    return listed
 
 
 # --- Base types and constants ---------------------------------------------------------------------------------------

@@ -298,14 +298,21 @@ class Evaluator:
         if isinstance(operand, Object):
             operand = operand.target()
             if not isinstance(resolved(operand.type), t.Pointer):
-                return self._element(operand, index)
+                return self._element(operand, index, node)
             if operand.implied() is not None:
-                return operand.element(int(evolve(index, bits=uniform(index.bits)).number()))
+                return operand.element(self._whole(node.index, index, "an index"))
         elif is_pointer(index.type):  # 3[p]
             return self._pointed(self.compute.binary("+", index, operand))
         return self._pointed(self.compute.binary("+", self._loaded(operand), index))
 
-    def _element(self, owner: Object, index: ScalarOperand) -> Object:
+    def _whole(self, node: Any, operand: ScalarOperand, noun: str) -> int:
+        """Return the number of an operand that must be an integer."""
+        number = evolve(operand, bits=uniform(operand.bits)).number()
+        if not isinstance(number, float):
+            return int(number)
+        raise self.error(node, f"{noun} must be an integer, and {number} has a type of floats", kind="bad_operand")
+
+    def _element(self, owner: Object, index: ScalarOperand, node: s.Subscript) -> Object:
         """Return an element.
 
         An index that differs between lanes needs an address, else each lane is evaluated alone.
@@ -321,7 +328,7 @@ class Evaluator:
                 count = b.sub(count, elements.lower & mask, mask)
                 moved = b.add(address.value, b.mul(count, elements.stride // 8 & mask, mask), mask)
                 return Object(elements.element, self.around.memory(Address(address.space, moved)))
-        return owner.element(int(evolve(index, bits=uniform(index.bits)).number()))
+        return owner.element(self._whole(node.index, index, "an index"))
 
     def _followed(self, pointer: Object) -> Object:
         """Return the target of a pointer, also of an implicit pointer, which has no number."""
@@ -444,8 +451,8 @@ class Evaluator:
         count = self.operand(node.count)
         if not is_integral(count.type):
             raise self.error(node, 'Non-integral right operand for "@" operator', kind="bad_index")
-        number = evolve(count, bits=uniform(count.bits)).number()
-        return Object(self.compute.repeated(first.type, int(number)), first.place)
+        number = self._whole(node.count, count, "a count")
+        return Object(self.compute.repeated(first.type, number), first.place)
 
     def _at_entry(self, node: s.Repeat) -> Object:
         """Return ``x@entry``: the value of a parameter when the function was called, as GDB writes it."""
@@ -529,10 +536,23 @@ MAX_DEPTH = 16
 """How deep a member is searched in bases and unnamed members."""
 
 
-def member_named(type: t.Type, name: str, depth: int = 0) -> t.Member | t.StaticMember | None:
+def member_named(type: t.Type, name: str) -> t.Member | t.StaticMember | None:
     """Return the member of a class with a name, its own or that of a base."""
+    return _member_named(type, name, 0, set())
+
+
+def _is_new(type: t.Struct, seen: set[object]) -> bool:
+    """Return whether a class was not searched before, and remember it: inheritance leads to some again and again."""
+    key = id(type) if type.die is None else type.die
+    is_new = key not in seen
+    seen.add(key)
+    return is_new
+
+
+def _member_named(type: t.Type, name: str, depth: int, seen: set[object]) -> t.Member | t.StaticMember | None:
+    """Return a member, which is searched once in each type."""
     inner = stripped(type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH:
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
         return None
     body = inner.body
     parts: list[t.Member | t.StaticMember] = [*body.members, *body.statics]
@@ -541,7 +561,7 @@ def member_named(type: t.Type, name: str, depth: int = 0) -> t.Member | t.Static
         return own
     inside = [member.type for member in body.members if member.name is None]
     inside += [base.type for base in body.bases]
-    members = (member_named(kind, name, depth + 1) for kind in inside)
+    members = (_member_named(kind, name, depth + 1, seen) for kind in inside)
     return next((member for member in members if member is not None), None)
 
 
@@ -578,7 +598,7 @@ def has_base(pointer: t.Type, names: tuple[str, ...]) -> bool:
 def seen_as(owner: Object, type: t.Type) -> Object:
     """Return an object as one of another type: its base of that name, or an object in the same place."""
     wanted = getattr(stripped(type), "name", None)
-    part = None if wanted is None else _part(owner, wanted, 0)
+    part = None if wanted is None else _part(owner, wanted, 0, set())
     return Object(type, owner.place, container=owner.container) if part is None else part
 
 
@@ -591,11 +611,11 @@ def class_moved(owner: Object, type: t.Type) -> Bits | None:
     address = owner.address
     if name is None or wanted is None or name == wanted or address is None:
         return None
-    part = _part(owner, wanted, 0)
+    part = _part(owner, wanted, 0, set())
     if part is not None:
         moved = part.address
         return None if moved is None else moved.value
-    part = _part(Object(type, owner.place), name, 0)
+    part = _part(Object(type, owner.place), name, 0, set())
     moved = None if part is None else part.address
     if moved is None:
         return None
@@ -603,13 +623,13 @@ def class_moved(owner: Object, type: t.Type) -> Bits | None:
     return b.sub(address.value, b.sub(moved.value, address.value, mask), mask)
 
 
-def _part(owner: Object, name: str, depth: int) -> Object | None:
+def _part(owner: Object, name: str, depth: int, seen: set[object]) -> Object | None:
     inner = stripped(owner.type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH:
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
         return None
     if inner.name == name:
         return owner
-    return next(filter(None, (_part(owner.base(base), name, depth + 1) for base in inner.body.bases)), None)
+    return next(filter(None, (_part(owner.base(base), name, depth + 1, seen) for base in inner.body.bases)), None)
 
 
 # --- Pointers to members ------------------------------------------------------------------------------
@@ -635,7 +655,7 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
         method = t.Lazy.known(frame.state.types.of(meaning.die))
         kind = t.MemberPointer(method, t.Lazy.known(owner), 2 * size)  # with what is added to `this`, which is 0
         return ScalarOperand(kind, meaning.code.in_program(meaning.address))
-    data_member = _data_member(owner, last, 0)
+    data_member = _data_member(owner, last, 0, set())
     if data_member is None:
         return None
     whole, member, offset = data_member
@@ -646,15 +666,16 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
     return ScalarOperand(t.MemberPointer(member.to, t.Lazy.known(whole), size), offset // 8)
 
 
-def _data_member(type: t.Type, name: str, depth: int) -> tuple[t.Type, t.Member, int | None] | None:
+def _data_member(type: t.Type, name: str, depth: int, seen: set[object]) -> tuple[t.Type, t.Member, int | None] | None:
     """Return a data member by name: the class or base that has it, the member, and its bit offset in that."""
     inner = stripped(type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH:
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
         return None
     for candidate in inner.body.members:
         if candidate.name == name:
             return type, candidate, candidate.bit_offset
-        inner_member = _data_member(candidate.type, name, depth + 1) if candidate.name is None else None
+        is_unnamed = candidate.name is None
+        inner_member = _data_member(candidate.type, name, depth + 1, seen) if is_unnamed else None
         if inner_member is not None:
             _unnamed, member, offset = inner_member
             return (
@@ -662,7 +683,7 @@ def _data_member(type: t.Type, name: str, depth: int) -> tuple[t.Type, t.Member,
                 member,
                 None if offset is None or candidate.bit_offset is None else offset + candidate.bit_offset,
             )
-    return next(filter(None, (_data_member(base.type, name, depth + 1) for base in inner.body.bases)), None)
+    return next(filter(None, (_data_member(base.type, name, depth + 1, seen) for base in inner.body.bases)), None)
 
 
 # --- Hints for unknown names --------------------------------------------------------------------------

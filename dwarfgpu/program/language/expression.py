@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import evolve
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import each_part
 from dwarfgpu.program.language import registers
 from dwarfgpu.program.language.evaluator import Evaluator, member_named
@@ -69,7 +69,11 @@ class SourceExpression(Quantity):
     def evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
         """Return the value in some lanes, and the evaluator that has what is to be assigned."""
         evaluator = Evaluator(self.frame, lanes, self.text)
-        return evaluator.object(self.tree), evaluator
+        try:
+            return evaluator.object(self.tree), evaluator
+        except RecursionError:
+            message = "the expression is nested too deep to be computed"
+            raise UsageError(message, kind="too_deep", hint="compute it in parts") from None
 
     def find(self, lanes: LaneSet) -> Object:
         """Return the value as an object, for some lanes. Assignments in it are made."""

@@ -13,6 +13,7 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.program.stack.wave import Wave
+from dwarfgpu.regular_files import open_input, read_input, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,9 +136,9 @@ def _is_elf(path: str) -> bool:
     if not os.path.exists(path):  # noqa: PTH110
         path = path.rpartition("@")[0] or path
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+        with open_input(path) as file:
             return file.read(4) == ELF_MAGIC
-    except OSError:
+    except (MalformedFile, OSError):
         return False  # reading it tells why
 
 
@@ -226,11 +227,9 @@ def open_agent_text(
 
 def _text_of(path: str) -> str:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            return file.read().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise MalformedFile("unreadable", f"{path}: {why}") from None
+        return read_input(path).decode()
+    except UnicodeDecodeError:
+        raise unreadable(path, "it is not UTF-8 text") from None
 
 
 # --- The code of a snapshot ----------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import UNDEFINED, Location
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.ops.memory import at_address
+from dwarfgpu.expr.pieces import alike_bits
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
@@ -91,6 +92,9 @@ class Storage(Protocol):
     def address_of(self, bit_offset: int) -> Address | None:
         """Return the address of a position; None where the storage is not memory."""
 
+    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
+        """Return how many of some bits are alike every ``step`` bits, as far as that is known without reading them."""
+
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         """Evaluate an expression that gives the place of an object's data, member or base.
 
@@ -136,6 +140,9 @@ class Bytes:
 
     def address_of(self, bit_offset: int) -> Address | None:
         return None
+
+    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
+        return 0
 
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         raise _nothing_computes(dynamic)
@@ -297,6 +304,9 @@ class Located:
         number = place.storage.space.number
         default = self.around.context.target.default_space.number
         return Address(None if number == default else number, offset >> 3)
+
+    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
+        return alike_bits(self.location, bit_offset, bit_size, step)
 
     # --- Computed properties --------------------------------------------------------------------------------------
 
