@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dwarfgpu.cli.run import parser_of, summaries
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
 
 @frozen
@@ -34,14 +33,16 @@ class ShellCommand:
     """The words that its operand may be, where it is one of some."""
 
 
-def commands() -> Iterator[ShellCommand]:
-    """Yield every command of the shell."""
-    for name, summary in summaries().items():
-        actions = parser_of(name)._actions  # noqa: SLF001 (argparse has no other way to ask)
+def commands_of(parsers: Iterable[tuple[str, str, argparse.ArgumentParser]]) -> list[ShellCommand]:
+    """Return the commands of the shell, given by name, what they are for, and parser."""
+    known = []
+    for name, summary, parser in parsers:
+        actions = parser._actions  # noqa: SLF001 (argparse has no other way to ask)
         options = tuple(_option(action) for action in actions if action.option_strings)
         operands = [action for action in actions if not action.option_strings and action.choices]
         choices = tuple(map(str, operands[0].choices or ())) if operands else ()
-        yield ShellCommand(name, summary, options, choices)
+        known.append(ShellCommand(name, summary, options, choices))
+    return known
 
 
 def _option(action: argparse.Action) -> ShellOption:
@@ -50,16 +51,15 @@ def _option(action: argparse.Action) -> ShellOption:
     return ShellOption(tuple(action.option_strings), action.help or "", metavar, choices)
 
 
-def script(shell: str) -> str:
+def script(shell: str, known: list[ShellCommand]) -> str:
     """Return the completion script of a shell."""
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]()
+    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](known)
 
 
 # --- bash -------------------------------------------------------------------------------------------------------------
 
 
-def _bash() -> str:
-    known = list(commands())
+def _bash(known: list[ShellCommand]) -> str:
     lines = [
         '# dwarfgpu: completion for bash. eval "$(dwarfgpu completion bash)"',
         "_dwarfgpu() {",
@@ -102,9 +102,8 @@ def _long(option: ShellOption) -> str:
 # --- zsh --------------------------------------------------------------------------------------------------------------
 
 
-def _zsh() -> str:
+def _zsh(known: list[ShellCommand]) -> str:
     lines = ["#compdef dwarfgpu", "_dwarfgpu() {", "  local -a commands", "  commands=("]
-    known = list(commands())
     lines += [f"    {_quoted(f'{command.name}:{command.summary}')}" for command in known]
     lines += [
         "  )",
@@ -140,13 +139,11 @@ def _quoted(text: str) -> str:
 # --- fish -------------------------------------------------------------------------------------------------------------
 
 
-def _fish() -> str:
-    lines = []
-    known = list(commands())
-    for command in known:
-        lines.append(
-            f"complete -c dwarfgpu -n __fish_use_subcommand -f -a {command.name} -d {_escaped(command.summary)}"
-        )
+def _fish(known: list[ShellCommand]) -> str:
+    lines = [
+        f"complete -c dwarfgpu -n __fish_use_subcommand -f -a {command.name} -d {_escaped(command.summary)}"
+        for command in known
+    ]
     for command in known:
         head = f"complete -c dwarfgpu -n '__fish_seen_subcommand_from {command.name}'"
         for option in command.options:
@@ -172,9 +169,8 @@ def _escaped(text: str) -> str:
 # --- The manual page --------------------------------------------------------------------------------------------------
 
 
-def manual(version: str) -> str:
+def manual(version: str, known: list[ShellCommand]) -> str:
     """Return the manual page, as troff reads it."""
-    known = list(commands())
     lines = [
         f'.TH DWARFGPU 1 "" "dwarfgpu {version}" "User Commands"',
         ".SH NAME",
@@ -184,8 +180,9 @@ def manual(version: str) -> str:
         ".I COMMAND",
         "[\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]",
         ".SH DESCRIPTION",
-        "dwarfgpu reads AMDGPU code objects and host programs, and says what variables, frames and lanes are in a snapshot,",
-        "a core file, or a file of code alone. Options have one or two dashes; what begins with a dash behind",
+        "dwarfgpu reads AMDGPU code objects and host programs, and says what variables, frames and lanes are in a",
+        "snapshot, a core file, or a file of code alone. Options have one or two dashes; what begins with a dash",
+        "behind",
         ".B \\-\\-",
         "is an operand.",
         ".SH COMMANDS",
@@ -198,8 +195,8 @@ def manual(version: str) -> str:
             lines += [".TP", f"{flags}{value}", _roff(option.help)]
     lines += [
         ".SH EXIT STATUS",
-        "0: there is an answer. 1: the question has no answer, or something is wrong with what was checked. 2: the words of",
-        "the command line are wrong. 3: an input file is malformed or cannot be read. 130: interrupted.",
+        "0: there is an answer. 1: the question has no answer, or something is wrong with what was checked. 2: the",
+        "words of the command line are wrong. 3: an input file is malformed or cannot be read. 130: interrupted.",
         ".SH ENVIRONMENT",
         ".B NO_COLOR, FORCE_COLOR, COLUMNS, XDG_CACHE_HOME, XDG_STATE_HOME",
     ]

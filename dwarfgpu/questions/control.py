@@ -9,6 +9,7 @@ from dwarfgpu.errors import UsageError, nearest
 from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.table import GROUPS
 from dwarfgpu.render.layout import wrapped
+from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
@@ -156,19 +157,21 @@ def apropos(debugger: Debugger, arguments: Arguments) -> None:
 # --- Settings -------------------------------------------------------------------------------------------------------
 
 OF_GDB = frozenset(
-    "ada agent annotate architecture args auto-load auto-solib-add basenames-may-differ breakpoint case-sensitive charset "
-    "check circular-trace-buffer code-cache coerce-float-to-double compile complaints cp-abi cwd data-directory dcache "
-    "debug-file-directory debuginfod default-collect demangle-style detach-on-fork disable-randomization "
-    "disassemble-next-line disassembly-flavor disconnected-dprintf displaced-stepping dprintf-style editing endian "
-    "environment exec-direction exec-done-display exec-wrapper extended-prompt filename-display follow-exec-mode "
-    "follow-fork-mode gnutarget guile host-charset inferior-tty input-radix interactive-mode language libthread-db "
-    "libthread-db-search-path logging max-completions may-call-functions mi-async multiple-symbols non-stop "
-    "observer opaque-type-resolution osabi output-radix overload-resolution pagination print prompt python radix "
-    "range-stepping record remote remotecache remotetimeout schedule-multiple scheduler-locking script-extension "
-    "serial solib-search-path source stack-cache startup-with-shell step-mode stop-on-solib-events "
-    "struct-convention style substitute-path suppress-cli-notifications sysroot target target-charset "
-    "trace-commands trust-readonly-sections tui unwind-on-terminating-exception unwindonsignal use-coredump-filter "
-    "use-deprecated-index-sections verbose watchdog write".split()
+    "ada agent annotate architecture args auto-load auto-solib-add basenames-may-differ breakpoint "  # noqa: SIM905
+    "case-sensitive charset check circular-trace-buffer code-cache coerce-float-to-double compile "
+    "complaints cp-abi cwd data-directory dcache debug-file-directory debuginfod default-collect "
+    "demangle-style detach-on-fork disable-randomization disassemble-next-line disassembly-flavor "
+    "disconnected-dprintf displaced-stepping dprintf-style editing endian environment exec-direction "
+    "exec-done-display exec-wrapper extended-prompt filename-display follow-exec-mode follow-fork-mode "
+    "gnutarget guile host-charset inferior-tty input-radix interactive-mode language libthread-db "
+    "libthread-db-search-path logging max-completions may-call-functions mi-async multiple-symbols "
+    "non-stop observer opaque-type-resolution osabi output-radix overload-resolution pagination print "
+    "prompt python radix range-stepping record remote remotecache remotetimeout schedule-multiple "
+    "scheduler-locking script-extension serial solib-search-path source stack-cache startup-with-shell "
+    "step-mode stop-on-solib-events struct-convention style substitute-path suppress-cli-notifications "
+    "sysroot target target-charset trace-commands trust-readonly-sections tui "
+    "unwind-on-terminating-exception unwindonsignal use-coredump-filter use-deprecated-index-sections "
+    "verbose watchdog write".split()
 )
 """The first words of settings that GDB has and that change nothing here, so that a script of GDB goes on."""
 
@@ -246,7 +249,7 @@ def echo(debugger: Debugger, arguments: Arguments) -> None:
         text = match.group(1)
         return chr(int(text, 8)) if text.isdigit() else _ESCAPES.get(text, text)
 
-    debugger.output.write(_ESCAPE.sub(character, arguments.text.removesuffix("\\")))
+    debugger.output.write(own(_ESCAPE.sub(character, arguments.text.removesuffix("\\"))))
 
 
 def history(debugger: Debugger, arguments: Arguments) -> None:

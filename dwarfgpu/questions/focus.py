@@ -34,7 +34,15 @@ def wave(debugger: Debugger, arguments: Arguments) -> None:
         return
     debugger.select_wave(wave_named(debugger.machine.stopped.machine, arguments.text))
     debugger.output.line(f"[Switching to {debugger.noun} {title(debugger)}]")
+    show_stop(debugger)
     show_frame(debugger)
+
+
+def show_stop(debugger: Debugger) -> None:
+    """Say why the wave has stopped, where the machine knows it."""
+    reason = debugger.wave.stop_reason
+    if reason:
+        debugger.output.line(f"[Stop reason: {reason}]")
 
 
 def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
@@ -110,7 +118,7 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
     which, flags, command = split(arguments)
     check_command(debugger, flags, ("-q", "-c", "-s", *(f"-{state}" for state in states)), command, arguments)
     asked = {*arguments.options, *(flag[1:] for flag in flags if flag[1:] in states)}
-    chosen = chosen_lanes(lanes_here(debugger), which, asked)
+    chosen = chosen_lanes(lanes_here(debugger), which, asked, may_be_none=True)
 
     def visit(number: int) -> Iterable[str]:
         debugger.select_lane(number)

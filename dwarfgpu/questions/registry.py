@@ -25,10 +25,11 @@ LETTERS = "xduotacfszr"
 WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
 """A word that names a command."""
 RUNNING = frozenset(
-    "attach advance awatch b br break c call catch checkpoint commands condition cont continue detach disable enable fg "
-    "fin finish handle hbreak ignore interrupt j jump kill n next nexti ni r rb rbreak rc record reverse-continue "
-    "reverse-finish reverse-next reverse-nexti reverse-step reverse-stepi rn rni rs rsi run rwatch s signal si start "
-    "starti step stepi stop strace tb tbreak thbreak trace u until wa watch".split()
+    "attach advance awatch b br break c call catch checkpoint commands condition cont continue detach "  # noqa: SIM905
+    "disable enable fg fin finish handle hbreak ignore interrupt j jump kill n next nexti ni r rb rbreak "
+    "rc record reverse-continue reverse-finish reverse-next reverse-nexti reverse-step reverse-stepi rn "
+    "rni rs rsi run rwatch signal si start starti step stepi stop strace tb tbreak thbreak trace u until "
+    "wa watch".split()
 )
 """Commands of GDB for programs that run."""
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
@@ -124,8 +125,8 @@ class Command:
     def usage(self) -> str:
         """How it is written."""
         parts = [f"{self.name}{f'[/{self.formats}]' if self.formats else ''}"]
-        parts += [f"[{option.usage}]" for option in self.options if option.setting is None]
-        if any(option.setting is not None for option in self.options):
+        parts += [f"[{option.usage}]" for option in self.options if option.setting is None or option.metavar is None]
+        if any(option.setting is not None and option.metavar is not None for option in self.options):
             parts.append("[-SETTING [VALUE]... --]")
         if self.is_question:
             parts.append("[--json]")

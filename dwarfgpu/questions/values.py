@@ -16,6 +16,7 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.questions import asking
 from dwarfgpu.render.numbers import whole
 from dwarfgpu.render.variables import value_in_lanes
+from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
@@ -105,9 +106,15 @@ def printf(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"Unrecognized format specifier in {template[:60]!r}", kind="bad_format")
     if len(conversions) != len(texts):
         raise UsageError("Wrong number of arguments for specified format-string", kind="bad_format")
+    if any(len(size) > 6 or int(size) > WIDEST for match in conversions for size in match.group(3, 4) if size):
+        raise UsageError(f"a width or a precision is more than {WIDEST}", kind="bad_format")
     values = iter([_argument(debugger, *pair) for pair in zip(conversions, texts, strict=True)])
-    written = _CONVERSION.sub(lambda match: "%" if match[1] == "%" else next(values), template)
+    written = _CONVERSION.sub(lambda match: "%" if match[1] == "%" else next(values), own(template))
     debugger.output.write(written)
+
+
+WIDEST = 1 << 12
+"""The largest width and precision of a conversion."""
 
 
 def _split(text: str, words: list[Any]) -> list[str]:

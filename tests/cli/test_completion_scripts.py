@@ -8,15 +8,17 @@ import subprocess
 import pytest
 
 from dwarfgpu.cli import main
-from dwarfgpu.cli.completion_scripts import commands, manual, script
-from dwarfgpu.cli.run import summaries
+from dwarfgpu.cli.completion_scripts import commands_of, manual, script
+from dwarfgpu.cli.run import parsers, summaries
+
+KNOWN = commands_of(parsers())
 
 
 def completed(words, position):
     """Return what bash would offer for a word of a command line."""
     quoted = " ".join(f"'{word}'" for word in words)
     lines = (
-        script("bash"),
+        script("bash", KNOWN),
         f"COMP_WORDS=({quoted}); COMP_CWORD={position}; _dwarfgpu",
         'printf "%s\\n" "${COMPREPLY[@]}"',
     )
@@ -36,11 +38,10 @@ def test_bash_completes_commands_options_and_values():
 
 
 def test_every_command_and_option_is_in_every_script_and_in_the_manual_page():
-    texts = [script("bash"), script("zsh"), script("fish")]
-    page = manual("1.0").replace("\\-", "-")
-    known = list(commands())
-    assert [command.name for command in known] == list(summaries())
-    for command in known:
+    texts = [script("bash", KNOWN), script("zsh", KNOWN), script("fish", KNOWN)]
+    page = manual("1.0", KNOWN).replace("\\-", "-")
+    assert [command.name for command in KNOWN] == list(summaries())
+    for command in KNOWN:
         assert all(command.name in text for text in (*texts, page))
         for option in command.options:
             flag = max(option.flags, key=len)
@@ -53,7 +54,7 @@ def test_every_command_and_option_is_in_every_script_and_in_the_manual_page():
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_is_printed(capsys, shell):
     assert main(["completion", shell]) == 0
-    assert capsys.readouterr().out == script(shell)
+    assert capsys.readouterr().out == script(shell, KNOWN)
 
 
 def test_help_of_a_command_and_words_that_are_nearly_right(capsys):
