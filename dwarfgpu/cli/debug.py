@@ -57,7 +57,7 @@ def _gdb_script(session: Session, _options: Any) -> int:
 # --- Their arguments ----------------------------------------------------------------------------------------------
 
 SUMMARIES = {
-    "debug": "look around in a machine that stands still, command by command",
+    "debug": "look at a snapshot, a core file or code, command by command",
     "serve": "show the waves of a snapshot to any GDB, through its remote protocol",
     "gdb-script": "print the path of the script that loads dwarfgpu into GDB",
     "completion": "print the script with which a shell completes dwarfgpu's words",

@@ -60,7 +60,7 @@ class Debugger(Selection):
         self.next_line: Callable[[str], str | None] | None = None
         """Gives a further line of whatever lines come from, for commands that go on over several."""
         self.watchers: list[Callable[[], None]] = [self._show_context]
-        """Are called after a command that has changed what is looked at."""
+        """Are called after a command that has changed what is selected."""
         self.ask: Callable[[str], bool] | None = None
         """Asks the user a question whose answer is yes or no, where there is somebody to ask."""
         self.shell_status: int | None = None
@@ -140,7 +140,7 @@ class Debugger(Selection):
                 wave.forget()
 
     def tell_watchers(self) -> None:
-        """Call those who watch what is looked at."""
+        """Call those who watch what is selected."""
         self._has_moved = False
         for watcher in self.watchers:
             watcher()
@@ -163,7 +163,7 @@ class Debugger(Selection):
         return self._has_moved
 
     def shows_context(self, section: str) -> bool:
-        """Whether a section of the context view is shown after a change of what is looked at."""
+        """Whether a section of the context view is shown after a change of what is selected."""
         wanted = self.settings["context"]
         is_on = wanted == "on" or (wanted == "auto" and self.is_watched)
         return is_on and self.attached is not None and section in self.settings["context-sections"]
@@ -192,7 +192,7 @@ class Debugger(Selection):
         if not self.stays:
             self._has_moved = True
 
-    # --- What is looked at ----------------------------------------------------------------------------------------
+    # --- What is selected ----------------------------------------------------------------------------------------
 
     def use(self, program: Program, attached: Attached | None) -> None:
         Selection.use(self, program, attached)

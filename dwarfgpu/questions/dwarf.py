@@ -102,7 +102,7 @@ def _evaluated(frame: Frame, variable: Variable, text: str, lanes: Any) -> tuple
 
 
 def locate(debugger: Debugger, arguments: Arguments) -> Document:
-    """For each part of the value, in the lane that is looked at if nothing else is said; lanes that have it in the same
+    """For each part of the value, in the lane that is selected if nothing else is said; lanes that have it in the same
     places are shown together. A part in the lane's own part of a register or of memory is said to be its own.
     """
     text = arguments.needed()

@@ -79,7 +79,7 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     from dwarfgpu.program.stack.gpu_cores import is_about_host
     from dwarfgpu.program.stack.stopped import names_its_code
 
-    # The threads of the host are not those of the code object whose waves were looked at.
+    # The threads of the host are not those of the code object whose waves were selected.
     is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
     if (debugger.program is None or is_other) and names_its_code(paths_of(state)):
         from dwarfgpu.questions.sources import sources_of
@@ -128,7 +128,7 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _show_focus(debugger: Debugger) -> None:
-    """What is looked at after a machine was attached, and what is wrong with the machine."""
+    """What is selected after a machine was attached, and what is wrong with the machine."""
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.questions.focus import show_stop, title
     from dwarfgpu.questions.stack import show_frame

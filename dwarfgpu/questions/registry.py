@@ -355,7 +355,7 @@ class Arguments:
         try:
             return int(self.text, 0)
         except ValueError:
-            raise self.wrong(f"takes a number, and {self.text[:40]!r} is none") from None
+            raise self.wrong(f"takes a number, not {self.text[:40]!r}") from None
 
     def pattern(self, option: str | None = None) -> re.Pattern[str]:
         """The rest, or what stands behind an option, as a regular expression."""

@@ -226,7 +226,7 @@ def stray(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def source(debugger: Debugger, arguments: Arguments) -> None:
-    """A file whose name ends in .py is a Python script: in it `import dwarfgpu.gdb as dg` gives what is looked at here.
+    """A file whose name ends in .py is a Python script: in it `import dwarfgpu.gdb as dg` gives what is selected here.
     The first command of a script that fails ends it.
     """
     words = arguments.words

@@ -35,7 +35,7 @@ MAX_WAVES = 8
 
 
 def show_frame(debugger: Debugger) -> None:
-    """The frame that is looked at, and its line of the source; and where the lane is, if it does not execute there."""
+    """The frame that is selected, and its line of the source; and where the lane is, if it does not execute there."""
     from dwarfgpu.questions.sources import line_text
 
     frame, output = debugger.frame, debugger.output
@@ -85,7 +85,7 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
     elif words:
         text = words[1] if words[0] == "level" and len(words) == 2 else arguments.text
         if not text.isdecimal() or not text.isascii() or len(text) > 9:
-            raise arguments.wrong(f"takes a number, and {text[:40]!r} is none")
+            raise arguments.wrong(f"takes a number, not {text[:40]!r}")
         if next(islice(debugger.seen_wave, int(text), None), None) is None:
             raise UsageError(f"No frame at level {text}.", kind="no_frame", hint="`bt` shows all frames")
         debugger.select_frame(int(text))
@@ -259,7 +259,7 @@ def frame_count(text: str | None, arguments: Arguments) -> slice | None:
         return None
     digits = text.removeprefix("-")
     if not digits.isdecimal() or not digits.isascii() or len(digits) > 9:
-        raise arguments.wrong(f"takes a number, and {text[:40]!r} is none")
+        raise arguments.wrong(f"takes a number, not {text[:40]!r}")
     count = int(digits)
     if text[0] == "-":
         return slice(-count, None) if count else slice(0, 0)

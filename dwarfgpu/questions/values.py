@@ -31,7 +31,7 @@ SHOWN_VALUES = 10
 
 
 def set_var(debugger: Debugger, arguments: Arguments) -> None:
-    """It is assigned in the lane that is looked at, if nothing else is said; nothing is written if it has no value in
+    """It is assigned in the lane that is selected, if nothing else is said; nothing is written if it has no value in
     one of the lanes. Registers ($v4), memory (*(int *) p) and convenience variables ($x) are assigned to as well.
     """
     text = arguments.needed()
@@ -53,7 +53,7 @@ def show_values(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def show_convenience(debugger: Debugger, arguments: Arguments) -> None:
-    """They are set by `set $x = EXPR`. Those that begin with $_ say what is looked at, and cannot be set."""
+    """They are set by `set $x = EXPR`. Those that begin with $_ say what is selected, and cannot be set."""
     arguments.none()
     values = debugger.state_of(Remembered)
     computed = values.computed()
@@ -95,7 +95,7 @@ def output(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def printf(debugger: Debugger, arguments: Arguments) -> None:
-    """As in C: `printf "%d of %s", i, name`. The values are those of the lane that is looked at."""
+    """As in C: `printf "%d of %s", i, name`. The values are those of the lane that is selected."""
     words = tokens(arguments.needed())
     if words[0].kind != "string":
         raise UsageError("Bad format string", kind="bad_format", hint='printf "%d\\n", EXPR')
@@ -162,7 +162,7 @@ def _argument(debugger: Debugger, match: re.Match[str], text: str) -> str:
 
 
 def _value(debugger: Debugger, text: str) -> Any:
-    """What an expression is in the lane that is looked at."""
+    """What an expression is in the lane that is selected."""
     one = asking.asked(debugger, text, asking.focus(debugger)).by_lane[0]
     if one.value is None:
         assert one.reason is not None  # noqa: S101 (it has no value)

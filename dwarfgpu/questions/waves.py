@@ -32,7 +32,7 @@ PER_ROW = (8, 16, 32)
 
 
 def lanes_here(selection: Selection) -> Lanes:
-    """The lanes of the wave, seen from the frame that is looked at."""
+    """The lanes of the wave, seen from the frame that is selected."""
     from dwarfgpu.program.stack.lanes import lanes_of_wave
 
     selection.needs_lanes()
@@ -75,7 +75,7 @@ def place_here(selection: Selection) -> WavePlace:
 
 
 def target_id(selection: Selection) -> str:
-    """What ROCgdb calls the lane that is looked at, and GDB the thread: ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``."""
+    """What ROCgdb calls the lane that is selected, and GDB the thread: ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``."""
     from dwarfgpu.render.wave_tables import lane_title, wave_title
 
     name, lane = selection.wave.id, selection.lane

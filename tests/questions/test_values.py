@@ -1,4 +1,4 @@
-"""``print``, ``eval``, ``info locals``, ``set var``: values of the lane that is looked at, and of several."""
+"""``print``, ``eval``, ``info locals``, ``set var``: values of the lane that is selected, and of several."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ MAX_WAVES = 1 << 20
 MAX_FAILURES = 8
 """After so many save areas of a queue that cannot be read, the others are not tried."""
 MAX_AREAS = 1 << 12
-"""The save areas that are looked at: queues times XCCs."""
+"""The save areas that are selected: queues times XCCs."""
 
 VALID, STOPPED, HALTED, NEVER_RAN, MOVED = (1 << bit for bit in range(5))
 """Of a wave: its trap temporaries have a meaning; it is stopped; it was halted before; it was launched halted; its

@@ -41,7 +41,7 @@ MAX_NAMED = 8
 MAX_CODE = 1 << 28
 """The bytes of a code object in the memory of the process."""
 MAX_NEIGHBOURS = 256
-"""The files beside a core file that are looked at for a code object."""
+"""The files beside a core file that are selected for a code object."""
 HOW_TO_GET = (
     "the save areas, the packets and the list of code objects are memory of the host: name the host's core file as "
     "well (--state core.PID --state gpucore.PID), or put it beside this one as core.PID"
