@@ -82,11 +82,12 @@ def file_of_state(given_options: dict[str, Any]) -> str | None:
     from dwarfgpu.program.code.encoding_context import setting
     from dwarfgpu.program.stack.snapshot_files import code_paths
     from dwarfgpu.questions.expressions import bytes_of
+    from dwarfgpu.questions.selection import one_state
 
     options = SimpleNamespace(**given_options)
     if (options.ops is None) == (options.hex is None) or given(options, ALONE):
         return None
-    state = question.open_state(options.state, read_input, force=options.force)
+    state = question.open_state(one_state(options.state), read_input, force=options.force)
     if isinstance(state, dict):
         return None
     paths = code_paths(state)

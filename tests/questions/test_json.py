@@ -12,6 +12,7 @@ from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 ASKED = {
     "info sharedlibrary": "",
     "info agents": "",
+    "info targets": "gfx1100",
     "info dispatches": "",
     "info queues": "",
     "info kernels": "",

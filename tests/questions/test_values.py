@@ -584,4 +584,7 @@ def test_long_expressions_need_no_deep_stack(run, operator, number):
 )
 @pytest.mark.parametrize("command", ["print", "ptype", "print -lane 0,2", "explain"])
 def test_what_is_wrong_in_a_long_expression_is_told(run, command, text, message):
+    if command == "ptype" and "++" in text:  # a type needs no value, so nothing is assigned to
+        assert run(f"{command} {text}") == "type = int\n"
+        return
     assert message in run.fails(f"{command} {text}").message
