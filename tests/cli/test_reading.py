@@ -78,8 +78,8 @@ def test_repairs_of_other_producers_are_named_where_they_are_not_applied(run):
     (frame,) = json.loads(text)["frames"]
     both = next(variable for variable in frame["variables"] if variable["name"] == "both")
     assert both["locations"][0]["repairs"] == ["plain-private-variable"]
-    assert both["locations"][0]["as_written"] == location["operations"]
-    assert both["locations"][0]["operations"] != location["operations"]
+    assert both["locations"][0]["operations"] == location["operations"]
+    assert both["locations"][0]["repaired"] != location["operations"]
 
 
 def test_a_dialect_decides_what_bytes_are(run):

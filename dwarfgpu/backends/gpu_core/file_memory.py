@@ -13,6 +13,7 @@ from attrs import frozen
 from dwarfgpu.backends.columns import Cells
 from dwarfgpu.backends.extents import Extents
 from dwarfgpu.errors import MalformedFile
+from dwarfgpu.regular_files import open_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,7 @@ _NO_RESERVE = (
 def map_file(path: str) -> memoryview:
     """Map a file. What is written to the mapping stays in memory; where the system refuses that, it is read-only."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+        with open_input(path) as file:
             size = os.fstat(file.fileno()).st_size
             if not size:
                 return memoryview(b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -17,6 +18,7 @@ from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.program.code.code_object import CodeObject, opened, target_id
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import OFF
+from dwarfgpu.regular_files import open_input
 from dwarfgpu.targets.amdgpu.numbers import LOCAL
 from dwarfgpu.targets.resolve import resolve
 
@@ -43,9 +45,9 @@ class AgentMachine(Machine):
 def is_agent_text(path: str) -> bool:
     """Return whether a file has what the debug agent prints."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+        with open_input(path) as file:
             head = file.read(SNIFFED)
-    except (OSError, ValueError):
+    except (DwarfGpuError, OSError, ValueError):
         return False
     return b"wave_" in head and is_printed(head)
 
@@ -70,7 +72,7 @@ def agent_parts(
     try:
         if os.path.getsize(path) > MAX_TEXT:  # noqa: PTH202
             raise MalformedFile("too_large", f"{path} has more than {MAX_TEXT:,} bytes")
-        with open(path, encoding="utf-8", errors="replace") as stream:  # noqa: PTH123
+        with TextIOWrapper(open_input(path), encoding="utf-8", errors="replace") as stream:
             printed = read_printed(stream.read(), path)
     except OSError as error:
         raise MalformedFile("unreadable", f"{path}: {error.strerror or error}") from None

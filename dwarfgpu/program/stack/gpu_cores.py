@@ -22,6 +22,7 @@ from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.memory_image import identifies, image_in_memory
+from dwarfgpu.regular_files import open_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,9 +71,9 @@ class CoreFiles:
 def core_machine(path: str) -> int | None:
     """Return the machine (``EM_``) of a core file of a 64-bit little-endian process; None if it is none."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+        with open_input(path) as file:
             head = file.read(20)
-    except (OSError, ValueError):
+    except (DwarfGpuError, OSError, ValueError):
         return None
     if len(head) < 20 or head[:6] != b"\x7fELF\x02\x01" or int.from_bytes(head[16:18], "little") != ET_CORE:
         return None
@@ -574,9 +575,9 @@ class CoreCode:
 
 def _is_code(path: str) -> bool:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
+        with open_input(path) as file:
             head = file.read(20)
-    except OSError:
+    except (DwarfGpuError, OSError):
         return False
     return head[:4] == b"\x7fELF" and head[16:18] != b"\x04\0" and int.from_bytes(head[18:20], "little") == EM_AMDGPU
 

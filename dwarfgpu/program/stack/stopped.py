@@ -147,9 +147,9 @@ def _begins_json(path: str) -> bool:
     if path == "-" or os.path.isdir(path):  # noqa: PTH112
         return True
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
+        with open_input(path) as file:
             return file.read(64).lstrip()[:1] == b"{"
-    except OSError:
+    except (MalformedFile, OSError):
         return True  # reading it tells why
 
 

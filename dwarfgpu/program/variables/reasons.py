@@ -71,9 +71,14 @@ class Reason:
         return "undefined" if self.kind in _UNDEFINED else "error"
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Whether the lane is not where the name means something."""
+        return self.kind in (NOT_IN_SCOPE, NOT_ENTERED)
+
+    @property
     def placeholder(self) -> str:
         """What is shown in place of the value, as GDB does."""
-        if self.kind in (NOT_IN_SCOPE, NOT_ENTERED):
+        if self.is_elsewhere:
             return "<not in scope>" if self.kind == NOT_IN_SCOPE else "<not in this call>"
         return "<error>" if self.state == "error" else "<optimized out>"
 

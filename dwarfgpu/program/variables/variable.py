@@ -310,7 +310,7 @@ class Variable(Quantity):
         from dwarfgpu.expr.listing import text as listing
 
         target, written = self.frame.target, as_written(expression)
-        repaired = None if written is expression else listing(expression, target)
+        repaired = listing(expression, target) if repairs_of(expression) else None
         return Described(listing(written, target), where, is_default, expression, repaired)
 
     def expressions_at(self, address: int) -> tuple[bytes, ...]:

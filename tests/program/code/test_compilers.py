@@ -131,8 +131,8 @@ def test_variables_in_private_memory_are_read_at_the_address_of_the_lane(version
     frame = wave_of(program, function(program, "_Z3mixcsbh") + 0x40)
     variable = frame["both"]
     (location,) = variable.locations()
-    offset = int(location.as_written.split()[1])
-    assert location.as_written == f"DW_OP_fbreg {offset}"
+    offset = int(location.operations.split()[1])
+    assert location.operations == f"DW_OP_fbreg {offset}"
     assert [repair.name for repair in variable.repairs] == ["plain-private-variable", "scaled-frame-base"]
     assert list(variable.values([0, 3, 63]).array) == [0x40 + offset + lane for lane in (0, 3, 63)]
 
@@ -184,7 +184,7 @@ def test_the_text_alone_has_no_value_for_operands_of_two_types():
         variable for variable in opened.at(function(opened, "work"))[0].variables() if variable.name == "idx"
     ).locations()
     assert [repair.name for repair in location.repairs] == ["mixed-operands"]
-    assert location.operations.count("DW_OP_convert") == location.as_written.count("DW_OP_convert") + 1
+    assert location.repaired.count("DW_OP_convert") == location.operations.count("DW_OP_convert") + 1
     with pytest.raises(DwarfGpuError, match="both operands must have the same type"):
         value_in_work("idx", "off")
     assert value_in_work("half", "off") == 5

@@ -676,8 +676,9 @@ def names_of_registers(operations, program):
         known = program.target.register(int(found[2], 0))
         return f"DW_OP_{found[1]} {known.name if known else found[2]}"
 
+    operations = re.sub(r" \[\$\w+\]", "", operations)
     operations = re.sub(r"DW_OP_(bregx|regx) (\d\w*)", register, operations)
-    operations = re.sub(r"(DW_OP_bregx \w+|DW_OP_fbreg|DW_OP_consts) \+?(-?\d+)", r"\1 \2", operations)
+    operations = re.sub(r"(DW_OP_bregx \w+|DW_OP_fbreg|DW_OP_consts) ?\+?(-?\d+)", r"\1 \2", operations)
     return operations.replace("0xffff", "65535")
 
 
