@@ -286,8 +286,8 @@ class RemoteStub:
     def _content(self, number: int) -> bytes | None:
         """Return the bytes of a register in the size that GDB has; None if they are not known."""
         row = self.layout.registers[number]
-        if row.shows is None:
-            return None
+        if row.shows is None or self.machine.unknown_lanes(row.shows, self.wave):
+            return None  # GDB has no word for a register of which some lanes are known
         try:
             data: bytes = self.machine.read_register(row.shows, self.wave, None)
         except DwarfGpuError:

@@ -16,7 +16,7 @@ COMMANDS = (
     *("locals", "locals -lane 0,2 e", "lanes", "map", "map even", "bt -full", "explain even", "locate slots", "verify"),
     *("dump X", "set even = 5", "eval even"),
 )
-NEEDS_NUMPY = ("waves", "waves -each", "set -lane 0-3 even = 6", "set -all even = 6", "snapshot saved.json")
+NEEDS_NUMPY = ("waves", "waves -each", "set -lane 0,2 even = 6", "set -all left = 6", "snapshot saved.json")
 
 
 def without_numpy(folder: Path) -> str:
