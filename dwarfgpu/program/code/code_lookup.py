@@ -345,7 +345,7 @@ def _in_dwarf(
 
 
 def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
-    spans = table.at(address)
+    spans = table.at(address, prefers_statements=True)
     if table.error is not None:
         unit.dwarf.note(table.error)
     if not spans:

@@ -8,6 +8,7 @@ can only exclude it.
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -44,11 +45,11 @@ class Policy:
     auto: bool = True
     names: tuple[str, ...] = ()
 
-    def allows(self, repair: Repair, site: Site) -> bool:
-        """Whether a repair may be applied to an expression at a site."""
+    def allows(self, repair: Repair, producer: str | None) -> bool:
+        """Whether a repair may be applied to an expression of a producer."""
         if repair.name in self.names:
             return True
-        return self.auto and not repair.is_excluded(site)
+        return self.auto and not repair.is_excluded(producer)
 
 
 OFF = Policy(auto=False)
@@ -113,14 +114,12 @@ def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple
     # a branch counts bytes, which a rewrite would move; none of the idioms has one
     if expression.fault is not None or any(instruction.target is not None for instruction in expression.instructions):
         return expression, ()
-    allowed = [
-        repair for repair in REPAIRS if repair.attribute in (site.attribute, ANY) and policy.allows(repair, site)
-    ]
+    allowed = _allowed(site.attribute, site.producer, policy)
     result: list[Instruction] = []
     used: list[Repair] = []
     for part, piece in _parts(expression.instructions) if site.is_amdgpu else ():
-        for repair in allowed:
-            rewritten = None if repair.attribute == ANY else _rewritten(part, piece, repair, site)
+        for repair in _shaped(allowed, tuple(instruction.name for instruction in part)):
+            rewritten = _rewritten(part, piece, repair, site)
             if rewritten is not None:
                 result += rewritten
                 used.append(repair)
@@ -141,12 +140,37 @@ def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple
     return Repaired(expression, tuple(result), repairs), repairs
 
 
+@cache
+def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repair, ...]:
+    """Return the repairs that a policy allows in an attribute of what a producer has written."""
+    return tuple(
+        repair for repair in REPAIRS if repair.attribute in (attribute, ANY) and policy.allows(repair, producer)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _shaped(allowed: tuple[Repair, ...], names: tuple[str, ...]) -> tuple[Repair, ...]:
+    """Return the repairs whose pattern operations with these names may match."""
+    return tuple(
+        repair for repair in allowed if repair.attribute != ANY and _has_shape(names, _statements(repair.pattern))
+    )
+
+
+def _has_shape(names: tuple[str, ...], pattern: tuple[tuple[str, ...], ...]) -> bool:
+    if pattern[:1] == (("VALUE",),):
+        pattern = pattern[1:]
+        names = names[max(1, len(names) - len(pattern)) :]
+    return len(names) == len(pattern) and all(
+        name in _alternatives(words[0]) for name, words in zip(names, pattern, strict=True)
+    )
+
+
 def read_as_meant(expression: Expression, site: Site, policy: Policy) -> Expression:
     """Return an expression with its repairs, or with a note of those that the policy does not allow."""
     result, used = repaired(expression, site, policy)
-    if policy != ALL:
-        possible = tuple(repair for repair in repaired(expression, site, ALL)[1] if repair not in used)
-        if possible and not used:
+    if policy != ALL and not used:
+        possible = repaired(expression, site, ALL)[1]
+        if possible:
             return Repairable(expression, possible)
     return result
 
@@ -221,7 +245,7 @@ def _rewritten(
     start, end = part[0].offset, part[-1].end
     result: list[Instruction] = []
     for words in _statements(repair.becomes):
-        if words == ["{VALUE}"]:
+        if words == ("{VALUE}",):
             for operation in value:
                 result += _of_register(operation, site, shift)
         else:
@@ -230,8 +254,8 @@ def _rewritten(
     return result
 
 
-def _matches(part: Sequence[Instruction], pattern: list[list[str]], operands: dict[str, Any]) -> bool:
-    if pattern and pattern[0] == ["VALUE"]:
+def _matches(part: Sequence[Instruction], pattern: Sequence[tuple[str, ...]], operands: dict[str, Any]) -> bool:
+    if pattern and pattern[0] == ("VALUE",):
         count = len(part) - len(pattern) + 1
         value = part[: max(count, 0)]
         if not value or not all(map(_computes, value)):
@@ -241,7 +265,7 @@ def _matches(part: Sequence[Instruction], pattern: list[list[str]], operands: di
     if len(part) != len(pattern):
         return False
     for instruction, (names, *words) in zip(part, pattern, strict=True):
-        if instruction.name not in names.split("|"):
+        if instruction.name not in _alternatives(names):
             return False
         if len(words) != len(instruction.operands):
             return False
@@ -288,8 +312,16 @@ def _instruction(name: str, operands: tuple[int, ...], start: int, end: int) -> 
     return Instruction(row, name, operands, start, end)
 
 
-def _statements(text: str) -> list[list[str]]:
-    return [statement.split() for statement in text.split(";")]
+@cache
+def _statements(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the operations of a pattern, each as the names it may have and its operands."""
+    return tuple(tuple(statement.split()) for statement in text.split(";"))
+
+
+@cache
+def _alternatives(names: str) -> frozenset[str]:
+    """Return the names that an operation of a pattern may have."""
+    return frozenset(names.split("|"))
 
 
 # --- Types of fewer bits than their bytes have ------------------------------------------------------------------------
@@ -481,9 +513,9 @@ class Repair:
     not_by: str = ROCM
     """The producers whose output is known to mean what it says, as a pattern of DW_AT_producer."""
 
-    def is_excluded(self, site: Site) -> bool:
+    def is_excluded(self, producer: str | None) -> bool:
         """Whether the producer is known to mean what the text says."""
-        return bool(self.not_by and site.producer and re.search(self.not_by, site.producer))
+        return bool(self.not_by and producer and re.search(self.not_by, producer))
 
 
 def _is_vector(site: Site, operands: Mapping[str, Any]) -> bool:
