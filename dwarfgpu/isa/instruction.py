@@ -28,7 +28,7 @@ Instructions and operands are immutable. Operands are shared between instruction
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 from attrs import field, frozen
@@ -109,6 +109,8 @@ class InstructionForm:
     variant: str
     """How the encoding is extended: sdwa, dpp, dpp8, or empty."""
     opcode: int
+    writers: tuple[tuple[str, Callable[[int, Mapping[str, int]], str]], ...] = field(default=(), repr=False)
+    """The functions that write its modifiers, in the order of the text."""
 
 
 @immutable

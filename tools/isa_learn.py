@@ -1,0 +1,736 @@
+"""What one opcode in one format means, found by asking the oracle for variations of an instruction."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, VECTOR, CodeBook, CodeKind, literal_text
+from dwarfgpu.isa.formats import Format, bits_of, extract, formats, insert
+from dwarfgpu.isa.modifiers import ALIASES, writer_of
+from dwarfgpu.isa.names import IMMEDIATES, MESSAGE_BITS
+from dwarfgpu.isa.decoder import POSITIONS, has_literals
+from isa_oracle import CRASHED, LONGEST, Oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILLER = bytes.fromhex("44332211") * 3
+LITERALS = (0, 1, 64, 65, 0xFFFFFFF0, 0x3F800000, 0x3C00, 0x3F80, 0x3FE00000, 0x12345678, 0x3E22F983, 0xFFFF3800)
+
+SOURCE_CODES = (
+    *(0, 1, 2, 3, 4, 5, 8, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 116, 120, 121, 122, 123, 124, 125, 126, 127),
+    *(128, 129, 192, 193, 208, 209, 230, 234, 235, 236, 237, 238, 239, 240, 241, 242, 247, 248, 251, 252, 253, 254),
+)
+VECTOR_CODES = (0, 1, 2, 3, 4, 127, 128, 129, 130, 249, 250, 252, 253, 254, 255)
+TYPES = {1: ("b32", "f16", "i16", "v2f16", "v2i16", "v2bf16", "bf16", "i32"), 2: ("b64", "f64", "v2b32", "b32"), 0: ("b32", "f64", "b64", "f16", "v2f16")}
+IMMEDIATE_VALUES = (0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 63, 64, 65, 129, 255, 256, 0x1234, 0x7FFF, 0x8000, 0xFFFC, 0xFFFF, 0xF83F, 0x12345, 0x8765, 0xFE9F, 0xFFFFF, 0x100000, 0x1FFFFF, 0x800000, 0xFFFFFF)
+
+CLASS = re.compile(r"/\*Invalid register, operand has '(\w+)' register class\*/")
+REGISTER = re.compile(r"(v|a|s|ttmp)(?:(\d+)|\[(\d+):(\d+)\])(\.[lh])?")
+
+MARKED = {
+    "neg": re.compile(r"-|neg\("),
+    "abs": re.compile(r"\|"),
+    "sext": re.compile("sext"),
+    "sel": re.compile(r".*\.[hl]"),
+    "acc": re.compile("[av]"),
+}
+"""What shows in the text of an operand that a bit changes it."""
+SIZED = "f8f6f4"
+"""Instructions whose sources are as wide as their format says: cbsz that of the first, blgp that of the second."""
+
+SELECTORS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
+    "8:SMEM": (("imm", (0, 1)),),
+    "9:SMEM": (("imm", (0, 1)), ("soe", (0, 1))),
+    "10:SMEM": (("soffset", (125, -1)), ("offset", (0, -1))),
+    "11:SMEM": (("soffset", (124, -1)), ("offset", (0, -1))),
+    "12:SMEM": (("soffset", (124, -1)),),
+    "MUBUF": (("lds", (0, 1)), ("offen", (0, 1)), ("idxen", (0, 1)), ("tfe", (0, 1))),
+    "MTBUF": (("offen", (0, 1)), ("idxen", (0, 1)), ("tfe", (0, 1))),
+    "11:MUBUF": (("offen", (0, 1)), ("idxen", (0, 1)), ("tfe", (0, 1))),
+    "12:VBUFFER": (("offen", (0, 1)), ("idxen", (0, 1)), ("tfe", (0, 1))),
+    "8:FLAT": (("segment", (0,)), ("glc", (0, 1))),
+    "9:FLAT": (("segment", (0, 1, 2)), ("saddr", (127, -1)), ("glc", (0, 1)), ("lds", (0, 1))),
+    "10:FLAT": (("segment", (0, 1, 2)), ("saddr", (125, 127, -1)), ("glc", (0, 1)), ("lds", (0, 1))),
+    "11:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("glc", (0, 1)), ("sve", (0, 1))),
+    "12:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("th", (0, 1)), ("sve", (0, 1))),
+}
+"""Fields whose values tell several rows of one opcode apart; -1 stands for any other value."""
+
+BASES: tuple[dict[str, int], ...] = (
+    {"sdst": 0},
+    {},
+    {"src0": 24, "src1": 28, "src2": 32},
+    {"src0": 264, "src1": 28},
+    {"src0": 24, "src1": 268, "src2": 272},
+    {"src0": 255, "ssrc0": 255},
+    {"simm16": 0, "sdst": 0},
+    {"sdst": 106},
+    {"src0": 128, "src1": 128, "src2": 128},
+    {"sdst": 0, "ssrc0": 0, "ssrc1": 0},
+    {"vdst": 0, "src0": 0, "src1": 0, "src2": 0, "sdst": 0},
+    {"vdst": 0, "src0": 0},
+    {"offset": 0, "sdata": 0, "sbase": 0, "soffset": 0},
+)
+DEFAULTS = {
+    "vdst": 4, "sdst": 20, "src0": 264, "src1": 268, "src2": 272, "vsrc1": 12, "ssrc0": 24, "ssrc1": 28, "simm16": 0,
+    "sdata": 20, "sbase": 4, "soffset": 28, "offset": 16, "addr": 8, "data0": 12, "data1": 16, "data": 20, "vdata": 36, "vaddr": 8, "srsrc": 3,
+    "ssamp": 5, "saddr": 40, "vsrc": 8, "attr": 5, "attrchan": 1, "vsrc0": 4, "vsrc1x": 8, "vsrc2": 12, "vsrc3": 16,
+}  # fmt: skip
+
+
+def split(text: str) -> tuple[str, list[str], str]:
+    """Take a text apart: the mnemonic, its operands, and the rest behind the last operand."""
+    mnemonic, _, rest = text.partition(" ")
+    if rest.startswith(" "):
+        mnemonic, rest = mnemonic + "~", rest[1:]
+    operands: list[str] = []
+    at = 0
+    depth = 0
+    comment = False
+    start = 0
+    while at < len(rest):
+        char = rest[at]
+        if comment:
+            comment = rest[at - 1 : at + 1] != "*/"
+        elif rest[at : at + 2] == "/*":
+            comment = True
+        elif char in "([":
+            depth += 1
+        elif char in ")]":
+            depth -= 1
+        elif char == "," and not depth:
+            operands.append(rest[start:at])
+            start = at + 2
+        elif char == " " and not depth and at > start:
+            break
+        at += 1
+    else:
+        at = len(rest)
+    last = rest[start:at]
+    if last and (last in FLAG_WORDS or (":" in last.split("[")[0] and not REGISTER.match(last))):
+        return mnemonic, operands, f" {rest[start:]}"
+    if last:
+        operands.append(last)
+    return mnemonic, operands, rest[at:]
+
+
+def bare(operand: str) -> str:
+    """Return an operand without its modifiers."""
+    return re.sub(r"[-|()]|neg|sext|\.[lh]", "", operand)
+
+
+FLAG_WORDS = {
+    *("clamp", "gds", "glc", "slc", "dlc", "scc", "sc0", "sc1", "nt", "nv", "tfe", "lwe", "lds", "offen", "idxen", "row_mirror"),
+}
+WHOLE = {"s_waitcnt", "s_waitcnt_depctr", "s_wait_alu", "s_delay_alu"}
+
+
+class Problem(Exception):
+    """What a row would have to say cannot be said."""
+
+
+class Learner:
+    """Finds the rows of one processor."""
+
+    def __init__(self, processor: str, major: int, wave_size: int) -> None:
+        self.oracle = Oracle(processor, wave_size if major >= 10 else 0)
+        self.other = Oracle(processor, 96 - wave_size) if major >= 10 else None
+        self.processor = processor
+        self.major = major
+        self.classes: dict[str, frozenset[int]] = {}
+        self.book = CodeBook(major, wave_size, self.classes)
+        self.layouts = formats(major)
+        self.has_long_literals = False
+        self.problems: list[str] = []
+        self.names = self._names()
+        self._kinds: dict[object, str] = {}
+
+    # --- Numbers that have names ----------------------------------------------------------------------------------
+
+    def _names(self) -> dict[str, dict[int, str]]:
+        """Find the names of hardware registers, messages, buffer formats and targets of exports."""
+        names: dict[str, dict[int, str]] = {"hwreg": {}, "message": {}, "format": {}, "target": {}, "option": {}}
+        self.names = names
+        read = self._opcode("SOPK", "s_getreg_b32")
+        layout = self.layouts["SOPK"]
+        words = [layout.match | insert(read, layout.opcode) | number for number in range(64)]
+        for number, text in enumerate(self.ask(layout, words)):
+            name = text.partition("hwreg(")[2].partition(",")[0]
+            if not name.isdigit():
+                names["hwreg"][number] = name
+        send = self._opcode("SOPP", "s_sendmsg")
+        layout = self.layouts["SOPP"]
+        numbers = range(256) if self.major >= 11 else [number for number in range(1024) if not number & ~MESSAGE_BITS]
+        words = [layout.match | insert(send, layout.opcode) | number for number in numbers]
+        for number, text in zip(numbers, self.ask(layout, words), strict=True):
+            name = text.partition("sendmsg(")[2].removesuffix(")")
+            if name.startswith("MSG"):
+                names["message"][number] = name
+        layout = self.layouts.get("MTBUF") or self.layouts["VBUFFER"]
+        load = self._opcode(layout.name, "tbuffer_load_format_x")
+        base = self.base(layout, load, 0, {"saddr": 124})
+        words = [base | insert(number, layout.modifiers["format"]) for number in range(128)]
+        for number, text in enumerate(self.ask(layout, words)):
+            name = text.partition("format:[")[2].partition("]")[0]
+            if name or " format:" not in text:
+                names["format"][number] = name
+        layout = self.layouts["VOP3"]
+        add = self._opcode("VOP3", "v_add_f32_e64")
+        if self.ask(layout, [self.base(layout, add, 0, {"sdst": 0, "src0": LITERAL})])[0]:
+            self.has_long_literals = True
+            names["option"][0] = "literals"
+        layout = self.layouts["EXP"]
+        words = [layout.match | insert(number, layout.operands["tgt"]) for number in range(64)]
+        for number, text in enumerate(self.ask(layout, words)):
+            name = text.partition(" ")[2].partition(" ")[0]
+            if name and not name.startswith("invalid"):
+                names["target"][number] = name
+        return names
+
+    def _opcode(self, key: str, mnemonic: str) -> int:
+        layout = self.layouts[key]
+        width = sum(size for _, size in layout.opcode)
+        words = [self.base(layout, opcode, 0, {"sdst": 0}) for opcode in range(1 << width)]
+        for opcode, text in enumerate(self.ask(layout, words)):
+            if text.split(" ")[0] == mnemonic:
+                return opcode
+        raise Problem(f"{self.processor} has no {mnemonic}")
+
+    # --- Asking ---------------------------------------------------------------------------------------------------
+
+    def ask(self, layout: Format, words: list[int], *, filler: bytes = FILLER, other: bool = False) -> list[str]:
+        oracle = self.other if other and self.other else self.oracle
+        pieces = [(word.to_bytes(layout.size, "little") + filler)[:LONGEST] for word in words]
+        return ["" if text == CRASHED else text for _, text in oracle.texts(pieces)]
+
+    def base(self, layout: Format, opcode: int, fixed: int, changes: dict[str, int]) -> int:
+        word = layout.match | insert(opcode, layout.opcode) | fixed
+        taken = layout.mask | bits_of(layout.opcode)
+        for name, pieces in layout.operands.items():
+            width = sum(size for _, size in pieces)
+            value = changes.get(name, DEFAULTS.get(name, 0))
+            if name in {"src0", "src1", "src2"} and width == 8:
+                value &= 255
+            if width == 9 and layout.variant == "sdwa":
+                value ^= 256
+            if name == "sdst" and layout.variant == "sdwa":
+                value |= 128
+            if not bits_of(pieces) & (taken | fixed):
+                word |= insert(value, pieces)
+                taken |= bits_of(pieces)
+        return word
+
+    # --- Rows -----------------------------------------------------------------------------------------------------
+
+    def rows(self, layout: Format) -> Iterator[tuple[int, str]]:
+        """Yield the rows of a format: the opcode, and the row without it."""
+        width = sum(size for _, size in layout.opcode)
+        selectors = SELECTORS.get(f"{self.major}:{layout.key}") or SELECTORS.get(layout.key) or ()
+        for opcode in range(1 << width):
+            if layout.name == "VOP2" and opcode >= 0x3E:
+                continue
+            if (layout.name, opcode) in {("SOPK", 0x1D), ("SOPK", 0x1E), ("SOPK", 0x1F)}:
+                continue
+            if layout.name == "VOP3" and opcode >= 0x380 and self.major < 10:
+                continue
+            if layout.name == "SOP2" and opcode >= 0x60:
+                continue
+            seen: list[str] = []
+            excluded = {name: {value for value in values if value >= 0} for name, values in selectors if -1 in values}
+            for mask, fixed in selections(layout, selectors):
+                line = self.row(layout, opcode, mask, fixed, excluded)
+                if line and line not in seen:
+                    seen.append(line)
+            seen.sort(key=lambda line: -fixed_bits(line))
+            for line in seen:
+                yield opcode, line
+
+    def row(self, layout: Format, opcode: int, mask: int, fixed: int, excluded: dict[str, set[int]]) -> str:
+        bases = [self.base(layout, opcode, fixed, changes) for changes in BASES]
+        bases = [word & ~mask | fixed for word in bases]
+        texts = self.ask(layout, bases)
+        best = max(range(len(bases)), key=lambda n: (bool(texts[n]), "/*" not in texts[n], -n))
+        if not texts[best]:
+            return ""
+        try:
+            return RowLearner(self, layout, mask, fixed, excluded, bases[best], texts[best]).line()
+        except Problem as problem:
+            self.problems.append(f"{layout.key} {opcode:#x} {texts[best]!r}: {problem}")
+            return ""
+
+
+def fixed_bits(line: str) -> int:
+    for token in line.split():
+        if token[0] == "!":
+            return bin(int(token[1:].partition("/")[0], 16)).count("1")
+    return 0
+
+
+def selections(layout: Format, selectors: tuple[tuple[str, tuple[int, ...]], ...]) -> Iterator[tuple[int, int]]:
+    """Yield the bits that tell rows of one opcode apart: their mask and their value."""
+    chosen: list[tuple[int, int]] = [(0, 0)]
+    for name, values in selectors:
+        pieces = layout.operands.get(name) or layout.modifiers[name]
+        mask = bits_of(pieces)
+        chosen = [
+            (before | mask, fixed | insert(value, pieces)) if value >= 0 else (before, fixed)
+            for before, fixed in chosen
+            for value in values
+        ]
+    yield from chosen
+
+
+class RowLearner:
+    """Finds what one row says."""
+
+    def __init__(
+        self, learner: Learner, layout: Format, mask: int, fixed: int, excluded: dict[str, set[int]], base: int, text: str
+    ) -> None:
+        self.excluded = excluded
+        self.learner = learner
+        self.layout = layout
+        self.selected = mask
+        self.fixed = fixed
+        self.base = base
+        self.text = text
+        self.mnemonic, self.operands, self.tail = self.split(text)
+        self.used = layout.mask | bits_of(layout.opcode)
+        self.tokens: list[str] = []
+
+    def split(self, text: str) -> tuple[str, list[str], str]:
+        mnemonic, _, rest = text.partition(" ")
+        if mnemonic in WHOLE:
+            return mnemonic, [rest], ""
+        return split(text)
+
+    def ask(self, words: list[int], **options: object) -> list[str]:
+        return self.learner.ask(self.layout, words, **options)  # type: ignore[arg-type]
+
+    def set(self, name: str, value: int) -> int:
+        pieces = self.layout.operands.get(name) or self.layout.modifiers[name]
+        return self.base & ~bits_of(pieces) | insert(value, pieces)
+
+    def line(self) -> str:
+        places = self.places()
+        for number, operand in enumerate(self.operands):
+            name = places.get(number)
+            if name is None:
+                self.tokens.append(self.constant(number, operand))
+            else:
+                self.tokens.append(self.kind(number, name))
+        modifiers = self.modifiers()
+        # What the base has beside zero in fields that nothing reads is only an accident of the base.
+        fixed = self.fixed_bits()
+        tokens = [self.mnemonic, *self.tokens, f"+{','.join(modifiers)}" if modifiers else "", fixed]
+        return " ".join(filter(None, tokens))
+
+    # --- Which field is which operand -----------------------------------------------------------------------------
+
+    def places(self) -> dict[int, str]:
+        """Return the field of each operand."""
+        result: dict[int, str] = {}
+        for name, pieces in self.layout.operands.items():
+            bits = bits_of(pieces)
+            if bits & (self.selected | self.layout.mask | bits_of(self.layout.opcode)):
+                continue
+            width = sum(size for _, size in pieces)
+            now = extract(self.base, pieces)
+            values = [value for value in (now ^ 4, now ^ 8, now ^ 16, 0, 1, 2, 128, now ^ 1, now ^ 2) if value != now and value < 1 << width]
+            changed: set[int] = set()
+            for text in self.ask([self.set(name, value) for value in values]):
+                if not text:
+                    continue
+                mnemonic, operands, tail = self.split(text)
+                if mnemonic == self.mnemonic and len(operands) == len(self.operands):
+                    changed = {n for n, (a, b) in enumerate(zip(operands, self.operands, strict=True)) if bare(a) != bare(b)}
+                    if changed:
+                        break
+            if len(changed) == 1:
+                number = changed.pop()
+                if number in result and not bits & bits_of(self.layout.operands[result[number]]):
+                    if name == "attrchan":
+                        self.used |= bits
+                        continue
+                    raise Problem(f"operand {number} depends on {result[number]} and {name}")
+                if number not in result or bool(REGISTER.match(self.operands[number])) == name.endswith("_"):
+                    result[number] = name
+            elif changed:
+                raise Problem(f"operands {changed} depend on {name}")
+        for name in result.values():
+            self.used |= bits_of(self.layout.operands[name])
+        return result
+
+    def constant(self, number: int, operand: str) -> str:
+        """Return the token of an operand that no field changes."""
+        if operand in {"vcc", "vcc_lo"}:
+            return "vcc=m@6a"
+        if operand == "off":
+            return f"{'vaddr' if number < 2 else 'saddr'}=off"
+        if operand == "m0":
+            return f"m0=32@{124 if self.learner.major < 11 else 125:x}"
+        if operand in {"exec", "exec_lo"}:
+            return "exec=m@7e"
+        if operand == "0x11223344" or operand.startswith("lit(") or "0x11223344" in operand:
+            return self.literal(number)
+        if operand == "src_lds_direct":
+            return "lds=32@fe"
+        if operand == "null":
+            return f"{'soffset' if self.layout.name == 'SMEM' else 'null'}=32@{125 if self.learner.major < 11 else 124:x}"
+        raise Problem(f"what is {operand}?")
+
+    def literal(self, number: int) -> str:
+        for type_name in ("b32", "f16", "f64", "b64", "i16", "v2f16", "b32n"):
+            for literal in LITERALS:
+                text = self.ask([self.base], filler=literal.to_bytes(4, "little") * 3)[0]
+                if self.split(text)[1][number] != literal_text(type_name, literal)[1]:
+                    break
+            else:
+                bits = {"b32": 32, "f16": 16, "f64": 64, "b64": 64, "i16": 16, "v2f16": 32, "b32n": 32}[type_name]
+                return f"literal=K{bits}{type_name}"
+        for literal in LITERALS:
+            text = self.ask([self.base], filler=literal.to_bytes(4, "little") * 3)[0]
+            if self.split(text)[1][number] != f"{literal:#x}":
+                raise Problem(f"literal {literal:#x} is {self.split(text)[1][number]}")
+        return "literal=K32"
+
+    # --- How an operand is read -----------------------------------------------------------------------------------
+
+    def operand_texts(self, number: int, words: list[int], **options: object) -> list[str | None]:
+        """Return the text of an operand in some variations; None where there is no instruction."""
+        result: list[str | None] = []
+        for text in self.ask(words, **options):
+            if not text:
+                result.append(None)
+                continue
+            mnemonic, operands, _ = self.split(text)
+            result.append(operands[number] if mnemonic == self.mnemonic and number < len(operands) else None)
+        return result
+
+    def kind(self, number: int, name: str) -> str:
+        """Return the token of an operand."""
+        pieces = self.layout.operands[name]
+        width = sum(size for _, size in pieces)
+        text = self.operands[number]
+        if name in {"simm16", "offset", "attr", "attrchan", "probe"} or not REGISTER.match(text) and width not in {7, 8, 9}:
+            return self.immediate(number, name, width)
+        values = [value for value in self.values(name, width) if value not in self.excluded.get(name, ())]
+        texts = dict(zip(values, self.operand_texts(number, [self.set(name, value) for value in values]), strict=True))
+        marks, halves, prefix_mark = self.marks(number, name)
+        role = "="
+        match = next((m for t in (text, *texts.values()) if t and (m := REGISTER.match(t))), None)
+        if match is None:
+            return self.immediate(number, name, width)
+        count = 1 if match[2] else int(match[4]) - int(match[3]) + 1
+        letter = match[1]
+        if width in {5, 6}:
+            prefix = {5: "q", 6: "p"}[width]
+        elif self.layout.variant == "sdwa" and width == 9:
+            prefix = "x"
+        elif self.layout.variant == "sdwa" and name == "sdst":
+            prefix = "y"
+        elif prefix_mark == "w":
+            prefix = "w" if width == 8 else "W"
+        elif width == 9 and letter == "a":
+            prefix = "A"
+        elif width in {8, 9} and letter in "va" and all(t is None or REGISTER.match(t) and t[0] == letter for t in texts.values()) and width == 8:
+            prefix = letter
+        else:
+            prefix = ""
+        is_mask = self.is_mask(number, count)
+        if match[5] and not halves:
+            halves = "l"
+        if prefix == "v" and texts.get(127) and not texts.get(128) and not texts.get(192):
+            halves = "n"
+        for candidate in self.candidates(count, prefix, halves, is_mask, texts):
+            if self.fits(candidate, prefix, halves, texts, number, name):
+                return self.token(name, role, prefix, candidate, halves, marks, is_mask)
+        first = next(iter(self.candidates(count, prefix, halves, is_mask, texts)))
+        wrong = {}
+        for value, shown in texts.items():
+            expected = self.predicted(first, prefix, halves, value)
+            if expected != (shown and CLASS.sub("", shown.replace("/*Invalid immediate*/", ""))):
+                wrong[value] = shown, expected
+        raise Problem(f"no kind fits {name} {prefix}{first}: {wrong}"[:600])
+
+    def values(self, name: str, width: int) -> list[int]:
+        if width in {5, 6}:
+            return list(range(1 << width))
+        if width == 7:
+            return [code for code in SOURCE_CODES if code < 128]
+        if self.layout.variant == "sdwa" and width == 9:
+            return [*VECTOR_CODES, *(256 + code for code in SOURCE_CODES)]
+        if self.layout.variant == "sdwa" and name == "sdst":
+            return [0, 5, *(128 + code for code in SOURCE_CODES if code < 128)]
+        if width == 8:
+            return sorted({*SOURCE_CODES, *VECTOR_CODES})
+        return sorted({*SOURCE_CODES, 255, *(256 + code for code in VECTOR_CODES)})
+
+    def marks(self, number: int, name: str) -> tuple[str, str, str]:
+        """Return the modifiers that a source has, how its half is told, and whether a bit tells the register file."""
+        position = POSITIONS.get(name, 9)
+        text = self.operands[number]
+        marks = halves = prefix = ""
+        for bit, mark in (("neg", "-"), ("abs", "|"), ("sext", "~"), ("sel", "h"), ("acc", "w")):
+            shift = self.layout.bits.get(f"{bit}{position}")
+            if shift is None or self.selected >> shift & 1:
+                continue
+            changed = self.operand_texts(number, [self.base ^ 1 << shift])[0]
+            if changed is None or changed == text or not MARKED[bit].match(changed):
+                continue
+            if mark == "h":
+                halves = "h"
+            elif mark == "w":
+                prefix = "w"
+            else:
+                marks += mark
+            self.used |= 1 << shift
+        return marks, halves, prefix
+
+    def is_mask(self, number: int, count: int) -> bool:
+        if self.learner.other is None:
+            return False
+        text = self.operand_texts(number, [self.base], other=True)[0]
+        match = text and REGISTER.match(text)
+        return bool(match) and match[1] == "s" and (1 if match[2] else int(match[4]) - int(match[3]) + 1) != count
+
+    def candidates(self, count: int, prefix: str, halves: str, is_mask: bool, texts: dict[int, str | None]) -> Iterator[CodeKind]:
+        bits = 0 if is_mask else 32 * count
+        class_name = next((m[1] for t in texts.values() if t and (m := CLASS.search(t))), "")
+        if class_name and class_name not in self.learner.classes:
+            self.learner.classes[class_name] = frozenset()
+        has_constants = any(t and "/*Invalid immediate*/" not in t and (t[0].isdigit() or t[0] == "-") for t in texts.values())
+        if has_constants:
+            for type_name in TYPES.get(count, TYPES[0]):
+                size = 16 if type_name in {"f16", "i16", "bf16"} and count == 1 else bits
+                yield CodeKind(size, type_name, class_name, halves in {"h", "l"})
+        yield CodeKind(16 if halves in {"h", "l"} else bits, "", class_name, halves in {"h", "l"})
+
+    def code(self, prefix: str, halves: str, value: int) -> int:
+        if prefix in {"v", "w"}:
+            value |= VECTOR
+        elif prefix == "a":
+            value |= ACCUMULATION
+        elif prefix == "A" and value >= VECTOR:
+            value |= ACCUMULATION
+        elif prefix == "x":
+            value ^= VECTOR
+        elif prefix == "p":
+            value <<= 1
+        elif prefix == "q":
+            value <<= 2
+        elif prefix == "y":
+            value = value & 127 if value & 128 else 106
+        if halves == "n" and value & 0x80:
+            return 209
+        if halves == "l" and value >= VECTOR:
+            value = value & ~0x80 | (value & 0x80) * (HIGH_HALF // 0x80)
+        return value
+
+    def predicted(self, kind: CodeKind, prefix: str, halves: str, value: int) -> str | None:
+        code = self.code(prefix, halves, value)
+        if code == LITERAL and not has_literals(self.layout, self.learner.has_long_literals):
+            return None
+        named = self.learner.book.name(CodeKind(kind.bits, kind.type, "", kind.has_halves), code, 0x11223344)
+        return None if named is None else named.text
+
+    def fits(self, kind: CodeKind, prefix: str, halves: str, texts: dict[int, str | None], number: int, name: str) -> bool:
+        codes: dict[int, bool] = {}
+        for value, text in texts.items():
+            predicted = self.predicted(kind, prefix, halves, value)
+            if text is None or predicted is None:
+                if text != predicted:
+                    return False
+                continue
+            plain = text.replace("/*Invalid immediate*/", "")
+            match = CLASS.search(plain)
+            if match:
+                plain = CLASS.sub("", plain)
+                if match[1] != kind.class_name:
+                    return False
+            if plain != predicted:
+                return False
+            if ("/*Invalid immediate*/" in text) != (bool(not kind.type) and (text[0].isdigit() or text[0] in "-l")):
+                return False
+            codes[self.code(prefix, halves, value) & 1023] = match is None
+        width = sum(size for _, size in self.layout.operands[name])
+        if kind.type and width in {8, 9} and prefix == "" and has_literals(self.layout, self.learner.has_long_literals):
+            word = self.set(name, LITERAL)
+            for literal in LITERALS:
+                text = self.operand_texts(number, [word], filler=literal.to_bytes(4, "little") * 3)[0]
+                if text != literal_text(kind.type, literal)[1]:
+                    if text is None:
+                        break
+                    return False
+        if kind.class_name:
+            self.sweep(kind, prefix, halves, number, name, width)
+        return True
+
+    def sweep(self, kind: CodeKind, prefix: str, halves: str, number: int, name: str, width: int) -> None:
+        """Find out which codes a class of registers has."""
+        learner = self.learner
+        key = kind.class_name, prefix, width
+        if key in learner._kinds:
+            return
+        learner._kinds[key] = ""
+        valid = set(learner.classes[kind.class_name])
+        shifts = [0]
+        if prefix in {"w", "W"}:
+            shifts = [0, 1 << self.layout.bits[f"acc{POSITIONS.get(name, 0)}"]]
+        for mark in shifts:
+            words = [self.set(name, value) ^ mark for value in range(1 << width)]
+            for value, text in enumerate(self.operand_texts(number, words)):
+                if text and not CLASS.search(text):
+                    code = self.code(prefix, halves, value) & 1023
+                    match = REGISTER.match(text)
+                    if match and match[1] == "a":
+                        code |= 512
+                    valid.add(code)
+        learner.classes[kind.class_name] = frozenset(valid)
+
+    def token(self, name: str, role: str, prefix: str, kind: CodeKind, halves: str, marks: str, is_mask: bool) -> str:
+        bits = "m" if is_mask else str(kind.bits)
+        class_name = f":{kind.class_name}" if kind.class_name else ""
+        sized = "s" if SIZED in self.mnemonic and name in {"src0", "src1"} else ""
+        if sized:
+            self.sweep_sizes(kind, name)
+        return f"{name}{role}{prefix}{bits}{kind.type}{halves}{sized}{class_name}{marks}"
+
+    def sweep_sizes(self, kind: CodeKind, name: str) -> None:
+        """Find out which codes the classes of narrower formats have."""
+        key = {"src0": "cbsz", "src1": "blgp"}[name]
+        number = {"src0": 1, "src1": 2}[name]
+        saved = self.base
+        for value, bits in ((2, 192), (4, 128)):
+            self.base = self.set(key, value)
+            class_name = kind.class_name.replace("256", str(bits))
+            self.learner.classes.setdefault(class_name, frozenset())
+            self.sweep(CodeKind(bits, "", class_name), "W", "", number, name, 9)
+            self.base = saved
+
+    def immediate(self, number: int, name: str, width: int) -> str:
+        values = [value for value in IMMEDIATE_VALUES if value < 1 << width and value not in self.excluded.get(name, ())]
+        if name == "simm16":
+            values += [value * 0x101 & 0xFFFF for value in range(3, 250, 13)]
+        texts = self.operand_texts(number, [self.set(name, value) for value in values])
+        for kind, write in IMMEDIATES.items():
+            if kind == "attr":
+                continue
+            try:
+                if all(text is None or text == (write(value, self.learner.major, self.learner.names) or None) for value, text in zip(values, texts, strict=True)):
+                    return f"{name}=#{kind}"
+            except (KeyError, IndexError):
+                continue
+        if self.operands[number].startswith("attr"):
+            return f"{name}=#attr"
+        shown = dict(zip(values, texts, strict=True))
+        best = {}
+        for kind in IMMEDIATES:
+            try:
+                wrong = {v: (t, w) for v, t in shown.items() if t and t != (w := IMMEDIATES[kind](v, self.learner.major, self.learner.names))}
+            except (KeyError, IndexError):
+                continue
+            best[len(wrong)] = kind, wrong
+        raise Problem(f"no number is written {best[min(best)]}"[:400])
+
+    # --- Modifiers ------------------------------------------------------------------------------------------------
+
+    def modifiers(self) -> list[str]:
+        result = []
+        failed: list[tuple[int, Problem]] = []
+        for key, pieces in self.layout.modifiers.items():
+            bits = bits_of(pieces)
+            if bits & self.used:
+                bits &= ~self.used
+                if not bits or bits != bits_of(pieces) and key not in {"op_sel", "neg_lo", "neg_hi"}:
+                    continue
+            width = sum(size for _, size in pieces)
+            values = [0, *(1 << bit for bit in range(width)), (1 << width) - 1]
+            if width > 2:
+                values += [5 & (1 << width) - 1, 0x1A5 & (1 << width) - 1, 6]
+            if key == "dpp8":
+                values.remove(128)  # which LLVM 22 takes for 0 in instructions that accumulate
+            if key == "dpp_ctrl":
+                values = list(range(512))
+            if bits & self.selected:
+                values = [extract(self.fixed, pieces)]
+                if not values[0]:
+                    continue
+            texts = self.ask([self.base & ~bits_of(pieces) | insert(value, pieces) for value in values])
+            tails = {}
+            for value, text in zip(values, texts, strict=True):
+                if text:
+                    mnemonic, operands, tail = self.split(text)
+                    if mnemonic == self.mnemonic and operands == self.operands:
+                        tails[value] = tail
+            if len(tails) < 2 and not bits & self.selected or len(set(tails.values())) == 1 and not self.is_always(key) and not bits & self.selected:
+                continue
+            try:
+                spec = self.modifier(key, tails)
+            except Problem as problem:
+                changing = (value for value, tail in tails.items() if value & value - 1 == 0 and tail != tails.get(0, tail))
+                failed.append((insert(sum(changing), pieces), problem))
+                continue
+            if spec is not None:
+                result.append(spec)
+                self.used |= bits_of(pieces)
+        for bits, problem in failed:
+            if bits & ~self.used:
+                raise problem
+        return result
+
+    def is_always(self, key: str) -> bool:
+        return f"{key}:" in self.tail
+
+    def modifier(self, key: str, tails: dict[int, str]) -> str | None:
+        written: dict[int, str] = {}
+        for spec in VARIANTS.get(key, (key,)):
+            write = writer_of(spec, self.learner.major, self.learner.names)
+            try:
+                written = {value: write(value, {}) for value in tails}
+            except IndexError:
+                continue
+            if len(set(written.values())) < 2 and len(tails) > 1:
+                continue
+            zero = tails.get(0, next(iter(tails.values())))
+            start = written.get(0, next(iter(written.values())))
+            for at in range(len(zero) - len(start) + 1):
+                if zero[at : at + len(start)] == start:
+                    before, after = zero[:at], zero[at + len(start) :]
+                    if all(tails[value] == before + written[value] + after for value in tails):
+                        return spec
+        if len(set(tails.values())) > 1:
+            wrong = {value: (tail, written.get(value)) for value, tail in tails.items() if written.get(value) not in (tail, None)}
+            raise Problem(f"no modifier writes {key}: {wrong}"[:500])
+        return None
+
+    def fixed_bits(self) -> str:
+        """Return the bits that nothing reads, but that must have a value."""
+        mask = self.selected
+        value = self.fixed
+        free = [bit for bit in range(8 * self.layout.size) if not (self.used | mask) >> bit & 1]
+        words = []
+        for bit in free:
+            words.append(self.base ^ 1 << bit)
+        for bit, text in zip(free, self.ask(words), strict=True):
+            if text != self.text:
+                mask |= 1 << bit
+                value |= self.base & 1 << bit
+        return f"!{mask:x}/{value:x}" if mask else ""
+
+
+COUNTS = ("1", "2", "3", "1d", "2d", "3d")
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "op_sel": (*(f"op_sel:{count}" for count in COUNTS), "op_sel:3db", "op_sel:3dc"),
+    "op_sel_hi": tuple(f"op_sel_hi:{count}{mark}" for count in COUNTS[:3] for mark in ("", "z")),
+    "neg_lo": tuple(f"neg_lo:{count}" for count in COUNTS[:3]),
+    "neg_hi": tuple(f"neg_hi:{count}" for count in COUNTS[:3]),
+    "dpp_ctrl": ("dpp_ctrl", "dpp_ctrl:new", "dpp_ctrl:64", "dpp_ctrl:dp"),
+    "th": ("th:load", "th:store", "th:atomic"),
+    "glc": ("glc", "sc0"),
+    "slc": ("slc", "nt"),
+    "scc": ("scc", "sc1"),
+    "blgp": ("blgp", "neg:3"),
+    "offset": ("offset", "offset:12", "offset:13", "offset:24", "offset:swizzle", "offset:x21", "offset:x20", "offset:X21", "offset:X24", "offset:x24"),
+}
