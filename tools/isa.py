@@ -18,3 +18,229 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+import os
+import random
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from isa_learn import CLASS, Learner
+from isa_oracle import CRASHED, LONGEST, NoOracle, Oracle
+
+from dwarfgpu.isa.decoder import Decoder, decoder, text
+from dwarfgpu.isa.formats import formats
+from dwarfgpu.isa.tables import GENERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER = ROOT / "dwarfgpu" / "isa"
+
+FAMILIES: dict[int, tuple[tuple[str, ...], ...]] = {
+    8: (("gfx803", "gfx801", "gfx802", "gfx805"), ("gfx810",)),
+    9: (
+        ("gfx900", "gfx902", "gfx909", "gfx90c"),
+        *(("gfx904",), ("gfx906",), ("gfx908",), ("gfx90a",), ("gfx942",), ("gfx950",), ("gfx9-generic",), ("gfx9-4-generic",)),
+    ),
+    10: (
+        ("gfx1010", "gfx1013", "gfx10-1-generic"),
+        ("gfx1011", "gfx1012"),
+        ("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036", "gfx10-3-generic"),
+    ),
+    11: (("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx11-generic"), ("gfx1150", "gfx1151", "gfx1152", "gfx1153")),
+    12: (("gfx1200", "gfx1201", "gfx12-generic"),),
+}
+"""Processors with the same instructions; the first of each family is asked."""
+
+HEAD = """\
+# Opcodes of GFX{major}, found by tools/isa.py with LLVM 22. docs/isa.md explains the rows; do not edit them.
+"""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def members(major: int) -> dict[str, list[str]]:
+    """Return what is asked, and the processors that the answer holds for; from GFX10 on for each size of waves."""
+    result = {}
+    for family in FAMILIES[major]:
+        for size in (32, 64) if major >= 10 else (64,):
+            mark = f"/{size}" if major >= 10 else ""
+            result[f"{family[0]}{mark}"] = [f"{name}{mark}" for name in family]
+    return result
+
+
+def written(major: int) -> tuple[str, list[str]]:
+    """Return the text of a table, and the problems that were met."""
+    asked = members(major)
+    letters = dict(zip(asked, LETTERS, strict=False))
+    rows: dict[str, dict[tuple[int, int, str], set[str]]] = defaultdict(lambda: defaultdict(set))
+    names: dict[tuple[str, int, str], set[str]] = defaultdict(set)
+    classes: dict[str, set[int]] = defaultdict(set)
+    problems = []
+    for asked_name in asked:
+        processor, _, size = asked_name.partition("/")
+        learner = Learner(processor, major, int(size or 64))
+        for key, layout in learner.layouts.items():
+            if key.endswith("fi"):
+                continue
+            counts: Counter[int] = Counter()
+            for opcode, line in learner.rows(layout):
+                counts[opcode] += 1
+                rows[key][opcode, counts[opcode], line].add(letters[asked_name])
+        for kind, table in learner.names.items():
+            for number, name in table.items():
+                names[kind, number, name].add(letters[asked_name])
+        for name, codes in learner.classes.items():
+            classes[name] |= codes
+        problems += [f"{asked_name}: {problem}" for problem in learner.problems]
+    shorts = {name: short_name(number) for number, name in enumerate(sorted(classes))}
+    lines = [HEAD.format(major=major).rstrip()]
+    lines += [f"set {letters[name]} {' '.join(processors)}" for name, processors in asked.items()]
+    lines += [f"class {shorts[name]} {name} {ranges(classes[name])}" for name in sorted(classes)]
+    every = set(letters.values())
+    for (kind, number, name), chosen in sorted(names.items(), key=lambda item: (item[0][0], item[0][1], sorted(item[1]))):
+        lines.append(f"name {kind} {number} {name}{marks(chosen, every)}")
+    for key, table in rows.items():
+        lines += table_lines(key, table, shorts, every)
+    return "\n".join(lines) + "\n", problems
+
+
+def short_name(number: int) -> str:
+    """Return a short name for a class of registers."""
+    return LETTERS[number] if number < 26 else LETTERS[number // 26 - 1] + LETTERS[number % 26].lower()
+
+
+def marks(chosen: set[str], every: set[str]) -> str:
+    """Return for which processors a row holds; nothing where it is all."""
+    return "" if chosen == every else f" @{''.join(sorted(chosen))}"
+
+
+def ranges(codes: set[int]) -> str:
+    """Return codes as ranges; those of every second code have a step."""
+    parts = []
+    left = sorted(codes)
+    while left:
+        first = left[0]
+        step = 2 if len(left) > 1 and left[1] == first + 2 else 1
+        count = 1
+        while count < len(left) and left[count] == first + step * count:
+            count += 1
+        last = first + step * (count - 1)
+        if count < 3:
+            step, count, last = 1, 1, first
+        parts.append(f"{first:x}" if last == first else f"{first:x}-{last:x}" + (f"/{step}" if step > 1 else ""))
+        left = left[count:]
+    return ",".join(parts) or "-"
+
+
+def table_lines(
+    key: str, table: dict[tuple[int, int, str], set[str]], shorts: dict[str, str], every: set[str]
+) -> Iterator[str]:
+    """Yield the rows of a format. What most rows say of modifiers and fixed bits is said once."""
+    if not table:
+        return
+    common = {mark: Counter(token for _, _, line in table for token in line.split() if token[0] == mark) for mark in "+!"}
+    defaults = {}
+    for mark, counts in common.items():
+        if counts and counts.most_common(1)[0][1] > len(table) // 3:
+            defaults[mark] = counts.most_common(1)[0][0]
+    yield " ".join(["format", key, *defaults.values()])
+    order = sorted(table.items(), key=lambda item: (item[0][0], item[0][1], sorted(item[1])))
+    for (opcode, _, line), chosen in order:
+        tokens = line.split()
+        for mark, default in defaults.items():
+            if default in tokens:
+                tokens.remove(default)
+            elif not any(token[0] == mark for token in tokens):
+                tokens.append({"+": "+", "!": "!0/0"}[mark])
+        shown = " ".join(re.sub(r":(\w+)", lambda match: f":{shorts.get(match[1], match[1])}", token) if token[0] not in "+!" else token for token in tokens)
+        yield f"{opcode:x} {shown}{marks(chosen, every)}"
+
+
+# --- Checking ---------------------------------------------------------------------------------------------------------
+
+
+def random_words(major: int, count: int, seed: int) -> list[bytes]:
+    """Return random code: half of it with the formats in equal shares, for most words are of few formats."""
+    chosen = random.Random(seed)
+    layouts = list(formats(major).values())
+    result = []
+    for number in range(count):
+        code = bytearray(chosen.randbytes(LONGEST))
+        if number & 1:
+            layout = chosen.choice(layouts)
+            word = int.from_bytes(code[: layout.size], "little")
+            word = word & ~layout.mask | layout.match
+            code[: layout.size] = word.to_bytes(layout.size, "little")
+        result.append(bytes(code))
+    return result
+
+
+def differences(decode: Decoder, oracle: Oracle, pieces: list[bytes]) -> Iterator[tuple[bytes, str, str]]:
+    """Yield the code that the decoder and LLVM read differently, with what each says."""
+    for code, (size, expected) in zip(pieces, oracle.texts(pieces), strict=True):
+        if expected == CRASHED:
+            continue
+        instruction = decode.decode(code)
+        shown = text(instruction) if instruction.form.encoding else ""
+        if shown != expected or size and instruction.size != size:
+            yield code, shown, expected
+
+
+def check_random(processors: list[str], count: int, seed: int, *, shown: int = 10) -> int:
+    """Compare random words; return the number of differences."""
+    total = 0
+    for processor in processors:
+        major = major_of(processor)
+        for size in (32, 64) if major >= 10 else (64,):
+            decode = decoder(processor, size)
+            oracle = Oracle(processor, size if major >= 10 else 0)
+            pieces = random_words(major, count, seed)
+            wrong = list(differences(decode, oracle, pieces))
+            total += len(wrong)
+            print(f"{processor} wave{size}: {count} words, {len(wrong)} differences")
+            for code, ours, theirs in wrong[:shown]:
+                print(f"    {code.hex()}: {ours!r}, LLVM: {theirs!r}")
+    return total
+
+
+def major_of(processor: str) -> int:
+    """Return the generation of a processor."""
+    return next(major for major in GENERATIONS for family in FAMILIES[major] if processor in family)
+
+
+def main() -> int:
+    """Write or check the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="decode N random words for each processor")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", action="append", default=[], metavar="PROCESSOR", help="only this processor")
+    parser.add_argument("--generation", action="append", type=int, default=[], metavar="N", help="only this generation")
+    arguments = parser.parse_args()
+    status = 0
+    chosen = arguments.generation or list(GENERATIONS)
+    if not arguments.random or not arguments.check:
+        for major in chosen:
+            new, problems = written(major)
+            path = FOLDER / f"gfx{major}.txt"
+            for problem in problems:
+                print(problem[:300])
+            if arguments.check:
+                same = path.read_text("ascii") == new
+                print(f"{path.name}: {'as LLVM says' if same else 'differs from what LLVM says'}, {len(problems)} problems")
+                status |= not same or bool(problems)
+            else:
+                path.write_text(new, "ascii")
+                print(f"{path.name}: {len(new)} bytes, {len(problems)} problems")
+    if arguments.random:
+        processors = arguments.only or [family[0] for major in chosen for family in FAMILIES[major]]
+        status |= bool(check_random(processors, arguments.random, arguments.seed))
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except NoOracle as missing:
+        sys.exit(f"isa: {missing}")

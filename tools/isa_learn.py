@@ -9,21 +9,21 @@ from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, VECTOR, CodeBoo
 from dwarfgpu.isa.formats import Format, bits_of, extract, formats, insert
 from dwarfgpu.isa.modifiers import ALIASES, writer_of
 from dwarfgpu.isa.names import IMMEDIATES, MESSAGE_BITS
-from dwarfgpu.isa.decoder import POSITIONS, has_literals
+from dwarfgpu.isa.decoder import NOTHING, POSITIONS, has_literals, is_scalar
 from isa_oracle import CRASHED, LONGEST, Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILLER = bytes.fromhex("44332211") * 3
-LITERALS = (0, 1, 64, 65, 0xFFFFFFF0, 0x3F800000, 0x3C00, 0x3F80, 0x3FE00000, 0x12345678, 0x3E22F983, 0xFFFF3800)
+LITERALS = (0, 1, 64, 65, 0xFFFFFFF0, 0x3F800000, 0x3C00, 0x3F80, 0x3FE00000, 0x12345678, 0x3E22F983, 0xFFFF3800, 0x3C003C00, 0x10001)
 
 SOURCE_CODES = (
     *(0, 1, 2, 3, 4, 5, 8, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 116, 120, 121, 122, 123, 124, 125, 126, 127),
     *(128, 129, 192, 193, 208, 209, 230, 234, 235, 236, 237, 238, 239, 240, 241, 242, 247, 248, 251, 252, 253, 254),
 )
 VECTOR_CODES = (0, 1, 2, 3, 4, 127, 128, 129, 130, 249, 250, 252, 253, 254, 255)
-TYPES = {1: ("b32", "f16", "i16", "v2f16", "v2i16", "v2bf16", "bf16", "i32"), 2: ("b64", "f64", "v2b32", "b32"), 0: ("b32", "f64", "b64", "f16", "v2f16")}
+TYPES = {1: ("b32", "f16", "i16", "v2f16", "v2i16", "v2bf16", "bf16", "i32", "v2f16n", "f16n", "c32"), 2: ("b64", "f64", "v2b32", "b32"), 0: ("b32", "f64", "b64", "f16", "v2f16")}
 IMMEDIATE_VALUES = (0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 63, 64, 65, 129, 255, 256, 0x1234, 0x7FFF, 0x8000, 0xFFFC, 0xFFFF, 0xF83F, 0x12345, 0x8765, 0xFE9F, 0xFFFFF, 0x100000, 0x1FFFFF, 0x800000, 0xFFFFFF)
 
 CLASS = re.compile(r"/\*Invalid register, operand has '(\w+)' register class\*/")
@@ -61,6 +61,8 @@ SELECTORS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
 BASES: tuple[dict[str, int], ...] = (
     {"sdst": 0},
     {},
+    {"vdsty": 21, "sdst": 0},
+    {"vsrcx1": 0, "vsrcy1": 0},
     {"src0": 24, "src1": 28, "src2": 32},
     {"src0": 264, "src1": 28},
     {"src0": 24, "src1": 268, "src2": 272},
@@ -76,7 +78,7 @@ BASES: tuple[dict[str, int], ...] = (
 DEFAULTS = {
     "vdst": 4, "sdst": 20, "src0": 264, "src1": 268, "src2": 272, "vsrc1": 12, "ssrc0": 24, "ssrc1": 28, "simm16": 0,
     "sdata": 20, "sbase": 4, "soffset": 28, "offset": 16, "addr": 8, "data0": 12, "data1": 16, "data": 20, "vdata": 36, "vaddr": 8, "srsrc": 3,
-    "ssamp": 5, "saddr": 40, "vsrc": 8, "attr": 5, "attrchan": 1, "vsrc0": 4, "vsrc1x": 8, "vsrc2": 12, "vsrc3": 16,
+    "ssamp": 5, "saddr": 40, "vsrc": 8, "attr": 5, "attrchan": 1, "srcx0": 264, "vsrcx1": 12, "vdstx": 20, "srcy0": 264, "vsrcy1": 12, "vdsty": 20, "vsrc0": 4, "vsrc1x": 8, "vsrc2": 12, "vsrc3": 16,
 }  # fmt: skip
 
 
@@ -125,6 +127,11 @@ FLAG_WORDS = {
     *("clamp", "gds", "glc", "slc", "dlc", "scc", "sc0", "sc1", "nt", "nv", "tfe", "lwe", "lds", "offen", "idxen", "row_mirror"),
 }
 WHOLE = {"s_waitcnt", "s_waitcnt_depctr", "s_wait_alu", "s_delay_alu"}
+
+
+OTHER_HALF_X = 8 << 22 | 264 | 4 << 56
+OTHER_HALF_Y = 8 << 17 | 264 << 32 | 2 << 49
+"""The other half of a dual instruction: a move."""
 
 
 class Problem(Exception):
@@ -202,8 +209,15 @@ class Learner:
 
     def ask(self, layout: Format, words: list[int], *, filler: bytes = FILLER, other: bool = False) -> list[str]:
         oracle = self.other if other and self.other else self.oracle
+        if layout.key == "VOPD.x":
+            words = [word | OTHER_HALF_Y for word in words]
+        elif layout.key == "VOPD.y":
+            words = [word | OTHER_HALF_X for word in words]
         pieces = [(word.to_bytes(layout.size, "little") + filler)[:LONGEST] for word in words]
-        return ["" if text == CRASHED else text for _, text in oracle.texts(pieces)]
+        texts = ["" if text == CRASHED else text for _, text in oracle.texts(pieces)]
+        if layout.name == "VOPD":
+            return [text.split(" :: ")[layout.variant == "y"] if text else "" for text in texts]
+        return texts
 
     def base(self, layout: Format, opcode: int, fixed: int, changes: dict[str, int]) -> int:
         word = layout.match | insert(opcode, layout.opcode) | fixed
@@ -432,12 +446,18 @@ class RowLearner:
             prefix = "y"
         elif prefix_mark == "w":
             prefix = "w" if width == 8 else "W"
+        elif name == "vdsty":
+            prefix = "u"
         elif width == 9 and letter == "a":
             prefix = "A"
         elif width in {8, 9} and letter in "va" and all(t is None or REGISTER.match(t) and t[0] == letter for t in texts.values()) and width == 8:
             prefix = letter
         else:
             prefix = ""
+        if width == 9 and name == "srsrc":
+            prefix = "e"
+        if width == 9 and not prefix and texts.get(0) and str(texts[0]).startswith("v0"):
+            prefix = "v"
         is_mask = self.is_mask(number, count)
         if match[5] and not halves:
             halves = "l"
@@ -445,14 +465,18 @@ class RowLearner:
             halves = "n"
         for candidate in self.candidates(count, prefix, halves, is_mask, texts):
             if self.fits(candidate, prefix, halves, texts, number, name):
+                if candidate.type == "c32":  # LLVM 22 shows the codes of constants where it has lost track of the operands
+                    candidate = CodeKind(candidate.bits, "b32", candidate.class_name)
                 return self.token(name, role, prefix, candidate, halves, marks, is_mask)
-        first = next(iter(self.candidates(count, prefix, halves, is_mask, texts)))
-        wrong = {}
-        for value, shown in texts.items():
-            expected = self.predicted(first, prefix, halves, value)
-            if expected != (shown and CLASS.sub("", shown.replace("/*Invalid immediate*/", ""))):
-                wrong[value] = shown, expected
-        raise Problem(f"no kind fits {name} {prefix}{first}: {wrong}"[:600])
+        best: dict[int, object] = {}
+        for candidate in self.candidates(count, prefix, halves, is_mask, texts):
+            wrong = {}
+            for value, shown in texts.items():
+                expected = self.predicted(candidate, prefix, halves, value)
+                if expected != (shown and CLASS.sub("", shown.replace("/*Invalid immediate*/", ""))):
+                    wrong[value] = shown, expected
+            best[len(wrong)] = candidate, wrong
+        raise Problem(f"no kind fits {name} {prefix}{best[min(best)]}"[:600])
 
     def values(self, name: str, width: int) -> list[int]:
         if width in {5, 6}:
@@ -506,16 +530,21 @@ class RowLearner:
                 size = 16 if type_name in {"f16", "i16", "bf16"} and count == 1 else bits
                 yield CodeKind(size, type_name, class_name, halves in {"h", "l"})
         yield CodeKind(16 if halves in {"h", "l"} else bits, "", class_name, halves in {"h", "l"})
+        yield CodeKind(bits, "r", class_name)
 
     def code(self, prefix: str, halves: str, value: int) -> int:
         if prefix in {"v", "w"}:
-            value |= VECTOR
+            value = value & 255 | VECTOR
         elif prefix == "a":
             value |= ACCUMULATION
         elif prefix == "A" and value >= VECTOR:
             value |= ACCUMULATION
         elif prefix == "x":
             value ^= VECTOR
+        elif prefix == "e" and not is_scalar(value):
+            return NOTHING
+        elif prefix == "u":
+            value = value ^ 1 | VECTOR
         elif prefix == "p":
             value <<= 1
         elif prefix == "q":
@@ -523,7 +552,7 @@ class RowLearner:
         elif prefix == "y":
             value = value & 127 if value & 128 else 106
         if halves == "n" and value & 0x80:
-            return 209
+            return NOTHING
         if halves == "l" and value >= VECTOR:
             value = value & ~0x80 | (value & 0x80) * (HIGH_HALF // 0x80)
         return value
@@ -551,11 +580,11 @@ class RowLearner:
                     return False
             if plain != predicted:
                 return False
-            if ("/*Invalid immediate*/" in text) != (bool(not kind.type) and (text[0].isdigit() or text[0] in "-l")):
+            if ("/*Invalid immediate*/" in text) != (kind.type in {"", "r"} and (text[0].isdigit() or text[0] in "-l")):
                 return False
             codes[self.code(prefix, halves, value) & 1023] = match is None
         width = sum(size for _, size in self.layout.operands[name])
-        if kind.type and width in {8, 9} and prefix == "" and has_literals(self.layout, self.learner.has_long_literals):
+        if kind.type and kind.type != "c32" and width in {8, 9} and prefix == "" and has_literals(self.layout, self.learner.has_long_literals):
             word = self.set(name, LITERAL)
             for literal in LITERALS:
                 text = self.operand_texts(number, [word], filler=literal.to_bytes(4, "little") * 3)[0]
@@ -667,7 +696,13 @@ class RowLearner:
             if len(tails) < 2 and not bits & self.selected or len(set(tails.values())) == 1 and not self.is_always(key) and not bits & self.selected:
                 continue
             try:
-                spec = self.modifier(key, tails)
+                try:
+                    spec = self.modifier(key, tails)
+                except Problem:
+                    # LLVM 22 takes the control for the code of a constant in operations that also read their destination.
+                    if key != "dpp_ctrl":
+                        raise
+                    spec = self.modifier(key, {value: tail for value, tail in tails.items() if is_scalar(value)})
             except Problem as problem:
                 changing = (value for value, tail in tails.items() if value & value - 1 == 0 and tail != tails.get(0, tail))
                 failed.append((insert(sum(changing), pieces), problem))
@@ -701,14 +736,20 @@ class RowLearner:
                     if all(tails[value] == before + written[value] + after for value in tails):
                         return spec
         if len(set(tails.values())) > 1:
-            wrong = {value: (tail, written.get(value)) for value, tail in tails.items() if written.get(value) not in (tail, None)}
-            raise Problem(f"no modifier writes {key}: {wrong}"[:500])
+            best: dict[int, object] = {}
+            for spec in VARIANTS.get(key, (key,)):
+                write = writer_of(spec, self.learner.major, self.learner.names)
+                wrong = {value: (tail, write(value, {})) for value, tail in tails.items() if write(value, {}) not in tail}
+                best[len(wrong)] = wrong
+            raise Problem(f"no modifier writes {key}: {best[min(best)]}"[:500])
         return None
 
     def fixed_bits(self) -> str:
         """Return the bits that nothing reads, but that must have a value."""
         mask = self.selected
         value = self.fixed
+        if self.layout.name == "VOPD":
+            return ""  # the other bits are the other half
         free = [bit for bit in range(8 * self.layout.size) if not (self.used | mask) >> bit & 1]
         words = []
         for bit in free:
@@ -732,5 +773,6 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "slc": ("slc", "nt"),
     "scc": ("scc", "sc1"),
     "blgp": ("blgp", "neg:3"),
+    "byte_sel_": ("byte_sel:hi",),
     "offset": ("offset", "offset:12", "offset:13", "offset:24", "offset:swizzle", "offset:x21", "offset:x20", "offset:X21", "offset:X24", "offset:x24"),
 }

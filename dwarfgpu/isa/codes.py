@@ -45,11 +45,14 @@ TYPES: dict[str, str] = {
     "b32": "f32",
     "b32n": "f32",
     "i32": "f32",
+    "c32": "f32",
+    "f16n": "f16",
     "v2b32": "f32",
     "b64": "f64",
     "f64": "f64",
     "f16": "f16",
     "v2f16": "f16",
+    "v2f16n": "f16",
     "bf16": "bf16",
     "v2bf16": "bf16",
     "i16": "f16",
@@ -64,7 +67,7 @@ class CodeKind:
 
     bits: int
     type: str = ""
-    """How constants are expanded; empty where there may be none."""
+    """How constants are expanded; ``c32``: written as their codes. Where there may be none, it is empty if they are decoded all the same, ``r`` if they are not."""
     class_name: str = ""
     """LLVM's name for the registers that may stand there, where some may not."""
     has_halves: bool = False
@@ -165,7 +168,7 @@ class CodeBook:
         if named is None or not kind.class_name:
             return named
         if named.kind is OperandKind.CONSTANT or named.kind is OperandKind.LITERAL:
-            comment = "" if kind.type else "/*Invalid immediate*/"
+            comment = "" if kind.type not in {"", "r"} else "/*Invalid immediate*/"
         else:
             comment = self._comment(kind, code)
         return named if not comment else CodeName(named.kind, named.text + comment, named.index, named.register, named.value)
@@ -207,6 +210,10 @@ class CodeBook:
                 return None
             text = f"ttmp{index}" if count == 1 else f"ttmp[{index}:{index + count - 1}]"
             return CodeName(OperandKind.SPECIAL, text, code, register=text)
+        if kind.type == "r" and (128 <= code <= 208 or 240 <= code <= 248 or code == LITERAL):
+            return None
+        if kind.type == "c32" and (128 <= code <= 208 or 240 <= code <= 248 or code == LITERAL):
+            return CodeName(OperandKind.CONSTANT, f"{code:#x}", value=code)
         integer = inline_integer(code)
         if integer is not None:
             return CodeName(OperandKind.CONSTANT, str(integer), value=integer & ((1 << bits) - 1))
@@ -254,9 +261,13 @@ def literal_text(type_name: str, literal: int) -> tuple[int, str]:
     if type_name == "f16":
         low = literal & 0xFFFF
         return low, f"lit({plain})" if is_small(low, 16) or low in FLOATS["f16"] else f"{low:#x}"
-    if type_name == "bf16":
+    if type_name in {"bf16", "f16n"}:
         low = literal & 0xFFFF
-        return low, f"lit({plain})" if is_small(low, 16) or low in FLOATS["bf16"] else plain
+        return literal, f"lit({plain})" if is_small(low, 16) or low in FLOATS[TYPES[type_name]] else plain
+    if type_name == "v2f16n":
+        low = literal & 0xFFFF
+        is_inline = is_small(literal, 32) or literal >> 16 == low and (low in FLOATS["f16"] or is_small(low, 16))
+        return literal, f"lit({plain})" if is_inline else plain
     floats = FLOATS["f32"] if type_name == "i16" else FLOATS[TYPES[type_name]]
     is_inline = is_small(literal, 32) or literal in floats
     if type_name == "i16":

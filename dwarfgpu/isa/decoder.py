@@ -43,9 +43,12 @@ POSITIONS = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2, "vdst": 3, "vdata": 3,
 
 def has_literals(layout: Format, has_long: bool) -> bool:
     """Return whether a literal can follow an instruction."""
-    if layout.size == 4 or layout.name == "VOPD":
-        return True
-    return layout.name in {"VOP3", "VOP3P", "VINTERP"} and has_long
+    return layout.size == 4 or has_long
+
+
+def is_scalar(code: int) -> bool:
+    """Return whether the code of a source can only be a scalar register."""
+    return code < 128 or 209 <= code <= 239 or 249 <= code <= 254
 
 
 class OperandPlan:
@@ -63,6 +66,8 @@ class OperandPlan:
         self.cache: dict[int, GpuOperand | None] = decoder.operand_cache(spec)
         self.role = ROLES.get(spec.role) or (OperandRole.DST if spec.name in DESTINATIONS else OperandRole.SRC)
         self.is_literal = spec.prefix == "K"
+        kind = spec.kind
+        self.takes_literals = kind is not None and spec.prefix in {"", "A", "W"} and kind.type not in {"c32", "r", "i32"}
 
     def key(self, word: int) -> int:
         """Return the value of the field, with the marks of what changes the operand."""
@@ -80,13 +85,17 @@ class OperandPlan:
         code = key & CODE
         prefix = spec.prefix
         if prefix == "v":
-            code |= VECTOR
+            code = code & 255 | VECTOR
         elif prefix == "a":
             code |= ACCUMULATION
         elif prefix == "w":
             code |= VECTOR
         elif prefix == "x":
             code ^= VECTOR
+        elif prefix == "e" and not is_scalar(code):
+            return NOTHING
+        elif prefix == "u":
+            code = code ^ 1 | VECTOR
         elif prefix == "p":
             code <<= 1
         elif prefix == "q":
@@ -178,7 +187,7 @@ class CompiledRow:
     def _read_modifiers(self, decoder: Decoder, layout: Format, specs: str) -> None:
         for spec in filter(None, specs.split(",")):
             key = spec.partition(":")[0]
-            self.modifiers.append((key, layout.modifiers[ALIASES.get(key, key)]))
+            self.modifiers.append((key, layout.modifiers[ALIASES.get(spec) or ALIASES.get(key, key)]))
             self.writers.append((key, writer_of(spec, decoder.major, decoder.table.names)))
 
     def _plan(self, decoder: Decoder, layout: Format, spec: OperandSpec) -> OperandPlan:
@@ -217,7 +226,7 @@ class CompiledRow:
             for shift, mark in plan.marks:
                 if word >> shift & 1:
                     key |= mark
-            if key & CODE == LITERAL and plan.spec.prefix in {"", "A", "W"} and plan.spec.kind is not None or plan.is_literal:
+            if plan.is_literal or (key & CODE == LITERAL and plan.takes_literals):
                 if not self.has_literals:
                     return None
                 if size == self.size:
@@ -331,9 +340,9 @@ def invalid(data: bytes) -> GpuInstruction:
 @cache
 def decoder(processor: str, wave_size: int) -> Decoder:
     """Return the decoder of a processor, ``gfx90a``, for waves of a size; 0 where there is only one."""
-    opcodes = table(processor)
     major = generation(processor)
-    return Decoder(processor, wave_size or (32 if major >= 10 else 64), opcodes, major)
+    wave_size = wave_size or (32 if major >= 10 else 64)
+    return Decoder(processor, wave_size, table(processor, wave_size), major)
 
 
 def decode(code: bytes, offset: int, processor: str, wave_size: int) -> GpuInstruction:

@@ -62,14 +62,14 @@ VOP1.sdwa 8 7e0000f9/fe0001ff 9:8 | vdst=17:8 src0=32:8 | {_SDWA_BITS} | clamp=4
 _SOURCES = "src0=32:9 src1=41:9 src2=50:9"
 _VOP3_BITS = "abs0=8 abs1=9 abs2=10 sel0=11 sel1=12 sel2=13 sel3=14 neg0=61 neg1=62 neg2=63"
 _VOP3 = f"""
-VOP3 8 MATCH/fc000000 16:10 | vdst=0:8 sdst=8:7 {_SOURCES} attr=32:6 attrchan=38:2 | {_VOP3_BITS} | high=40:1 bitop3=61:3+8:3+59:2 byte_sel=12:1+11:1 bound_ctrl=12:1 fi=11:1 op_sel=11:4 clamp=15:1 omod=59:2
+VOP3 8 MATCH/fc000000 16:10 | vdst=0:8 sdst=8:7 {_SOURCES} attr=32:6 attrchan=38:2 | {_VOP3_BITS} | high=40:1 bitop3=61:3+8:3+59:2 byte_sel=12:1+11:1 byte_sel_=13:2 bound_ctrl=12:1 fi=11:1 op_sel=11:4 clamp=15:1 omod=59:2
 """
 _PACKED_BITS = "abs0=8 abs1=9 abs2=10 neg0=61 neg1=62 neg2=63"
 _PACKED_MODIFIERS = "op_sel=11:3 op_sel_hi=59:2+14:1 neg_lo=61:3 neg_hi=8:3 clamp=15:1"
 _VOP3_DPP = f"""
-VOP3.dpp 12 d4000000fa/fc000001ff00000000 16:10 | vdst=0:8 sdst=8:7 src0=64:8 src1=41:9 src2=50:9 | {_VOP3_BITS} | bitop3=61:3+8:3+59:2 byte_sel=12:1+11:1 op_sel=11:4 clamp=15:1 omod=59:2 dpp_ctrl=72:9 row_mask=92:4 bank_mask=88:4 bound_ctrl=83:1 fi=82:1
-VOP3.dpp8 12 d4000000e9/fc000001ff00000000 16:10 | vdst=0:8 sdst=8:7 src0=64:8 src1=41:9 src2=50:9 | {_VOP3_BITS} | bitop3=61:3+8:3+59:2 byte_sel=12:1+11:1 op_sel=11:4 clamp=15:1 omod=59:2 dpp8=72:24
-VOP3.dpp8fi 12 d4000000ea/fc000001ff00000000 16:10 | vdst=0:8 sdst=8:7 src0=64:8 src1=41:9 src2=50:9 | {_VOP3_BITS} | bitop3=61:3+8:3+59:2 byte_sel=12:1+11:1 op_sel=11:4 clamp=15:1 omod=59:2 dpp8=72:24
+VOP3.dpp 12 d4000000fa/fc000001ff00000000 16:10 | vdst=0:8 sdst=8:7 src0=64:8 src1=41:9 src2=50:9 | {_VOP3_BITS} | bitop3=61:3+8:3+59:2 byte_sel=12:1+11:1 byte_sel_=13:2 op_sel=11:4 clamp=15:1 omod=59:2 dpp_ctrl=72:9 row_mask=92:4 bank_mask=88:4 bound_ctrl=83:1 fi=82:1
+VOP3.dpp8 12 d4000000e9/fc000001ff00000000 16:10 | vdst=0:8 sdst=8:7 src0=64:8 src1=41:9 src2=50:9 | {_VOP3_BITS} | bitop3=61:3+8:3+59:2 byte_sel=12:1+11:1 byte_sel_=13:2 op_sel=11:4 clamp=15:1 omod=59:2 dpp8=72:24
+VOP3.dpp8fi 12 d4000000ea/fc000001ff00000000 16:10 | vdst=0:8 sdst=8:7 src0=64:8 src1=41:9 src2=50:9 | {_VOP3_BITS} | bitop3=61:3+8:3+59:2 byte_sel=12:1+11:1 byte_sel_=13:2 op_sel=11:4 clamp=15:1 omod=59:2 dpp8=72:24
 VOP3P.dpp 12 cc000000fa/ff000001ff00000000 16:8 | vdst=0:8 src0=64:8 src1=41:9 src2=50:9 | {_PACKED_BITS} | {_PACKED_MODIFIERS} dpp_ctrl=72:9 row_mask=92:4 bank_mask=88:4 bound_ctrl=83:1 fi=82:1
 VOP3P.dpp8 12 cc000000e9/ff000001ff00000000 16:8 | vdst=0:8 src0=64:8 src1=41:9 src2=50:9 | {_PACKED_BITS} | {_PACKED_MODIFIERS} dpp8=72:24
 VOP3P.dpp8fi 12 cc000000ea/ff000001ff00000000 16:8 | vdst=0:8 src0=64:8 src1=41:9 src2=50:9 | {_PACKED_BITS} | {_PACKED_MODIFIERS} dpp8=72:24
@@ -80,7 +80,8 @@ _VOP3_DPP = _VOP3_DPP.replace("/fc000001ff00000000", "/1fffc000000").replace("/f
 _INTERPOLATION = "VINTRP 4 MATCH/fc000000 16:2 | vdst=18:8 vsrc=0:8 attr=10:6 attrchan=8:2 | |\n"
 _VINTERP = f"VINTERP 8 cd000000/ff000000 16:7 | vdst=0:8 {_SOURCES} | sel0=11 sel1=12 sel2=13 sel3=14 neg0=61 neg1=62 neg2=63 | clamp=15:1 op_sel=11:4 wait_exp=8:3\n"
 _VOPD = """
-VOPD 8 c8000000/fc000000 22:4 | opx=22:4 opy=17:5 srcx0=0:9 vsrcx1=9:8 srcy0=32:9 vsrcy1=41:8 vdsty=49:7 vdstx=56:8 | |
+VOPD.x 8 c8000000/fc000000 22:4 | vdstx=56:8 srcx0=0:9 vsrcx1=9:8 | |
+VOPD.y 8 c8000000/fc000000 17:5 | vdsty=56:1+49:7 srcy0=32:9 vsrcy1=41:8 | |
 """
 _VECTOR_GFX8 = f"""
 SMEM 8 c0000000/fc000000 18:8 | sdata=6:7 sbase=0:6 soffset_=32:7 offset=32:21 soffset=57:7 imm=17:1 soe=14:1 probe=6:7 | | offset=32:21 glc=16:1

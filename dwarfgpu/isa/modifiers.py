@@ -12,7 +12,7 @@ from dwarfgpu.isa.names import Names, buffer_format_text, image_dimension
 
 Writer = Callable[[int, Mapping[str, int]], str]
 
-ALIASES = {"sc0": "glc", "nt": "slc", "sc1": "scc", "neg": "blgp"}
+ALIASES = {"byte_sel:hi": "byte_sel_", "sc0": "glc", "nt": "slc", "sc1": "scc", "neg": "blgp"}
 """Modifiers whose field has another name in the formats: those of GFX940 to GFX950, whose bits mean what they say there."""
 
 FLAGS = {
@@ -153,7 +153,7 @@ def _temporal_hint(kind: str) -> Writer:
         scope = others.get("scope", 0)
         if kind == "atomic":
             if value & 4:
-                text = f"TH_ATOMIC_CASCADE{'_NT' if value & 2 else '_RT'}" if scope >= 2 else f"{value:#x}"
+                text = f"TH_ATOMIC_CASCADE{'_NT' if value & 2 else '_RT'}" if scope >= 2 else f"TH_ATOMIC_{value:#x}"
             elif value & 2:
                 text = "TH_ATOMIC_NT" + ("_RETURN" if value & 1 else "")
             else:

@@ -22,7 +22,7 @@ GENERATIONS = (8, 9, 10, 11, 12)
 ALIASES = {"gfx940": "gfx942", "gfx941": "gfx942", "gfx1154": "gfx1150"}
 """Processors that LLVM 22 does not know, and those whose instructions they have."""
 
-_KIND = re.compile(r"([vawAWxpqyK]?)(m|\d+)?(v?2?(?:bf|[bfi])\d+n?)?([hln]?)([ts]?)(?::(\w+))?([-|~]*)(?:@([0-9a-f]+))?$")
+_KIND = re.compile(r"([vawAWxpqyuKe]?)(m|\d+)?(v?2?(?:bf|[bfic])\d+n?|r)?([hln]?)([ts]?)(?::(\w+))?([-|~]*)(?:@([0-9a-f]+))?$")
 
 
 @frozen
@@ -37,9 +37,10 @@ class OperandSpec:
     immediate: str = ""
     """How a number is written: a key of ``IMMEDIATES``; ``off`` for the word."""
     prefix: str = ""
-    """Which registers the field numbers: v vector, a accumulation, w either (A and W: codes of sources), x vector first (SDWA), p pairs and q quads of scalar registers; y a lane mask
+    """Which registers the field numbers: v vector, a accumulation, w either (A and W: codes of sources), x vector first (SDWA), e only scalar registers, p pairs and q quads of them; y a lane mask
     that is VCC unless bit 7 is set (SDWA);
-    K is the literal behind the instruction; empty for the codes of sources."""
+    u the register of Y
+    in a dual instruction; K is the literal behind the instruction; empty for the codes of sources."""
     halves: str = ""
     """``h``: a bit of op_sel tells the half of a register; ``l``: bit 7 does; ``n``: only the first 128 registers."""
     is_widened: bool = False
@@ -65,16 +66,16 @@ class TableRow:
 class OpcodeTable:
     """What a table says about one processor."""
 
-    def __init__(self, text: str, processor: str) -> None:
+    def __init__(self, text: str, processor: str, wave_size: int) -> None:
         self.names: dict[str, dict[int, str]] = {"hwreg": {}, "message": {}, "format": {}, "target": {}, "option": {}}
         self.classes: dict[str, frozenset[int]] = {}
         self.class_names: dict[str, str] = {}
         self.defaults: dict[str, tuple[str, ...]] = {}
         self.rows: dict[str, dict[int, list[str]]] = {}
         self._sets: set[str] = set()
-        self._read(text, processor)
+        self._read(text, {processor, f"{processor}/{wave_size}"})
 
-    def _read(self, text: str, processor: str) -> None:
+    def _read(self, text: str, asked: set[str]) -> None:
         rows: dict[int, list[str]] = {}
         sets = self._sets
         for line in text.split("\n"):
@@ -83,7 +84,7 @@ class OpcodeTable:
             head, _, rest = line.partition(" ")
             if head == "set":
                 letter, *processors = rest.split()
-                if processor in processors:
+                if not asked.isdisjoint(processors):
                     sets.add(letter)
             elif head == "class":
                 self._class(rest)
@@ -103,7 +104,7 @@ class OpcodeTable:
     def _class(self, rest: str) -> None:
         short, name, ranges = rest.split()
         codes: set[int] = set()
-        for item in filter(None, ranges.split(",")):
+        for item in ranges.split(",") if ranges != "-" else ():
             span, _, step = item.partition("/")
             first, _, last = span.partition("-")
             codes.update(range(int(first, 16), int(last or first, 16) + 1, int(step or "1")))
@@ -165,14 +166,14 @@ def generation(processor: str) -> int:
 
 
 @cache
-def table(processor: str) -> OpcodeTable:
-    """Return the opcodes of a processor."""
+def table(processor: str, wave_size: int) -> OpcodeTable:
+    """Return the opcodes of a processor with waves of a size."""
     processor = ALIASES.get(processor, processor)
     major = generation(processor)
     if major in GENERATIONS:
         text = (files("dwarfgpu.isa") / f"gfx{major}.txt").read_text("ascii")
         if processor in known(text):
-            return OpcodeTable(text, processor)
+            return OpcodeTable(text, processor, wave_size)
     raise Unsupported(
         "unknown_processor",
         f"the instructions of {processor} are not known",
@@ -184,4 +185,4 @@ def known(text: str) -> Iterator[str]:
     """Yield the processors that the text of a table is about."""
     for line in text.split("\n"):
         if line.startswith("set "):
-            yield from line.split()[2:]
+            yield from (name.partition("/")[0] for name in line.split()[2:])
