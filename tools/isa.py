@@ -92,6 +92,7 @@ def written(major: int) -> tuple[str, list[str]]:
                 names[kind, number, name].add(letters[asked_name])
         for name, codes in learner.classes.items():
             classes[name] |= codes
+        learner.close()
         problems += [f"{asked_name}: {problem}" for problem in learner.problems]
     shorts = {name: short_name(number) for number, name in enumerate(sorted(classes))}
     lines = [HEAD.format(major=major).rstrip()]
@@ -197,6 +198,7 @@ def check_random(processors: list[str], count: int, seed: int, *, shown: int = 1
             oracle = Oracle(processor, size if major >= 10 else 0)
             pieces = random_words(major, count, seed)
             wrong = list(differences(decode, oracle, pieces))
+            oracle.close()
             total += len(wrong)
             print(f"{processor} wave{size}: {count} words, {len(wrong)} differences")
             for code, ours, theirs in wrong[:shown]:

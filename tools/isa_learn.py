@@ -46,11 +46,9 @@ SELECTORS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
     "10:SMEM": (("soffset", (125, -1)), ("offset", (0, -1))),
     "11:SMEM": (("soffset", (124, -1)), ("offset", (0, -1))),
     "12:SMEM": (("soffset", (124, -1)),),
-    "MUBUF": (("lds", (0, 1)), ("offen", (0, 1)), ("idxen", (0, 1)), ("tfe", (0, 1))),
-    "MTBUF": (("offen", (0, 1)), ("idxen", (0, 1)), ("tfe", (0, 1))),
-    "11:MUBUF": (("offen", (0, 1)), ("idxen", (0, 1)), ("tfe", (0, 1))),
-    "12:VBUFFER": (("offen", (0, 1)), ("idxen", (0, 1)), ("tfe", (0, 1))),
-    "8:FLAT": (("segment", (0,)), ("glc", (0, 1))),
+    "MUBUF": (("lds", (0, 1)),),
+    "11:MUBUF": (),
+    "8:FLAT": (("glc", (0, 1)),),
     "9:FLAT": (("segment", (0, 1, 2)), ("saddr", (127, -1)), ("glc", (0, 1)), ("lds", (0, 1))),
     "10:FLAT": (("segment", (0, 1, 2)), ("saddr", (125, 127, -1)), ("glc", (0, 1)), ("lds", (0, 1))),
     "11:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("glc", (0, 1)), ("sve", (0, 1))),
@@ -63,6 +61,7 @@ BASES: tuple[dict[str, int], ...] = (
     {},
     {"vdsty": 21, "sdst": 0},
     {"vsrcx1": 0, "vsrcy1": 0},
+    {"offen": 0, "sdst": 0},
     {"src0": 24, "src1": 28, "src2": 32},
     {"src0": 264, "src1": 28},
     {"src0": 24, "src1": 268, "src2": 272},
@@ -78,7 +77,7 @@ BASES: tuple[dict[str, int], ...] = (
 DEFAULTS = {
     "vdst": 4, "sdst": 20, "src0": 264, "src1": 268, "src2": 272, "vsrc1": 12, "ssrc0": 24, "ssrc1": 28, "simm16": 0,
     "sdata": 20, "sbase": 4, "soffset": 28, "offset": 16, "addr": 8, "data0": 12, "data1": 16, "data": 20, "vdata": 36, "vaddr": 8, "srsrc": 3,
-    "ssamp": 5, "saddr": 40, "vsrc": 8, "attr": 5, "attrchan": 1, "srcx0": 264, "vsrcx1": 12, "vdstx": 20, "srcy0": 264, "vsrcy1": 12, "vdsty": 20, "vsrc0": 4, "vsrc1x": 8, "vsrc2": 12, "vsrc3": 16,
+    "ssamp": 5, "saddr": 40, "vsrc": 8, "attr": 5, "attrchan": 1, "srcx0": 264, "vsrcx1": 12, "vdstx": 20, "srcy0": 264, "vsrcy1": 12, "vdsty": 20, "vsrc0": 4, "vsrc1x": 8, "vsrc1": 8, "vsrc2": 12, "vsrc3": 16,
 }  # fmt: skip
 
 
@@ -153,6 +152,12 @@ class Learner:
         self.problems: list[str] = []
         self.names = self._names()
         self._kinds: dict[object, str] = {}
+
+    def close(self) -> None:
+        """End the processes that were asked."""
+        self.oracle.close()
+        if self.other is not None:
+            self.other.close()
 
     # --- Numbers that have names ----------------------------------------------------------------------------------
 
@@ -234,6 +239,8 @@ class Learner:
             if not bits_of(pieces) & (taken | fixed):
                 word |= insert(value, pieces)
                 taken |= bits_of(pieces)
+        if "offen" in layout.modifiers and changes.get("offen", 1):
+            word |= bits_of(layout.modifiers["offen"]) | bits_of(layout.modifiers["idxen"])
         return word
 
     # --- Rows -----------------------------------------------------------------------------------------------------
@@ -241,7 +248,16 @@ class Learner:
     def rows(self, layout: Format) -> Iterator[tuple[int, str]]:
         """Yield the rows of a format: the opcode, and the row without it."""
         width = sum(size for _, size in layout.opcode)
-        selectors = SELECTORS.get(f"{self.major}:{layout.key}") or SELECTORS.get(layout.key) or ()
+        selectors = SELECTORS.get(f"{self.major}:{layout.key}", SELECTORS.get(layout.key, ()))
+        if layout.name == "EXP":
+            yield from self.exports(layout)
+            return
+        if layout.name in {"MIMG", "VIMAGE", "VSAMPLE"}:
+            for opcode in range(1 << width):
+                line = self.image(layout, opcode)
+                if line:
+                    yield opcode, line
+            return
         for opcode in range(1 << width):
             if layout.name == "VOP2" and opcode >= 0x3E:
                 continue
@@ -252,14 +268,70 @@ class Learner:
             if layout.name == "SOP2" and opcode >= 0x60:
                 continue
             seen: list[str] = []
-            excluded = {name: {value for value in values if value >= 0} for name, values in selectors if -1 in values}
-            for mask, fixed in selections(layout, selectors):
+            telling = self.telling(layout, opcode, selectors)
+            excluded = {name: {value for value in values if value >= 0} for name, values in telling if -1 in values}
+            for mask, fixed in selections(layout, telling):
                 line = self.row(layout, opcode, mask, fixed, excluded)
                 if line and line not in seen:
                     seen.append(line)
             seen.sort(key=lambda line: -fixed_bits(line))
             for line in seen:
                 yield opcode, line
+
+    def image(self, layout: Format, opcode: int) -> str:
+        """Return the row of an image instruction, whose operands are as long as masks and shapes say."""
+        for changes in ({"sdst": 0}, {"vaddr": 9}, {"nsa": 1}):
+            base = self.base(layout, opcode, 0, changes) | insert(1, layout.modifiers["dmask"])
+            base &= ~(bits_of(layout.operands.get("nsa", ())) if "nsa" not in changes else 0)
+            text = self.ask(layout, [base])[0]
+            if text:
+                break
+        else:
+            return ""
+        try:
+            return ImageLearner(self, layout, base, text).line()
+        except Problem as problem:
+            self.problems.append(f"{layout.key} {opcode:#x} {text!r}: {problem}")
+            return ""
+
+    def exports(self, layout: Format) -> Iterator[tuple[int, str]]:
+        """Yield the rows of exports: their operands are the same everywhere."""
+        for opcode in range(2):
+            base = self.base(layout, opcode, 0, {"tgt": 0, "en": 15})
+            text = self.ask(layout, [base])[0]
+            if not text:
+                continue
+            used = layout.mask
+            for pieces in (*layout.operands.values(), *layout.modifiers.values()):
+                used |= bits_of(pieces)
+            free = [bit for bit in range(64) if not used >> bit & 1]
+            texts = self.ask(layout, [base ^ 1 << bit for bit in free])
+            mask = sum(1 << bit for bit, other in zip(free, texts, strict=True) if other != text)
+            fixed = f" !{mask:x}/0" if mask else ""
+            yield opcode, f"exp +{','.join(layout.modifiers)}{fixed}"
+
+    def telling(
+        self, layout: Format, opcode: int, selectors: tuple[tuple[str, tuple[int, ...]], ...]
+    ) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Return the selectors that make a difference for an opcode beside their own modifier."""
+        result = []
+        for selector in selectors:
+            name, values = selector
+            pieces = layout.operands.get(name) or layout.modifiers[name]
+            others = tuple(other for other in selectors if other is not selector)
+            for mask, fixed in selections(layout, others):
+                shapes = set()
+                for value in values:
+                    chosen = insert(value, pieces) if value >= 0 else 0
+                    bits = bits_of(pieces) if value >= 0 else 0
+                    words = [self.base(layout, opcode, fixed | chosen, changes) & ~(mask | bits) | fixed | chosen for changes in BASES]
+                    texts = [text for text in self.ask(layout, words) if text]
+                    if texts:
+                        shapes.add(shape(texts[0]))
+                if len(shapes) > 1:
+                    result.append(selector)
+                    break
+        return tuple(result)
 
     def row(self, layout: Format, opcode: int, mask: int, fixed: int, excluded: dict[str, set[int]]) -> str:
         bases = [self.base(layout, opcode, fixed, changes) for changes in BASES]
@@ -273,6 +345,18 @@ class Learner:
         except Problem as problem:
             self.problems.append(f"{layout.key} {opcode:#x} {texts[best]!r}: {problem}")
             return ""
+
+
+def shape(text: str) -> str:
+    """Return the mnemonic and the kinds and widths of operands."""
+    mnemonic, operands, _ = split(text)
+    parts = [mnemonic]
+    for operand in operands:
+        match = REGISTER.match(operand)
+        parts.append("number" if not match else match[1] if match[2] else f"{match[1]}{int(match[4]) - int(match[3])}")
+        if operand in {"off", "null"}:
+            parts[-1] = operand
+    return " ".join(parts)
 
 
 def fixed_bits(line: str) -> int:
@@ -312,6 +396,7 @@ class RowLearner:
         self.mnemonic, self.operands, self.tail = self.split(text)
         self.used = layout.mask | bits_of(layout.opcode)
         self.tokens: list[str] = []
+        self.implied: set[str] = set()
 
     def split(self, text: str) -> tuple[str, list[str], str]:
         mnemonic, _, rest = text.partition(" ")
@@ -454,10 +539,13 @@ class RowLearner:
             prefix = letter
         else:
             prefix = ""
-        if width == 9 and name == "srsrc":
+        if width == 9 and self.layout.name == "VBUFFER":
             prefix = "e"
         if width == 9 and not prefix and texts.get(0) and str(texts[0]).startswith("v0"):
             prefix = "v"
+        if name == "vaddr" and "offen" in self.layout.modifiers and count == 2 and "offen" in self.tail:
+            prefix = "b"
+            self.implied |= {"offen", "idxen"}
         is_mask = self.is_mask(number, count)
         if match[5] and not halves:
             halves = "l"
@@ -510,6 +598,11 @@ class RowLearner:
             else:
                 marks += mark
             self.used |= 1 << shift
+        wide = self.layout.modifiers.get("tfe")
+        if name == "vdata" and wide and not bits_of(wide) & self.used:
+            changed = self.operand_texts(number, [self.base | bits_of(wide)])[0]
+            if changed and "[" in changed and changed != text:
+                self.implied.add("tfe")
         return marks, halves, prefix
 
     def is_mask(self, number: int, count: int) -> bool:
@@ -533,7 +626,7 @@ class RowLearner:
         yield CodeKind(bits, "r", class_name)
 
     def code(self, prefix: str, halves: str, value: int) -> int:
-        if prefix in {"v", "w"}:
+        if prefix in {"v", "w", "b"}:
             value = value & 255 | VECTOR
         elif prefix == "a":
             value |= ACCUMULATION
@@ -624,6 +717,8 @@ class RowLearner:
         sized = "s" if SIZED in self.mnemonic and name in {"src0", "src1"} else ""
         if sized:
             self.sweep_sizes(kind, name)
+        if name == "vdata" and "tfe" in self.implied:
+            sized = "t"
         return f"{name}{role}{prefix}{bits}{kind.type}{halves}{sized}{class_name}{marks}"
 
     def sweep_sizes(self, kind: CodeKind, name: str) -> None:
@@ -670,6 +765,10 @@ class RowLearner:
         failed: list[tuple[int, Problem]] = []
         for key, pieces in self.layout.modifiers.items():
             bits = bits_of(pieces)
+            if key in self.implied:
+                result.append(key)
+                self.used |= bits
+                continue
             if bits & self.used:
                 bits &= ~self.used
                 if not bits or bits != bits_of(pieces) and key not in {"op_sel", "neg_lo", "neg_hi"}:
@@ -759,6 +858,92 @@ class RowLearner:
                 mask |= 1 << bit
                 value |= self.base & 1 << bit
         return f"!{mask:x}/{value:x}" if mask else ""
+
+
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def widths(operand: str) -> list[int]:
+    """Return how many registers each part of an operand names; those of a list are in brackets."""
+    return [1 if match[2] else int(match[4]) - int(match[3]) + 1 for match in REGISTER.finditer(operand)]
+
+
+class ImageLearner(RowLearner):
+    """Finds the row of an image instruction."""
+
+    def __init__(self, learner: Learner, layout: Format, base: int, text: str) -> None:
+        RowLearner.__init__(self, learner, layout, 0, 0, {}, base, text)
+
+    def split(self, text: str) -> tuple[str, list[str], str]:
+        mnemonic, operands, tail = split(text)
+        return mnemonic.rstrip("~"), operands, tail
+
+    def line(self) -> str:
+        layout = self.layout
+        names = ["vdata", "vaddr", "srsrc", "ssamp"][: len(self.operands)]
+        for name in ("vdata", "vaddr", "nsa", "vaddr1", "vaddr2", "vaddr3", "vaddr4", *names[2:]):
+            self.used |= bits_of(layout.operands.get(name, ()))
+        tokens = [self.mnemonic, f"vdata=&{self.data()}"]
+        tokens += [f"vaddr=&{form}{self.gap(form)}/{self.addresses(form)}" for form in range(1 << sum(n for _, n in layout.operands.get("nsa", ())))]
+        tokens += [self.kind(number, name) for number, name in enumerate(names) if number >= 2]
+        for key, pieces in layout.modifiers.items():
+            if key in {"dmask", "dim", "tfe", "d16", "a16", "r128"} and not bits_of(pieces) & self.used:
+                for value in (3, 1):
+                    text = self.ask([self.base & ~bits_of(pieces) | insert(value, pieces)])[0]
+                    if text and re.search(rf" {key}\b", text):
+                        self.implied.add(key)
+                        if key != "r128":
+                            break
+                if key == "r128" and key not in self.implied and text and " a16" in text:
+                    self.implied.add("a16:r128")
+        modifiers = self.modifiers()
+        return " ".join(filter(None, [*tokens, f"+{','.join(modifiers)}", self.fixed_bits()]))
+
+    def modifiers(self) -> list[str]:
+        if "a16:r128" in self.implied:
+            self.used |= bits_of(self.layout.modifiers["r128"])
+        result = RowLearner.modifiers(self)
+        if "a16:r128" in self.implied:
+            place = sum(key in result for key in ("dmask", "unorm", "glc", "slc"))
+            result.insert(place, "a16:r128")
+        return result
+
+    def widths_of(self, number: int, words: list[int]) -> list[list[int]]:
+        texts = self.ask(words)
+        return [widths(self.split(text)[1][number]) if text else [] for text in texts]
+
+    def data(self) -> str:
+        """Return the registers of the data: those it has beyond the last register, and for each d16, tfe and number of components."""
+        modifiers = self.layout.modifiers
+        words = []
+        for d16 in range(2):
+            for tfe in range(2):
+                for mask in (0, 1, 3, 7, 15):
+                    word = self.base & ~bits_of(modifiers["dmask"]) | insert(mask, modifiers["dmask"])
+                    words.append(word | insert(d16, modifiers["d16"]) | insert(tfe, modifiers["tfe"]))
+        beyond = self.base | bits_of(self.layout.operands["vdata"]) | insert(15, modifiers["dmask"]) | insert(1, modifiers["tfe"])
+        found = self.widths_of(0, [beyond, *words])
+        return "".join(DIGITS[parts[0]] if parts else "0" for parts in found)
+
+    def gap(self, form: int) -> str:
+        """Return ``~`` where two spaces follow the mnemonic."""
+        nsa = self.layout.operands.get("nsa", ())
+        text = self.ask([self.base & ~bits_of(nsa) | insert(form, nsa)])[0]
+        return "~" if f"{self.mnemonic}  " in text else ""
+
+    def addresses(self, form: int) -> str:
+        """Return the registers of the address beyond the last register of data, and for each a16 and shape."""
+        modifiers = self.layout.modifiers
+        nsa = self.layout.operands.get("nsa", ())
+        base = self.base & ~bits_of(nsa) | insert(form, nsa)
+        words = []
+        for a16 in range(2):
+            for dim in range(8):
+                words.append(base | insert(a16, modifiers.get("a16", ())) | insert(dim, modifiers.get("dim", ())))
+        beyond = base | bits_of(self.layout.operands["vdata"]) | insert(15, modifiers["dmask"]) | insert(1, modifiers["tfe"])
+        found = self.widths_of(1, [beyond, *words])
+        parts = ["".join(DIGITS[width] for width in entry) if len(set(entry)) > 1 and max(entry[:-1]) > 1 else DIGITS[sum(entry)] for entry in found]
+        return "".join(parts) if all(len(part) == 1 for part in parts) else ":" + parts[0]
 
 
 COUNTS = ("1", "2", "3", "1d", "2d", "3d")

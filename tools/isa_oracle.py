@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import mmap
 import os
+import signal
 import struct
 from functools import cache
 from typing import TYPE_CHECKING
@@ -117,7 +119,17 @@ class Oracle:
             results.append((int(length), text.decode()))
         return results
 
+    def close(self) -> None:
+        """End the child process."""
+        if self._child:
+            os.kill(self._child, signal.SIGKILL)
+            os.waitpid(self._child, 0)
+            os.close(self._to)
+            os.close(self._from)
+            self._child = 0
+
     def _start(self) -> None:
+        atexit.register(self.close)
         requests, self._to = os.pipe()
         self._from, answers = os.pipe()
         self._child = os.fork()

@@ -84,7 +84,7 @@ class OperandPlan:
             return spec.code
         code = key & CODE
         prefix = spec.prefix
-        if prefix == "v":
+        if prefix in {"v", "b"}:
             code = code & 255 | VECTOR
         elif prefix == "a":
             code |= ACCUMULATION
@@ -124,6 +124,11 @@ class OperandPlan:
             value = key - 0x10000 if self.mask == 0xFFFF and key & 0x8000 and spec.immediate == "x" else key
             return GpuOperand(OperandKind.IMMEDIATE, self.name, self.role, 0, text, value=value)
         kind = spec.kind
+        if spec.prefix == "b":
+            if not key & (OFFSET_ENABLED | INDEX_ENABLED):
+                return GpuOperand(OperandKind.OFF, self.name, self.role, 0, "off")
+            if not (key & OFFSET_ENABLED and key & INDEX_ENABLED):
+                kind = CodeKind(32)
         if key & WIDENED:
             kind = CodeKind(kind.bits + 32, kind.type, kind.class_name, kind.has_halves)
         if spec.is_sized:
@@ -166,6 +171,8 @@ class CompiledRow:
         self.is_branch = False
         self.has_literals = has_literals(layout, bool(decoder.table.names["option"]))
         for token in row.tokens:
+            if self._reads(token):
+                continue
             if token[0] == "+":
                 self._read_modifiers(decoder, layout, token[1:])
             elif token[0] == "!":
@@ -183,6 +190,10 @@ class CompiledRow:
             self.modifier_mask |= bits_of(pieces)
         self.sets: dict[int, dict[str, int]] = {}
         self.has_fetch_inactive = layout.variant == "dpp8fi"
+
+    def _reads(self, token: str) -> bool:
+        """Return whether a token is one that only rows of a special format have."""
+        return False
 
     def _read_modifiers(self, decoder: Decoder, layout: Format, specs: str) -> None:
         for spec in filter(None, specs.split(",")):
@@ -212,6 +223,9 @@ class CompiledRow:
         if spec.is_sized:
             start = layout.modifiers["cbsz" if position == 0 else "blgp"][0][0]
             marks.extend((start + bit, 1 << SIZE_SHIFT + bit) for bit in range(3))
+        if spec.prefix == "b":
+            marks.append((layout.modifiers["offen"][0][0], OFFSET_ENABLED))
+            marks.append((layout.modifiers["idxen"][0][0], INDEX_ENABLED))
         if spec.is_widened:
             marks.append((layout.modifiers["tfe"][0][0], WIDENED))
         return OperandPlan(spec, pieces, tuple(marks), decoder)
@@ -259,6 +273,173 @@ class CompiledRow:
         return GpuInstruction(self.form, tuple(operands), modifiers, code[offset : offset + size], branch)
 
 
+class ExportRow(CompiledRow):
+    """The row of an export, whose sources are enabled one by one."""
+
+    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+        CompiledRow.__init__(self, decoder, layout, opcode, line)
+        self.targets = decoder.table.names["target"]
+        self.has_compression = "compr" in layout.modifiers
+
+    def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
+        number = word >> 4 & 63
+        target = self.targets.get(number, f"invalid_target_{number}")
+        operands = [GpuOperand(OperandKind.IMMEDIATE, "tgt", OperandRole.DST, 0, target, value=number)]
+        is_compressed = self.has_compression and word >> 10 & 1
+        for source in range(4):
+            name = f"vsrc{source}"
+            if word >> source & 1:
+                index = word >> 32 + 8 * (source >> is_compressed) & 255
+                operands.append(GpuOperand(OperandKind.VGPR, name, OperandRole.SRC, 32, f"v{index}", index))
+            else:
+                operands.append(GpuOperand(OperandKind.OFF, name, OperandRole.SRC, 0, "off"))
+        modifiers = {name: value for name, pieces in self.modifiers if (value := extract(word, pieces))}
+        return GpuInstruction(self.form, tuple(operands), modifiers, code[offset : offset + self.size])
+
+
+class ImageRow(CompiledRow):
+    """The row of an image instruction: masks and shapes say how many registers its data and addresses have.
+
+    ``vdata=&`` is followed by a digit (of base 36) for data that would go beyond the last register, and then one for each d16, tfe and number
+    of enabled components. ``vaddr=&N/`` says the same about the address where N further words hold registers, for each a16 and shape;
+    behind a colon stand the registers of each part.
+    """
+
+    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+        self.data: list[int] = []
+        self.addresses: dict[int, tuple[str, bool]] = {}
+        CompiledRow.__init__(self, decoder, layout, opcode, line)
+        form = self.form
+        self.wide_form = InstructionForm(form.name, form.mnemonic + " ", form.encoding, "", form.opcode, form.writers)
+        self.layout = layout
+        self.has_words = "nsa" in layout.operands
+        self.role = OperandRole.DST
+        if "atomic" in form.name:
+            self.role = OperandRole.DST_SRC
+        elif "store" in form.name:
+            self.role = OperandRole.SRC
+        self.slots = 4 if layout.name == "VSAMPLE" else 5
+
+    def _reads(self, token: str) -> bool:
+        name, _, rest = token.partition("=&")
+        if name == "vdata":
+            self.data = [int(digit, 36) for digit in rest]
+            return True
+        if name == "vaddr" and rest:
+            form, _, lengths = rest.partition("/")
+            self.addresses[int(form.rstrip("~"))] = lengths, form.endswith("~")
+            return True
+        return False
+
+    def field(self, word: int, name: str) -> int:
+        """Return the value of a modifier; 0 where the format has none of the name."""
+        pieces = self.layout.modifiers.get(name)
+        return extract(word, pieces) if pieces else 0
+
+    def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
+        places = self.layout.operands
+        form = extract(word, places["nsa"]) if self.has_words else 0
+        size = self.size + 4 * form
+        data = code[offset : offset + size]
+        lengths, is_wide = self.addresses[form]
+        if len(data) < size:
+            return None
+        first = extract(word, places["vaddr"])
+        if self.has_words:
+            registers = [first, *data[self.size :]]
+            slots = len(registers)
+        else:
+            registers = [first, *(extract(word, places[name]) for name in ("vaddr1", "vaddr2", "vaddr3", "vaddr4") if name in places)]
+            slots = self.slots
+        components = bin(self.field(word, "dmask")).count("1")
+        count = self.data[1 + 10 * self.field(word, "d16") + 5 * self.field(word, "tfe") + components]
+        index = extract(word, places["vdata"])
+        if lengths[:1] == ":":
+            parts = [int(digit, 36) for digit in lengths[1:]]
+            total = sum(parts)
+        else:
+            has_short = any(name.startswith("a16") for name, _ in self.modifiers)
+            total = int(lengths[1 + 8 * (self.field(word, "a16") if has_short else 0) + self.field(word, "dim")], 36)
+            beyond = int(lengths[0], 36)
+            last = index + count > 256 and count != self.data[0]
+            parts = self._parts(total, slots, is_list=len(registers) > 1)
+            if last or (total != beyond and parts[-1:] > [1] and registers[len(parts) - 1] + parts[-1] > 256):
+                count, total = self.data[0], beyond
+                parts = self._parts(total, slots, is_list=len(registers) > 1)
+        if not count or not total:
+            return None
+        operands = [self._registers("vdata", self.role, index, count, "")]
+        is_list = len(registers) > 1 and (self.has_words or total > 1)
+        for number, length in enumerate(parts):
+            marks = ("[" if is_list and not number else "") + ("]" if is_list and number == len(parts) - 1 else "")
+            operands.append(self._registers(f"vaddr{number or ''}", OperandRole.SRC, registers[number], length, marks))
+        for plan in self.plans:
+            key = plan.key(word)
+            operand = plan.cache.get(key) or plan.cache.setdefault(key, plan.make(key))
+            if operand is None:
+                return None
+            operands.append(operand)
+        modifiers = {name: value for name, pieces in self.modifiers if (value := extract(word, pieces))}
+        return GpuInstruction(self.wide_form if is_wide else self.form, tuple(operands), modifiers, data)
+
+    @staticmethod
+    def _parts(total: int, slots: int, *, is_list: bool) -> list[int]:
+        if not is_list:
+            return [total]
+        return [1] * total if total <= slots else [*[1] * (slots - 1), total - slots + 1]
+
+    @staticmethod
+    def _registers(name: str, role: OperandRole, index: int, count: int, marks: str) -> GpuOperand:
+        text = f"v{index}" if count == 1 else f"v[{index}:{index + count - 1}]"
+        if "[" in marks:
+            text = f"[{text}"
+        if "]" in marks:
+            text += "]"
+        return GpuOperand(OperandKind.VGPR, name, role, 32 * count, text, index)
+
+
+SPECIAL_ROWS: dict[str, type[CompiledRow]] = {"EXP": ExportRow, "MIMG": ImageRow, "VIMAGE": ImageRow, "VSAMPLE": ImageRow}
+
+
+class DualRows:
+    """The rows of dual instructions: each half has its own."""
+
+    def __init__(self, first: FormatRows, second: FormatRows) -> None:
+        self.mask, self.match, self.size = first.mask, first.match, first.size
+        self.opcode = (*second.opcode, *first.opcode)
+        self.first, self.second = first, second
+        self.compiled: dict[int, tuple[DualRow, ...]] = {}
+
+    def rows(self, opcode: int) -> tuple[DualRow, ...]:
+        """Return the row of two operations, if there are such."""
+        known = self.compiled.get(opcode)
+        if known is None:
+            firsts, seconds = self.first.rows(opcode >> 5), self.second.rows(opcode & 31)
+            known = tuple(DualRow(x, y, opcode) for x in firsts for y in seconds)
+            self.compiled[opcode] = known
+        return known
+
+
+class DualRow:
+    """A pair of operations that are encoded together."""
+
+    mask = match = 0
+
+    def __init__(self, first: CompiledRow, second: CompiledRow, opcode: int) -> None:
+        self.first, self.second = first, second
+        name = f"{first.form.name} :: {second.form.name}"
+        self.form = InstructionForm(name, name, "VOPD", "", opcode)
+
+    def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
+        """Return the instruction; None if an operand is invalid or code is missing."""
+        first = self.first.make(word, code, offset)
+        second = self.second.make(word, code, offset)
+        if first is None or second is None:
+            return None
+        data = max(first.data, second.data, key=len)
+        return GpuInstruction(self.form, first.operands + second.operands, {}, data, None, (first, second))
+
+
 class FormatRows:
     """The rows of one format, compiled when they are met."""
 
@@ -276,7 +457,8 @@ class FormatRows:
         known = self.compiled.get(opcode)
         if known is None:
             lines = self.lines.get(opcode, ())
-            known = tuple(CompiledRow(self.decoder, self.layout, opcode, line) for line in lines)
+            make = SPECIAL_ROWS.get(self.layout.name, CompiledRow)
+            known = tuple(make(self.decoder, self.layout, opcode, line) for line in lines)
             self.compiled[opcode] = known
         return known
 
@@ -291,9 +473,13 @@ class Decoder:
         self.table = opcodes
         self.book = CodeBook(major, wave_size, opcodes.classes)
         self._caches: dict[OperandSpec, dict[int, GpuOperand | None]] = {}
-        layouts = [FormatRows(self, layout) for layout in formats(major).values()]
+        simple = {key: FormatRows(self, layout) for key, layout in formats(major).items()}
+        layouts: list[FormatRows | DualRows] = []
+        if "VOPD.x" in simple:
+            layouts.append(DualRows(simple.pop("VOPD.x"), simple.pop("VOPD.y")))
+        layouts += simple.values()
         layouts.sort(key=lambda rows: -bin(rows.mask).count("1"))
-        self._formats: list[tuple[FormatRows, ...]] = []
+        self._formats: list[tuple[FormatRows | DualRows, ...]] = []
         for top in range(512):
             low = top << 23
             chosen = (rows for rows in layouts if low & rows.mask & 0xFF800000 == rows.match & 0xFF800000)
@@ -323,9 +509,13 @@ class Decoder:
 def text(instruction: GpuInstruction) -> str:
     """Return an instruction as llvm-objdump writes it."""
     form = instruction.form
+    if instruction.components:
+        return " :: ".join(map(text, instruction.components))
     others = instruction.modifiers
     operands = ", ".join([operand.text for operand in instruction.operands if operand.text])
     modifiers = "".join([write(others.get(key, 0), others) for key, write in form.writers])
+    if form.encoding == "EXP":
+        operands = operands.replace(", ", " ", 1)
     return f"{form.mnemonic} {operands}{modifiers}" if operands else f"{form.mnemonic}{modifiers}"
 
 

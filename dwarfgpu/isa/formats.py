@@ -87,7 +87,7 @@ _VECTOR_GFX8 = f"""
 SMEM 8 c0000000/fc000000 18:8 | sdata=6:7 sbase=0:6 soffset_=32:7 offset=32:21 soffset=57:7 imm=17:1 soe=14:1 probe=6:7 | | offset=32:21 glc=16:1
 VOP3P 8 d3800000/ff800000 16:7 | vdst=0:8 {_SOURCES} | {_PACKED_BITS} acc0=59 acc1=60 acc2=15 acc3=15 | {_PACKED_MODIFIERS} cbsz=8:3 abid=11:4 blgp=61:3
 DS 8 d8000000/fc000000 17:8 | vdst=56:8 addr=32:8 data0=40:8 data1=48:8 | acc3=25 acc0=25 acc1=25 | offset=0:16 offset0=0:8 offset1=8:8 gds=16:1
-MUBUF 8 e0000000/fc000000 18:7 | vdata=40:8 vaddr=32:8 srsrc=48:5 soffset=56:8 | acc3=55 | offen=12:1 idxen=13:1 offset=0:12 glc=14:1 slc=17:1 scc=15:1 tfe=55:1 lds=16:1
+MUBUF 8 e0000000/fc000000 18:7 | vdata=40:8 vaddr=32:8 srsrc=48:5 soffset=56:8 | acc3=55 | idxen=13:1 offen=12:1 offset=0:12 glc=14:1 slc=17:1 scc=15:1 tfe=55:1 lds=16:1
 MTBUF 8 e8000000/fc000000 15:4 | vdata=40:8 vaddr=32:8 srsrc=48:5 soffset=56:8 | acc3=55 | format=19:7 idxen=13:1 offen=12:1 offset=0:12 glc=14:1 slc=17:1 scc=53:1 tfe=55:1
 MIMG 8 f0000000/fc000000 18:7 | vdata=40:8 vaddr=32:8 srsrc=48:5 ssamp=53:5 | | dmask=8:4 unorm=12:1 glc=13:1 slc=25:1 r128=15:1 tfe=16:1 lwe=17:1 da=14:1 d16=63:1
 EXP 8 c4000000/fc000000 11:1 | en=0:4 tgt=4:6 vsrc0=32:8 vsrc1=40:8 vsrc2=48:8 vsrc3=56:8 | | done=11:1 compr=10:1 vm=12:1
@@ -101,7 +101,7 @@ GENERATIONS: dict[int, str] = {
 SMEM 8 f4000000/fc000000 18:8 | sdata=6:7 sbase=0:6 offset=32:21 soffset=57:7 | | offset=32:21 glc=16:1 dlc=14:1
 VOP3P 8 cc000000/ff000000 16:8 | vdst=0:8 {_SOURCES} | {_PACKED_BITS} | {_PACKED_MODIFIERS}
 DS 8 d8000000/fc000000 18:8 | vdst=56:8 addr=32:8 data0=40:8 data1=48:8 | | offset=0:16 offset0=0:8 offset1=8:8 gds=17:1
-MUBUF 8 e0000000/fc000000 18:8 | vdata=40:8 vaddr=32:8 srsrc=48:5 soffset=56:8 | | offen=12:1 idxen=13:1 offset=0:12 glc=14:1 slc=54:1 dlc=15:1 tfe=55:1 lds=16:1
+MUBUF 8 e0000000/fc000000 18:8 | vdata=40:8 vaddr=32:8 srsrc=48:5 soffset=56:8 | | idxen=13:1 offen=12:1 offset=0:12 glc=14:1 slc=54:1 dlc=15:1 tfe=55:1 lds=16:1
 MTBUF 8 e8000000/fc000000 16:3+53:1 | vdata=40:8 vaddr=32:8 srsrc=48:5 soffset=56:8 | | format=19:7 idxen=13:1 offen=12:1 offset=0:12 glc=14:1 slc=54:1 dlc=15:1 tfe=55:1
 MIMG 8 f0000000/fc000000 18:7+0:1 | vdata=40:8 vaddr=32:8 srsrc=48:5 ssamp=53:5 nsa=1:2 | | dmask=8:4 dim=3:3 unorm=12:1 glc=13:1 slc=25:1 dlc=7:1 r128=15:1 a16=62:1 tfe=16:1 lwe=17:1 d16=63:1
 EXP 8 f8000000/fc000000 11:1 | en=0:4 tgt=4:6 vsrc0=32:8 vsrc1=40:8 vsrc2=48:8 vsrc3=56:8 | | done=11:1 compr=10:1 vm=12:1
@@ -124,8 +124,8 @@ VOP3P 8 cc000000/ff000000 16:8 | vdst=0:8 {_SOURCES} | {_PACKED_BITS} | {_PACKED
 LDSDIR 4 ce000000/ff000000 20:2 | vdst=0:8 attr=10:6 attrchan=8:2 | | wait_va_vdst=16:4 wait_vm_vsrc=23:1
 DS 8 d8000000/fc000000 18:8 | vdst=56:8 addr=32:8 data0=40:8 data1=48:8 | | offset=0:16 offset0=0:8 offset1=8:8
 VBUFFER 12 c4000000/fc000000 14:8 | vdata=32:8 vaddr=64:8 srsrc=41:9 soffset=0:7 | | format=55:7 idxen=63:1 offen=62:1 offset=72:24 th=52:3 scope=50:2 nv=49:1 tfe=22:1
-VIMAGE 12 d0000000/fc000000 14:8 | vdata=32:8 | |
-VSAMPLE 12 e4000000/fc000000 14:8 | vdata=32:8 | |
+VIMAGE 12 d0000000/fc000000 14:8 | vdata=32:8 vaddr=64:8 vaddr1=72:8 vaddr2=80:8 vaddr3=88:8 vaddr4=56:8 srsrc=41:9 | | dmask=22:4 dim=0:3 th=52:3 scope=50:2 r128=4:1 a16=6:1 tfe=55:1 d16=5:1
+VSAMPLE 12 e4000000/fc000000 14:8 | vdata=32:8 vaddr=64:8 vaddr1=72:8 vaddr2=80:8 vaddr3=88:8 srsrc=41:9 ssamp=55:9 | | dmask=22:4 dim=0:3 unorm=13:1 th=52:3 scope=50:2 r128=4:1 a16=6:1 tfe=3:1 lwe=40:1 d16=5:1
 EXP 8 f8000000/fc000000 11:1 | en=0:4 tgt=4:6 vsrc0=32:8 vsrc1=40:8 vsrc2=48:8 vsrc3=56:8 | | done=11:1 row_en=13:1
 FLAT 12 ec000000/fc000000 14:8 | vdst=32:8 addr=64:8 data=55:8 saddr=0:7 sve=49:1 segment=24:2 | | offset=72:24 th=52:3 scope=50:2
 """,

@@ -12,7 +12,7 @@ from dwarfgpu.isa.names import Names, buffer_format_text, image_dimension
 
 Writer = Callable[[int, Mapping[str, int]], str]
 
-ALIASES = {"byte_sel:hi": "byte_sel_", "sc0": "glc", "nt": "slc", "sc1": "scc", "neg": "blgp"}
+ALIASES = {"byte_sel:hi": "byte_sel_", "a16:r128": "r128", "sc0": "glc", "nt": "slc", "sc1": "scc", "neg": "blgp"}
 """Modifiers whose field has another name in the formats: those of GFX940 to GFX950, whose bits mean what they say there."""
 
 FLAGS = {

@@ -22,7 +22,7 @@ GENERATIONS = (8, 9, 10, 11, 12)
 ALIASES = {"gfx940": "gfx942", "gfx941": "gfx942", "gfx1154": "gfx1150"}
 """Processors that LLVM 22 does not know, and those whose instructions they have."""
 
-_KIND = re.compile(r"([vawAWxpqyuKe]?)(m|\d+)?(v?2?(?:bf|[bfic])\d+n?|r)?([hln]?)([ts]?)(?::(\w+))?([-|~]*)(?:@([0-9a-f]+))?$")
+_KIND = re.compile(r"([vawAWxpqyuKeb]?)(m|\d+)?(v?2?(?:bf|[bfic])\d+n?|r)?([hln]?)([ts]?)(?::(\w+))?([-|~]*)(?:@([0-9a-f]+))?$")
 
 
 @frozen
@@ -40,7 +40,8 @@ class OperandSpec:
     """Which registers the field numbers: v vector, a accumulation, w either (A and W: codes of sources), x vector first (SDWA), e only scalar registers, p pairs and q quads of them; y a lane mask
     that is VCC unless bit 7 is set (SDWA);
     u the register of Y
-    in a dual instruction; K is the literal behind the instruction; empty for the codes of sources."""
+    in a dual instruction; b the
+    address of a buffer, which offen and idxen make longer; K is the literal behind the instruction; empty for the codes of sources."""
     halves: str = ""
     """``h``: a bit of op_sel tells the half of a register; ``l``: bit 7 does; ``n``: only the first 128 registers."""
     is_widened: bool = False
