@@ -52,7 +52,7 @@ SELECTORS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
     "9:FLAT": (("segment", (0, 1, 2)), ("saddr", (127, -1)), ("glc", (0, 1)), ("lds", (0, 1))),
     "10:FLAT": (("segment", (0, 1, 2)), ("saddr", (125, 127, -1)), ("glc", (0, 1)), ("lds", (0, 1))),
     "11:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("glc", (0, 1)), ("sve", (0, 1))),
-    "12:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("th", (0, 1)), ("sve", (0, 1))),
+    "12:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("returns", (0, 1)), ("sve", (0, 1))),
 }
 """Fields whose values tell several rows of one opcode apart; -1 stands for any other value."""
 
@@ -308,7 +308,7 @@ class Learner:
             texts = self.ask(layout, [base ^ 1 << bit for bit in free])
             mask = sum(1 << bit for bit, other in zip(free, texts, strict=True) if other != text)
             fixed = f" !{mask:x}/0" if mask else ""
-            yield opcode, f"exp +{','.join(layout.modifiers)}{fixed}"
+            yield opcode, f"{text.split(' ')[0]} +{','.join(layout.modifiers)}{fixed}"
 
     def telling(
         self, layout: Format, opcode: int, selectors: tuple[tuple[str, tuple[int, ...]], ...]
@@ -738,14 +738,17 @@ class RowLearner:
         if name == "simm16":
             values += [value * 0x101 & 0xFFFF for value in range(3, 250, 13)]
         texts = self.operand_texts(number, [self.set(name, value) for value in values])
-        for kind, write in IMMEDIATES.items():
-            if kind == "attr":
-                continue
-            try:
-                if all(text is None or text == (write(value, self.learner.major, self.learner.names) or None) for value, text in zip(values, texts, strict=True)):
+        for is_strict in (True, False):
+            for kind, write in IMMEDIATES.items():
+                if kind == "attr":
+                    continue
+                try:
+                    written = [write(value, self.learner.major, self.learner.names) or None for value in values]
+                except (KeyError, IndexError):
+                    continue
+                pairs = zip(written, texts, strict=True)
+                if all(text == ours or (text is None and not is_strict) for ours, text in pairs):
                     return f"{name}=#{kind}"
-            except (KeyError, IndexError):
-                continue
         if self.operands[number].startswith("attr"):
             return f"{name}=#attr"
         shown = dict(zip(values, texts, strict=True))
@@ -781,9 +784,10 @@ class RowLearner:
                 values.remove(128)  # which LLVM 22 takes for 0 in instructions that accumulate
             if key == "dpp_ctrl":
                 values = list(range(512))
-            if bits & self.selected:
-                values = [extract(self.fixed, pieces)]
-                if not values[0]:
+            if bits_of(pieces) & self.selected:
+                told = bits_of(pieces) & self.selected
+                values = sorted({value & ~extract(told, pieces) | extract(self.fixed, pieces) for value in values})
+                if values == [0]:
                     continue
             texts = self.ask([self.base & ~bits_of(pieces) | insert(value, pieces) for value in values])
             tails = {}
@@ -808,7 +812,8 @@ class RowLearner:
                 continue
             if spec is not None:
                 result.append(spec)
-                self.used |= bits_of(pieces)
+                valid = sum(value for value in (1 << bit for bit in range(width)) if value in tails or value | extract(self.fixed, pieces) in tails or key in {"dpp_ctrl", "dpp8"})
+                self.used |= insert(valid, pieces)
         for bits, problem in failed:
             if bits & ~self.used:
                 raise problem
@@ -847,9 +852,10 @@ class RowLearner:
         """Return the bits that nothing reads, but that must have a value."""
         mask = self.selected
         value = self.fixed
-        if self.layout.name == "VOPD":
-            return ""  # the other bits are the other half
-        free = [bit for bit in range(8 * self.layout.size) if not (self.used | mask) >> bit & 1]
+        own = -1
+        if self.layout.name == "VOPD":  # the other bits are the other half
+            own = sum(bits_of(pieces) for pieces in self.layout.operands.values()) & ~(1 << 56 if self.layout.variant == "y" else 0)
+        free = [bit for bit in range(8 * self.layout.size) if not (self.used | mask | ~own) >> bit & 1]
         words = []
         for bit in free:
             words.append(self.base ^ 1 << bit)
@@ -881,8 +887,11 @@ class ImageLearner(RowLearner):
     def line(self) -> str:
         layout = self.layout
         names = ["vdata", "vaddr", "srsrc", "ssamp"][: len(self.operands)]
-        for name in ("vdata", "vaddr", "nsa", "vaddr1", "vaddr2", "vaddr3", "vaddr4", *names[2:]):
+        for name in ("vdata", "vaddr", "nsa", *names[2:]):
             self.used |= bits_of(layout.operands.get(name, ()))
+        for name in ("vaddr1", "vaddr2", "vaddr3", "vaddr4"):
+            if name in layout.operands and any(self.ask([self.set(name, 40) | insert(dim, layout.modifiers["dim"]) for dim in range(8)])):
+                self.used |= bits_of(layout.operands[name])
         tokens = [self.mnemonic, f"vdata=&{self.data()}"]
         tokens += [f"vaddr=&{form}{self.gap(form)}/{self.addresses(form)}" for form in range(1 << sum(n for _, n in layout.operands.get("nsa", ())))]
         tokens += [self.kind(number, name) for number, name in enumerate(names) if number >= 2]

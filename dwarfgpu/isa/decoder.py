@@ -121,6 +121,8 @@ class OperandPlan:
                 return GpuOperand(OperandKind.OFF, self.name, self.role, 0, "off")
             decoder = self.decoder
             text = IMMEDIATES[spec.immediate](key, decoder.major, decoder.table.names)
+            if text is None:
+                return None
             value = key - 0x10000 if self.mask == 0xFFFF and key & 0x8000 and spec.immediate == "x" else key
             return GpuOperand(OperandKind.IMMEDIATE, self.name, self.role, 0, text, value=value)
         kind = spec.kind
@@ -432,6 +434,8 @@ class DualRow:
 
     def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
         """Return the instruction; None if an operand is invalid or code is missing."""
+        if word & self.first.mask != self.first.match or word & self.second.mask != self.second.match:
+            return None
         first = self.first.make(word, code, offset)
         second = self.second.make(word, code, offset)
         if first is None or second is None:

@@ -119,15 +119,15 @@ EXP 8 f8000000/fc000000 11:1 | en=0:4 tgt=4:6 vsrc0=32:8 vsrc1=40:8 vsrc2=48:8 v
 FLAT 8 dc000000/fc000000 18:7 | vdst=56:8 addr=32:8 data=40:8 saddr=48:7 sve=55:1 segment=16:2 | | offset=0:13 glc=14:1 slc=15:1 dlc=13:1
 """,
     12: _SCALAR + _VECTOR + _VECTOR_DPP_FI + _VECTOR_DPP8 + _VOP3.replace("MATCH", "d4000000") + _VOP3_DPP + _VINTERP + _VOPD + f"""
-SMEM 8 f4000000/fc000000 13:6 | sdata=6:7 sbase=0:6 offset=32:24 soffset=57:7 | | offset=32:24 th=23:2 scope=21:2
+SMEM 8 f4000000/fc000000 13:6 | sdata=6:7 sbase=0:6 offset=32:24 soffset=57:7 | | offset=32:24 scale_offset=56:1 th=23:2 scope=21:2 nv=20:1
 VOP3P 8 cc000000/ff000000 16:8 | vdst=0:8 {_SOURCES} | {_PACKED_BITS} | {_PACKED_MODIFIERS}
 LDSDIR 4 ce000000/ff000000 20:2 | vdst=0:8 attr=10:6 attrchan=8:2 | | wait_va_vdst=16:4 wait_vm_vsrc=23:1
 DS 8 d8000000/fc000000 18:8 | vdst=56:8 addr=32:8 data0=40:8 data1=48:8 | | offset=0:16 offset0=0:8 offset1=8:8
-VBUFFER 12 c4000000/fc000000 14:8 | vdata=32:8 vaddr=64:8 srsrc=41:9 soffset=0:7 | | format=55:7 idxen=63:1 offen=62:1 offset=72:24 th=52:3 scope=50:2 nv=49:1 tfe=22:1
-VIMAGE 12 d0000000/fc000000 14:8 | vdata=32:8 vaddr=64:8 vaddr1=72:8 vaddr2=80:8 vaddr3=88:8 vaddr4=56:8 srsrc=41:9 | | dmask=22:4 dim=0:3 th=52:3 scope=50:2 r128=4:1 a16=6:1 tfe=55:1 d16=5:1
-VSAMPLE 12 e4000000/fc000000 14:8 | vdata=32:8 vaddr=64:8 vaddr1=72:8 vaddr2=80:8 vaddr3=88:8 srsrc=41:9 ssamp=55:9 | | dmask=22:4 dim=0:3 unorm=13:1 th=52:3 scope=50:2 r128=4:1 a16=6:1 tfe=3:1 lwe=40:1 d16=5:1
+VBUFFER 12 c4000000/fc000000 14:8 | vdata=32:8 vaddr=64:8 srsrc=41:9 soffset=0:7 | | format=55:7 idxen=63:1 offen=62:1 offset=72:24 th=52:3 scope=50:2 nv=7:1 tfe=22:1
+VIMAGE 12 d0000000/fc000000 14:8 | vdata=32:8 vaddr=64:8 vaddr1=72:8 vaddr2=80:8 vaddr3=88:8 vaddr4=56:8 srsrc=41:9 | | dmask=22:4 dim=0:3 th=52:3 scope=50:2 nv=7:1 r128=4:1 a16=6:1 tfe=55:1 d16=5:1
+VSAMPLE 12 e4000000/fc000000 14:8 | vdata=32:8 vaddr=64:8 vaddr1=72:8 vaddr2=80:8 vaddr3=88:8 srsrc=41:9 ssamp=55:9 | | dmask=22:4 dim=0:3 unorm=13:1 th=52:3 scope=50:2 nv=7:1 r128=4:1 a16=6:1 tfe=3:1 lwe=40:1 d16=5:1
 EXP 8 f8000000/fc000000 11:1 | en=0:4 tgt=4:6 vsrc0=32:8 vsrc1=40:8 vsrc2=48:8 vsrc3=56:8 | | done=11:1 row_en=13:1
-FLAT 12 ec000000/fc000000 14:8 | vdst=32:8 addr=64:8 data=55:8 saddr=0:7 sve=49:1 segment=24:2 | | offset=72:24 th=52:3 scope=50:2
+FLAT 12 ec000000/fc000000 14:8 | vdst=32:8 addr=64:8 data=55:8 saddr=0:7 sve=49:1 segment=24:2 returns=52:1 | | offset=72:24 scale_offset=48:1 th=52:3 scope=50:2 nv=7:1
 """,
 }
 """The formats of each generation."""

@@ -137,9 +137,11 @@ def _signed_hexadecimal(value: int, bits: int) -> str:
 
 INTERPOLATED = ("p10", "p20", "p0")
 
-IMMEDIATES: dict[str, Callable[[int, int, Names], str]] = {
+IMMEDIATES: dict[str, Callable[[int, int, Names], str | None]] = {
     "i": lambda value, major, names: small_or_hexadecimal(value),
+    "i5": lambda value, major, names: None if value > 31 else str(value),
     "x": lambda value, major, names: f"{value:#x}",
+    "x23": lambda value, major, names: None if value >> 23 else f"{value:#x}",
     "d": lambda value, major, names: str(value),
     "end": lambda value, major, names: str(value) if value else "",
     "wait": _wait_counters,
@@ -157,7 +159,7 @@ IMMEDIATES: dict[str, Callable[[int, int, Names], str]] = {
     "slot": lambda value, major, names: INTERPOLATED[value] if value < 3 else f"invalid_param_{value}",
     "target": lambda value, major, names: names["target"].get(value, f"invalid_target_{value}"),
 }
-"""How immediate operands are written."""
+"""How immediate operands are written; None for numbers that may not stand there."""
 
 
 def image_dimension(value: int, others: Mapping[str, int]) -> str:
