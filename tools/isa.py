@@ -41,7 +41,16 @@ FAMILIES: dict[int, tuple[tuple[str, ...], ...]] = {
     8: (("gfx803", "gfx801", "gfx802", "gfx805"), ("gfx810",)),
     9: (
         ("gfx900", "gfx902", "gfx909", "gfx90c"),
-        *(("gfx904",), ("gfx906",), ("gfx908",), ("gfx90a",), ("gfx942",), ("gfx950",), ("gfx9-generic",), ("gfx9-4-generic",)),
+        *(
+            ("gfx904",),
+            ("gfx906",),
+            ("gfx908",),
+            ("gfx90a",),
+            ("gfx942",),
+            ("gfx950",),
+            ("gfx9-generic",),
+            ("gfx9-4-generic",),
+        ),
     ),
     10: (
         ("gfx1010", "gfx1013", "gfx10-1-generic"),
@@ -99,11 +108,51 @@ def written(major: int) -> tuple[str, list[str]]:
     lines += [f"set {letters[name]} {' '.join(processors)}" for name, processors in asked.items()]
     lines += [f"class {shorts[name]} {name} {ranges(classes[name])}" for name in sorted(classes)]
     every = set(letters.values())
-    for (kind, number, name), chosen in sorted(names.items(), key=lambda item: (item[0][0], item[0][1], sorted(item[1]))):
+    for (kind, number, name), chosen in sorted(
+        names.items(), key=lambda item: (item[0][0], item[0][1], sorted(item[1]))
+    ):
         lines.append(f"name {kind} {number} {name}{marks(chosen, every)}")
     for key, table in rows.items():
         lines += table_lines(key, table, shorts, every)
-    return "\n".join(lines) + "\n", problems
+    return "\n".join(compacted(lines)) + "\n", problems
+
+
+SUFFIXES = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
+
+
+def compacted(lines: list[str]) -> Iterator[str]:
+    """Yield the lines of a table with what rows of a format share said once: suffixes of mnemonics, and shapes."""
+    start = next((number for number, line in enumerate(lines) if line.startswith("format ")), len(lines))
+    yield from lines[:start]
+    while start < len(lines):
+        later = (number for number in range(start + 1, len(lines)) if lines[number].startswith("format "))
+        end = next(later, len(lines))
+        yield from _compacted_format(lines[start], lines[start + 1 : end])
+        start = end
+
+
+def _compacted_format(head: str, rows: list[str]) -> Iterator[str]:
+    parts = []
+    for row in rows:
+        before, at, chosen = row.rpartition(" @")
+        opcode, mnemonic, *tokens = (before if at else row).split()
+        parts.append((opcode, mnemonic, " ".join(tokens), at + chosen if at else ""))
+    endings = Counter(suffix for _, mnemonic, _, _ in parts for suffix in SUFFIXES if mnemonic.endswith(suffix))
+    ending = endings.most_common(1)[0][0] if endings else ""
+    shapes = Counter(tokens for _, _, tokens, _ in parts)
+    names = {
+        tokens: f"${number}" for number, (tokens, count) in enumerate(shapes.most_common()) if count > 1 and tokens
+    }
+    yield f"{head} suffix={ending}" if ending else head
+    yield from (f"shape {name} {tokens}" for tokens, name in names.items())
+    for opcode, mnemonic, tokens, chosen in parts:
+        if (
+            ending
+            and mnemonic.endswith(ending)
+            and not any(mnemonic.endswith(s) for s in SUFFIXES if len(s) > len(ending))
+        ):
+            mnemonic = mnemonic.removesuffix(ending) + "-"
+        yield f"{opcode} {mnemonic} {names.get(tokens, tokens)}".rstrip() + chosen
 
 
 def short_name(number: int) -> str:
@@ -140,7 +189,9 @@ def table_lines(
     """Yield the rows of a format. What most rows say of modifiers and fixed bits is said once."""
     if not table:
         return
-    common = {mark: Counter(token for _, _, line in table for token in line.split() if token[0] == mark) for mark in "+!"}
+    common = {
+        mark: Counter(token for _, _, line in table for token in line.split() if token[0] == mark) for mark in "+!"
+    }
     defaults = {}
     for mark, counts in common.items():
         if counts and counts.most_common(1)[0][1] > len(table) // 3:
@@ -154,7 +205,12 @@ def table_lines(
                 tokens.remove(default)
             elif not any(token[0] == mark for token in tokens):
                 tokens.append({"+": "+", "!": "!0/0"}[mark])
-        shown = " ".join(re.sub(r":(\w+)", lambda match: f":{shorts.get(match[1], match[1])}", token) if token[0] not in "+!" else token for token in tokens)
+        shown = " ".join(
+            re.sub(r":(\w+)", lambda match: f":{shorts.get(match[1], match[1])}", token)
+            if token[0] not in "+!"
+            else token
+            for token in tokens
+        )
         yield f"{opcode:x} {shown}{marks(chosen, every)}"
 
 
@@ -230,7 +286,9 @@ def main() -> int:
                 print(problem[:300])
             if arguments.check:
                 same = path.read_text("ascii") == new
-                print(f"{path.name}: {'as LLVM says' if same else 'differs from what LLVM says'}, {len(problems)} problems")
+                print(
+                    f"{path.name}: {'as LLVM says' if same else 'differs from what LLVM says'}, {len(problems)} problems"
+                )
                 status |= not same or bool(problems)
             else:
                 path.write_text(new, "ascii")

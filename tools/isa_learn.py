@@ -16,15 +16,100 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILLER = bytes.fromhex("44332211") * 3
-LITERALS = (0, 1, 64, 65, 0xFFFFFFF0, 0x3F800000, 0x3C00, 0x3F80, 0x3FE00000, 0x12345678, 0x3E22F983, 0xFFFF3800, 0x3C003C00, 0x10001)
+LITERALS = (
+    0,
+    1,
+    64,
+    65,
+    0xFFFFFFF0,
+    0x3F800000,
+    0x3C00,
+    0x3F80,
+    0x3FE00000,
+    0x12345678,
+    0x3E22F983,
+    0xFFFF3800,
+    0x3C003C00,
+    0x10001,
+)
 
 SOURCE_CODES = (
-    *(0, 1, 2, 3, 4, 5, 8, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 116, 120, 121, 122, 123, 124, 125, 126, 127),
+    *(
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        8,
+        98,
+        99,
+        100,
+        101,
+        102,
+        103,
+        104,
+        105,
+        106,
+        107,
+        108,
+        109,
+        110,
+        111,
+        112,
+        113,
+        116,
+        120,
+        121,
+        122,
+        123,
+        124,
+        125,
+        126,
+        127,
+    ),
     *(128, 129, 192, 193, 208, 209, 230, 234, 235, 236, 237, 238, 239, 240, 241, 242, 247, 248, 251, 252, 253, 254),
 )
 VECTOR_CODES = (0, 1, 2, 3, 4, 127, 128, 129, 130, 249, 250, 252, 253, 254, 255)
-TYPES = {1: ("b32", "f16", "i16", "v2f16", "v2i16", "v2bf16", "bf16", "i32", "v2f16n", "f16n", "c32"), 2: ("b64", "f64", "v2b32", "b32"), 0: ("b32", "f64", "b64", "f16", "v2f16")}
-IMMEDIATE_VALUES = (0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 63, 64, 65, 129, 255, 256, 0x1234, 0x7FFF, 0x8000, 0xFFFC, 0xFFFF, 0xF83F, 0x12345, 0x8765, 0xFE9F, 0xFFFFF, 0x100000, 0x1FFFFF, 0x800000, 0xFFFFFF)
+TYPES = {
+    1: ("b32", "f16", "i16", "v2f16", "v2i16", "v2bf16", "bf16", "i32", "v2f16n", "f16n", "c32"),
+    2: ("b64", "f64", "v2b32", "b32"),
+    0: ("b32", "f64", "b64", "f16", "v2f16"),
+}
+IMMEDIATE_VALUES = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    15,
+    16,
+    31,
+    32,
+    63,
+    64,
+    65,
+    129,
+    255,
+    256,
+    0x1234,
+    0x7FFF,
+    0x8000,
+    0xFFFC,
+    0xFFFF,
+    0xF83F,
+    0x12345,
+    0x8765,
+    0xFE9F,
+    0xFFFFF,
+    0x100000,
+    0x1FFFFF,
+    0x800000,
+    0xFFFFFF,
+)
 
 CLASS = re.compile(r"/\*Invalid register, operand has '(\w+)' register class\*/")
 REGISTER = re.compile(r"(v|a|s|ttmp)(?:(\d+)|\[(\d+):(\d+)\])(\.[lh])?")
@@ -66,7 +151,7 @@ BASES: tuple[dict[str, int], ...] = (
     {"src0": 264, "src1": 28},
     {"src0": 24, "src1": 268, "src2": 272},
     {"src0": 255, "ssrc0": 255},
-    {"simm16": 0, "sdst": 0},
+    {"simm16": 5, "sdst": 0},
     {"sdst": 106},
     {"src0": 128, "src1": 128, "src2": 128},
     {"sdst": 0, "ssrc0": 0, "ssrc1": 0},
@@ -123,7 +208,24 @@ def bare(operand: str) -> str:
 
 
 FLAG_WORDS = {
-    *("clamp", "gds", "glc", "slc", "dlc", "scc", "sc0", "sc1", "nt", "nv", "tfe", "lwe", "lds", "offen", "idxen", "row_mirror"),
+    *(
+        "clamp",
+        "gds",
+        "glc",
+        "slc",
+        "dlc",
+        "scc",
+        "sc0",
+        "sc1",
+        "nt",
+        "nv",
+        "tfe",
+        "lwe",
+        "lds",
+        "offen",
+        "idxen",
+        "row_mirror",
+    ),
 }
 WHOLE = {"s_waitcnt", "s_waitcnt_depctr", "s_wait_alu", "s_delay_alu"}
 
@@ -324,7 +426,14 @@ class Learner:
                 for value in values:
                     chosen = insert(value, pieces) if value >= 0 else 0
                     bits = bits_of(pieces) if value >= 0 else 0
-                    words = [self.base(layout, opcode, fixed | chosen, changes) & ~(mask | bits) | fixed | chosen for changes in BASES]
+                    zeros = [
+                        {name: 0 for bit, name in enumerate(layout.operands) if number >> bit & 1}
+                        for number in range(16)
+                    ]
+                    words = [
+                        self.base(layout, opcode, fixed | chosen, changes) & ~(mask | bits) | fixed | chosen
+                        for changes in (*BASES, *zeros)
+                    ]
                     texts = [text for text in self.ask(layout, words) if text]
                     if texts:
                         shapes.add(shape(texts[0]))
@@ -337,7 +446,21 @@ class Learner:
         bases = [self.base(layout, opcode, fixed, changes) for changes in BASES]
         bases = [word & ~mask | fixed for word in bases]
         texts = self.ask(layout, bases)
-        best = max(range(len(bases)), key=lambda n: (bool(texts[n]), "/*" not in texts[n], -n))
+        if not any(texts):
+            names = list(layout.operands)
+            zeros = [
+                {name: 0 for bit, name in enumerate(names) if number >> bit & 1}
+                for number in range(1 << min(len(names), 6))
+            ]
+            bases = [self.base(layout, opcode, fixed, changes) & ~mask | fixed for changes in zeros]
+            texts = self.ask(layout, bases)
+        counted = layout.name == "SOPP"
+
+        def worth(number: int) -> tuple[object, ...]:
+            text = texts[number]
+            return bool(text), "/*" not in text, len(text.split(" ")) > 1 and counted, -number
+
+        best = max(range(len(bases)), key=worth)
         if not texts[best]:
             return ""
         try:
@@ -384,7 +507,14 @@ class RowLearner:
     """Finds what one row says."""
 
     def __init__(
-        self, learner: Learner, layout: Format, mask: int, fixed: int, excluded: dict[str, set[int]], base: int, text: str
+        self,
+        learner: Learner,
+        layout: Format,
+        mask: int,
+        fixed: int,
+        excluded: dict[str, set[int]],
+        base: int,
+        text: str,
     ) -> None:
         self.excluded = excluded
         self.learner = learner
@@ -436,14 +566,20 @@ class RowLearner:
                 continue
             width = sum(size for _, size in pieces)
             now = extract(self.base, pieces)
-            values = [value for value in (now ^ 4, now ^ 8, now ^ 16, 0, 1, 2, 128, now ^ 1, now ^ 2) if value != now and value < 1 << width]
+            values = [
+                value
+                for value in (now ^ 4, now ^ 8, now ^ 16, 0, 1, 2, 128, now ^ 1, now ^ 2)
+                if value != now and value < 1 << width
+            ]
             changed: set[int] = set()
             for text in self.ask([self.set(name, value) for value in values]):
                 if not text:
                     continue
                 mnemonic, operands, tail = self.split(text)
                 if mnemonic == self.mnemonic and len(operands) == len(self.operands):
-                    changed = {n for n, (a, b) in enumerate(zip(operands, self.operands, strict=True)) if bare(a) != bare(b)}
+                    changed = {
+                        n for n, (a, b) in enumerate(zip(operands, self.operands, strict=True)) if bare(a) != bare(b)
+                    }
                     if changed:
                         break
             if len(changed) == 1:
@@ -476,7 +612,9 @@ class RowLearner:
         if operand == "src_lds_direct":
             return "lds=32@fe"
         if operand == "null":
-            return f"{'soffset' if self.layout.name == 'SMEM' else 'null'}=32@{125 if self.learner.major < 11 else 124:x}"
+            return (
+                f"{'soffset' if self.layout.name == 'SMEM' else 'null'}=32@{125 if self.learner.major < 11 else 124:x}"
+            )
         raise Problem(f"what is {operand}?")
 
     def literal(self, number: int) -> str:
@@ -512,7 +650,11 @@ class RowLearner:
         pieces = self.layout.operands[name]
         width = sum(size for _, size in pieces)
         text = self.operands[number]
-        if name in {"simm16", "offset", "attr", "attrchan", "probe"} or not REGISTER.match(text) and width not in {7, 8, 9}:
+        if (
+            name in {"simm16", "offset", "attr", "attrchan", "probe"}
+            or not REGISTER.match(text)
+            and width not in {7, 8, 9}
+        ):
             return self.immediate(number, name, width)
         values = [value for value in self.values(name, width) if value not in self.excluded.get(name, ())]
         texts = dict(zip(values, self.operand_texts(number, [self.set(name, value) for value in values]), strict=True))
@@ -535,7 +677,12 @@ class RowLearner:
             prefix = "u"
         elif width == 9 and letter == "a":
             prefix = "A"
-        elif width in {8, 9} and letter in "va" and all(t is None or REGISTER.match(t) and t[0] == letter for t in texts.values()) and width == 8:
+        elif (
+            width in {8, 9}
+            and letter in "va"
+            and all(t is None or REGISTER.match(t) and t[0] == letter for t in texts.values())
+            and width == 8
+        ):
             prefix = letter
         else:
             prefix = ""
@@ -553,7 +700,9 @@ class RowLearner:
             halves = "n"
         for candidate in self.candidates(count, prefix, halves, is_mask, texts):
             if self.fits(candidate, prefix, halves, texts, number, name):
-                if candidate.type == "c32":  # LLVM 22 shows the codes of constants where it has lost track of the operands
+                if (
+                    candidate.type == "c32"
+                ):  # LLVM 22 shows the codes of constants where it has lost track of the operands
                     candidate = CodeKind(candidate.bits, "b32", candidate.class_name)
                 return self.token(name, role, prefix, candidate, halves, marks, is_mask)
         best: dict[int, object] = {}
@@ -612,12 +761,16 @@ class RowLearner:
         match = text and REGISTER.match(text)
         return bool(match) and match[1] == "s" and (1 if match[2] else int(match[4]) - int(match[3]) + 1) != count
 
-    def candidates(self, count: int, prefix: str, halves: str, is_mask: bool, texts: dict[int, str | None]) -> Iterator[CodeKind]:
+    def candidates(
+        self, count: int, prefix: str, halves: str, is_mask: bool, texts: dict[int, str | None]
+    ) -> Iterator[CodeKind]:
         bits = 0 if is_mask else 32 * count
         class_name = next((m[1] for t in texts.values() if t and (m := CLASS.search(t))), "")
         if class_name and class_name not in self.learner.classes:
             self.learner.classes[class_name] = frozenset()
-        has_constants = any(t and "/*Invalid immediate*/" not in t and (t[0].isdigit() or t[0] == "-") for t in texts.values())
+        has_constants = any(
+            t and "/*Invalid immediate*/" not in t and (t[0].isdigit() or t[0] == "-") for t in texts.values()
+        )
         if has_constants:
             for type_name in TYPES.get(count, TYPES[0]):
                 size = 16 if type_name in {"f16", "i16", "bf16"} and count == 1 else bits
@@ -655,9 +808,11 @@ class RowLearner:
         if code == LITERAL and not has_literals(self.layout, self.learner.has_long_literals):
             return None
         named = self.learner.book.name(CodeKind(kind.bits, kind.type, "", kind.has_halves), code, 0x11223344)
-        return None if named is None else named.text
+        return None if named is None else named.text.replace("/*Invalid immediate*/", "")
 
-    def fits(self, kind: CodeKind, prefix: str, halves: str, texts: dict[int, str | None], number: int, name: str) -> bool:
+    def fits(
+        self, kind: CodeKind, prefix: str, halves: str, texts: dict[int, str | None], number: int, name: str
+    ) -> bool:
         codes: dict[int, bool] = {}
         for value, text in texts.items():
             predicted = self.predicted(kind, prefix, halves, value)
@@ -677,7 +832,13 @@ class RowLearner:
                 return False
             codes[self.code(prefix, halves, value) & 1023] = match is None
         width = sum(size for _, size in self.layout.operands[name])
-        if kind.type and kind.type != "c32" and width in {8, 9} and prefix == "" and has_literals(self.layout, self.learner.has_long_literals):
+        if (
+            kind.type
+            and kind.type != "c32"
+            and width in {8, 9}
+            and prefix == ""
+            and has_literals(self.layout, self.learner.has_long_literals)
+        ):
             word = self.set(name, LITERAL)
             for literal in LITERALS:
                 text = self.operand_texts(number, [word], filler=literal.to_bytes(4, "little") * 3)[0]
@@ -734,7 +895,9 @@ class RowLearner:
             self.base = saved
 
     def immediate(self, number: int, name: str, width: int) -> str:
-        values = [value for value in IMMEDIATE_VALUES if value < 1 << width and value not in self.excluded.get(name, ())]
+        values = [
+            value for value in IMMEDIATE_VALUES if value < 1 << width and value not in self.excluded.get(name, ())
+        ]
         if name == "simm16":
             values += [value * 0x101 & 0xFFFF for value in range(3, 250, 13)]
         texts = self.operand_texts(number, [self.set(name, value) for value in values])
@@ -755,7 +918,11 @@ class RowLearner:
         best = {}
         for kind in IMMEDIATES:
             try:
-                wrong = {v: (t, w) for v, t in shown.items() if t and t != (w := IMMEDIATES[kind](v, self.learner.major, self.learner.names))}
+                wrong = {
+                    v: (t, w)
+                    for v, t in shown.items()
+                    if t and t != (w := IMMEDIATES[kind](v, self.learner.major, self.learner.names))
+                }
             except (KeyError, IndexError):
                 continue
             best[len(wrong)] = kind, wrong
@@ -796,7 +963,13 @@ class RowLearner:
                     mnemonic, operands, tail = self.split(text)
                     if mnemonic == self.mnemonic and operands == self.operands:
                         tails[value] = tail
-            if len(tails) < 2 and not bits & self.selected or len(set(tails.values())) == 1 and not self.is_always(key) and not bits & self.selected:
+            if (
+                len(tails) < 2
+                and not bits & self.selected
+                or len(set(tails.values())) == 1
+                and not self.is_always(key)
+                and not bits & self.selected
+            ):
                 continue
             try:
                 try:
@@ -807,12 +980,18 @@ class RowLearner:
                         raise
                     spec = self.modifier(key, {value: tail for value, tail in tails.items() if is_scalar(value)})
             except Problem as problem:
-                changing = (value for value, tail in tails.items() if value & value - 1 == 0 and tail != tails.get(0, tail))
+                changing = (
+                    value for value, tail in tails.items() if value & value - 1 == 0 and tail != tails.get(0, tail)
+                )
                 failed.append((insert(sum(changing), pieces), problem))
                 continue
             if spec is not None:
                 result.append(spec)
-                valid = sum(value for value in (1 << bit for bit in range(width)) if value in tails or value | extract(self.fixed, pieces) in tails or key in {"dpp_ctrl", "dpp8"})
+                valid = sum(
+                    value
+                    for value in (1 << bit for bit in range(width))
+                    if value in tails or value | extract(self.fixed, pieces) in tails or key in {"dpp_ctrl", "dpp8"}
+                )
                 self.used |= insert(valid, pieces)
         for bits, problem in failed:
             if bits & ~self.used:
@@ -843,7 +1022,9 @@ class RowLearner:
             best: dict[int, object] = {}
             for spec in VARIANTS.get(key, (key,)):
                 write = writer_of(spec, self.learner.major, self.learner.names)
-                wrong = {value: (tail, write(value, {})) for value, tail in tails.items() if write(value, {}) not in tail}
+                wrong = {
+                    value: (tail, write(value, {})) for value, tail in tails.items() if write(value, {}) not in tail
+                }
                 best[len(wrong)] = wrong
             raise Problem(f"no modifier writes {key}: {best[min(best)]}"[:500])
         return None
@@ -854,7 +1035,9 @@ class RowLearner:
         value = self.fixed
         own = -1
         if self.layout.name == "VOPD":  # the other bits are the other half
-            own = sum(bits_of(pieces) for pieces in self.layout.operands.values()) & ~(1 << 56 if self.layout.variant == "y" else 0)
+            own = sum(bits_of(pieces) for pieces in self.layout.operands.values()) & ~(
+                1 << 56 if self.layout.variant == "y" else 0
+            )
         free = [bit for bit in range(8 * self.layout.size) if not (self.used | mask | ~own) >> bit & 1]
         words = []
         for bit in free:
@@ -890,10 +1073,15 @@ class ImageLearner(RowLearner):
         for name in ("vdata", "vaddr", "nsa", *names[2:]):
             self.used |= bits_of(layout.operands.get(name, ()))
         for name in ("vaddr1", "vaddr2", "vaddr3", "vaddr4"):
-            if name in layout.operands and any(self.ask([self.set(name, 40) | insert(dim, layout.modifiers["dim"]) for dim in range(8)])):
+            if name in layout.operands and any(
+                self.ask([self.set(name, 40) | insert(dim, layout.modifiers["dim"]) for dim in range(8)])
+            ):
                 self.used |= bits_of(layout.operands[name])
         tokens = [self.mnemonic, f"vdata=&{self.data()}"]
-        tokens += [f"vaddr=&{form}{self.gap(form)}/{self.addresses(form)}" for form in range(1 << sum(n for _, n in layout.operands.get("nsa", ())))]
+        tokens += [
+            f"vaddr=&{form}{self.gap(form)}/{self.addresses(form)}"
+            for form in range(1 << sum(n for _, n in layout.operands.get("nsa", ())))
+        ]
         tokens += [self.kind(number, name) for number, name in enumerate(names) if number >= 2]
         for key, pieces in layout.modifiers.items():
             if key in {"dmask", "dim", "tfe", "d16", "a16", "r128"} and not bits_of(pieces) & self.used:
@@ -930,7 +1118,12 @@ class ImageLearner(RowLearner):
                 for mask in (0, 1, 3, 7, 15):
                     word = self.base & ~bits_of(modifiers["dmask"]) | insert(mask, modifiers["dmask"])
                     words.append(word | insert(d16, modifiers["d16"]) | insert(tfe, modifiers["tfe"]))
-        beyond = self.base | bits_of(self.layout.operands["vdata"]) | insert(15, modifiers["dmask"]) | insert(1, modifiers["tfe"])
+        beyond = (
+            self.base
+            | bits_of(self.layout.operands["vdata"])
+            | insert(15, modifiers["dmask"])
+            | insert(1, modifiers["tfe"])
+        )
         found = self.widths_of(0, [beyond, *words])
         return "".join(DIGITS[parts[0]] if parts else "0" for parts in found)
 
@@ -949,9 +1142,16 @@ class ImageLearner(RowLearner):
         for a16 in range(2):
             for dim in range(8):
                 words.append(base | insert(a16, modifiers.get("a16", ())) | insert(dim, modifiers.get("dim", ())))
-        beyond = base | bits_of(self.layout.operands["vdata"]) | insert(15, modifiers["dmask"]) | insert(1, modifiers["tfe"])
+        beyond = (
+            base | bits_of(self.layout.operands["vdata"]) | insert(15, modifiers["dmask"]) | insert(1, modifiers["tfe"])
+        )
         found = self.widths_of(1, [beyond, *words])
-        parts = ["".join(DIGITS[width] for width in entry) if len(set(entry)) > 1 and max(entry[:-1]) > 1 else DIGITS[sum(entry)] for entry in found]
+        parts = [
+            "".join(DIGITS[width] for width in entry)
+            if len(set(entry)) > 1 and max(entry[:-1]) > 1
+            else DIGITS[sum(entry)]
+            for entry in found
+        ]
         return "".join(parts) if all(len(part) == 1 for part in parts) else ":" + parts[0]
 
 
@@ -968,5 +1168,16 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "scc": ("scc", "sc1"),
     "blgp": ("blgp", "neg:3"),
     "byte_sel_": ("byte_sel:hi",),
-    "offset": ("offset", "offset:12", "offset:13", "offset:24", "offset:swizzle", "offset:x21", "offset:x20", "offset:X21", "offset:X24", "offset:x24"),
+    "offset": (
+        "offset",
+        "offset:12",
+        "offset:13",
+        "offset:24",
+        "offset:swizzle",
+        "offset:x21",
+        "offset:x20",
+        "offset:X21",
+        "offset:X24",
+        "offset:x24",
+    ),
 }

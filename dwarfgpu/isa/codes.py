@@ -29,10 +29,7 @@ FLOATS: dict[str, tuple[int, ...]] = {
     "f32": tuple(
         (0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000, 0x40800000, 0xC0800000, 0x3E22F983)
     ),
-    "f64": tuple(
-        value << 48
-        for value in (0x3FE0, 0xBFE0, 0x3FF0, 0xBFF0, 0x4000, 0xC000, 0x4010, 0xC010)
-    )
+    "f64": tuple(value << 48 for value in (0x3FE0, 0xBFE0, 0x3FF0, 0xBFF0, 0x4000, 0xC000, 0x4010, 0xC010))
     + (0x3FC45F306DC9C882,),
 }
 """The constants of the codes 240 to 248 in each floating-point format."""
@@ -165,13 +162,17 @@ class CodeBook:
         if code >= VECTOR:
             return self._vector(kind, code, bits)
         named = self._scalar(kind, code, bits, literal)
-        if named is None or not kind.class_name:
+        if named is None:
             return named
         if named.kind is OperandKind.CONSTANT or named.kind is OperandKind.LITERAL:
             comment = "" if kind.type not in {"", "r"} else "/*Invalid immediate*/"
         else:
             comment = self._comment(kind, code)
-        return named if not comment else CodeName(named.kind, named.text + comment, named.index, named.register, named.value)
+        return (
+            named
+            if not comment
+            else CodeName(named.kind, named.text + comment, named.index, named.register, named.value)
+        )
 
     def _comment(self, kind: CodeKind, code: int) -> str:
         if not kind.class_name or code in self.classes[kind.class_name]:

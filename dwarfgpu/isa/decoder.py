@@ -6,6 +6,7 @@ first met; operands are made once for each value of a field and then shared.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,16 +15,16 @@ from dwarfgpu.isa.formats import Format, Pieces, bits_of, extract, formats
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
 from dwarfgpu.isa.modifiers import ALIASES, Writer, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
+from dwarfgpu.isa.roles import role_of
 from dwarfgpu.isa.tables import OpcodeTable, OperandSpec, generation, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SUFFIXES = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
-DESTINATIONS = {"vdst", "sdst", "vdstx", "vdsty"}
-ROLES = {">": OperandRole.DST, "<": OperandRole.SRC, "*": OperandRole.DST_SRC}
-
-NEGATED, ABSOLUTE, EXTENDED, HALF, ACCUMULATED, WIDENED, OFFSET_ENABLED, INDEX_ENABLED = (1 << bit for bit in range(12, 20))
+NEGATED, ABSOLUTE, EXTENDED, HALF, ACCUMULATED, WIDENED, OFFSET_ENABLED, INDEX_ENABLED = (
+    1 << bit for bit in range(12, 20)
+)
 """Marks of a field's value: bits elsewhere in the instruction that change the operand."""
 CODE = NEGATED - 1
 NOTHING = 209
@@ -34,6 +35,7 @@ SIZES = {2: 192, 3: 192, 4: 128}
 """The bits of matrices of 6-bit and 4-bit floats."""
 WORDS = 12
 """The bytes of the longest instruction without a literal or further addresses."""
+SELECTED = re.compile(r"(\|)(, vcc\w*)$")
 INVALID = InstructionForm(".long", ".long", "", "", 0)
 """The form of what is not an instruction."""
 
@@ -54,7 +56,9 @@ def is_scalar(code: int) -> bool:
 class OperandPlan:
     """How one operand of a row is made."""
 
-    def __init__(self, spec: OperandSpec, pieces: Pieces, marks: tuple[tuple[int, int], ...], decoder: Decoder) -> None:
+    def __init__(
+        self, spec: OperandSpec, role: OperandRole, pieces: Pieces, marks: tuple[tuple[int, int], ...], decoder: Decoder
+    ) -> None:
         self.spec = spec
         self.name = spec.name.rstrip("_")
         self.pieces = pieces
@@ -63,11 +67,13 @@ class OperandPlan:
         self.mask = (1 << pieces[0][1]) - 1 if pieces else 0
         self.marks = marks
         self.decoder = decoder
-        self.cache: dict[int, GpuOperand | None] = decoder.operand_cache(spec)
-        self.role = ROLES.get(spec.role) or (OperandRole.DST if spec.name in DESTINATIONS else OperandRole.SRC)
+        self.cache: dict[int, GpuOperand | None] = decoder.operand_cache(spec, role)
+        self.role = role
         self.is_literal = spec.prefix == "K"
         kind = spec.kind
-        self.takes_literals = kind is not None and spec.prefix in {"", "A", "W"} and kind.type not in {"c32", "r", "i32"}
+        self.takes_literals = (
+            kind is not None and spec.prefix in {"", "A", "W"} and kind.type not in {"c32", "r", "i32"}
+        )
 
     def key(self, word: int) -> int:
         """Return the value of the field, with the marks of what changes the operand."""
@@ -181,7 +187,9 @@ class CompiledRow:
                 mask, _, match = token[1:].partition("/")
                 self.mask, self.match = int(mask, 16), int(match, 16)
             else:
-                self.plans.append(self._plan(decoder, layout, decoder.table.operand(token)))
+                spec = decoder.table.operand(token)
+                role = role_of(name, layout.name, spec.name, len(self.plans))
+                self.plans.append(self._plan(decoder, layout, spec, role))
         self.is_branch = any(plan.spec.immediate == "d" for plan in self.plans) and layout.name in {"SOPP", "SOPK"}
         if layout.variant == "dpp8fi":
             self.writers.append(("fi", lambda value, others: " fi:1"))
@@ -203,10 +211,10 @@ class CompiledRow:
             self.modifiers.append((key, layout.modifiers[ALIASES.get(spec) or ALIASES.get(key, key)]))
             self.writers.append((key, writer_of(spec, decoder.major, decoder.table.names)))
 
-    def _plan(self, decoder: Decoder, layout: Format, spec: OperandSpec) -> OperandPlan:
+    def _plan(self, decoder: Decoder, layout: Format, spec: OperandSpec, role: OperandRole) -> OperandPlan:
         pieces = layout.operands.get(spec.name, ())
         if spec.code is not None or spec.prefix == "K" or spec.immediate == "off":
-            return OperandPlan(spec, (), (), decoder)
+            return OperandPlan(spec, role, (), (), decoder)
         if spec.immediate == "attr":
             pieces = (*layout.operands["attrchan"], *pieces)
         position = POSITIONS.get(spec.name, 0)
@@ -230,7 +238,7 @@ class CompiledRow:
             marks.append((layout.modifiers["idxen"][0][0], INDEX_ENABLED))
         if spec.is_widened:
             marks.append((layout.modifiers["tfe"][0][0], WIDENED))
-        return OperandPlan(spec, pieces, tuple(marks), decoder)
+        return OperandPlan(spec, role, pieces, tuple(marks), decoder)
 
     def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
         """Return the instruction; None if an operand is invalid or code is missing."""
@@ -351,7 +359,10 @@ class ImageRow(CompiledRow):
             registers = [first, *data[self.size :]]
             slots = len(registers)
         else:
-            registers = [first, *(extract(word, places[name]) for name in ("vaddr1", "vaddr2", "vaddr3", "vaddr4") if name in places)]
+            registers = [
+                first,
+                *(extract(word, places[name]) for name in ("vaddr1", "vaddr2", "vaddr3", "vaddr4") if name in places),
+            ]
             slots = self.slots
         components = bin(self.field(word, "dmask")).count("1")
         count = self.data[1 + 10 * self.field(word, "d16") + 5 * self.field(word, "tfe") + components]
@@ -377,7 +388,11 @@ class ImageRow(CompiledRow):
             operands.append(self._registers(f"vaddr{number or ''}", OperandRole.SRC, registers[number], length, marks))
         for plan in self.plans:
             key = plan.key(word)
-            operand = plan.cache.get(key) or plan.cache.setdefault(key, plan.make(key))
+            if key == LITERAL and plan.takes_literals and self.has_literals:
+                data = code[offset : offset + size + 4]
+                operand = plan.make(key, int.from_bytes(data[size:], "little")) if len(data) == size + 4 else None
+            else:
+                operand = plan.cache.get(key) or plan.cache.setdefault(key, plan.make(key))
             if operand is None:
                 return None
             operands.append(operand)
@@ -400,7 +415,12 @@ class ImageRow(CompiledRow):
         return GpuOperand(OperandKind.VGPR, name, role, 32 * count, text, index)
 
 
-SPECIAL_ROWS: dict[str, type[CompiledRow]] = {"EXP": ExportRow, "MIMG": ImageRow, "VIMAGE": ImageRow, "VSAMPLE": ImageRow}
+SPECIAL_ROWS: dict[str, type[CompiledRow]] = {
+    "EXP": ExportRow,
+    "MIMG": ImageRow,
+    "VIMAGE": ImageRow,
+    "VSAMPLE": ImageRow,
+}
 
 
 class DualRows:
@@ -476,7 +496,7 @@ class Decoder:
         self.major = major
         self.table = opcodes
         self.book = CodeBook(major, wave_size, opcodes.classes)
-        self._caches: dict[OperandSpec, dict[int, GpuOperand | None]] = {}
+        self._caches: dict[tuple[OperandSpec, OperandRole], dict[int, GpuOperand | None]] = {}
         simple = {key: FormatRows(self, layout) for key, layout in formats(major).items()}
         layouts: list[FormatRows | DualRows] = []
         if "VOPD.x" in simple:
@@ -489,9 +509,9 @@ class Decoder:
             chosen = (rows for rows in layouts if low & rows.mask & 0xFF800000 == rows.match & 0xFF800000)
             self._formats.append(tuple(chosen))
 
-    def operand_cache(self, spec: OperandSpec) -> dict[int, GpuOperand | None]:
+    def operand_cache(self, spec: OperandSpec, role: OperandRole) -> dict[int, GpuOperand | None]:
         """Return the operands that were made for equal fields."""
-        return self._caches.setdefault(spec, {})
+        return self._caches.setdefault((spec, role), {})
 
     def decode(self, code: bytes, offset: int = 0) -> GpuInstruction:
         """Return the instruction at an offset; one with the name ``.long`` for what is not an instruction."""
@@ -518,6 +538,8 @@ def text(instruction: GpuInstruction) -> str:
     others = instruction.modifiers
     operands = ", ".join([operand.text for operand in instruction.operands if operand.text])
     modifiers = "".join([write(others.get(key, 0), others) for key, write in form.writers])
+    if form.variant and form.name == "v_cndmask_b32":
+        operands = SELECTED.sub(r"\2\1", operands)  # LLVM writes the mask within the bars
     if form.encoding == "EXP":
         operands = operands.replace(", ", " ", 1)
     return f"{form.mnemonic} {operands}{modifiers}" if operands else f"{form.mnemonic}{modifiers}"

@@ -74,8 +74,16 @@ VOP3P.dpp 12 cc000000fa/ff000001ff00000000 16:8 | vdst=0:8 src0=64:8 src1=41:9 s
 VOP3P.dpp8 12 cc000000e9/ff000001ff00000000 16:8 | vdst=0:8 src0=64:8 src1=41:9 src2=50:9 | {_PACKED_BITS} | {_PACKED_MODIFIERS} dpp8=72:24
 VOP3P.dpp8fi 12 cc000000ea/ff000001ff00000000 16:8 | vdst=0:8 src0=64:8 src1=41:9 src2=50:9 | {_PACKED_BITS} | {_PACKED_MODIFIERS} dpp8=72:24
 """
-_VOP3_DPP = _VOP3_DPP.replace("d4000000fa/", "fad4000000/").replace("d4000000e9/", "e9d4000000/").replace("d4000000ea/", "ead4000000/")
-_VOP3_DPP = _VOP3_DPP.replace("cc000000fa/", "facc000000/").replace("cc000000e9/", "e9cc000000/").replace("cc000000ea/", "eacc000000/")
+_VOP3_DPP = (
+    _VOP3_DPP.replace("d4000000fa/", "fad4000000/")
+    .replace("d4000000e9/", "e9d4000000/")
+    .replace("d4000000ea/", "ead4000000/")
+)
+_VOP3_DPP = (
+    _VOP3_DPP.replace("cc000000fa/", "facc000000/")
+    .replace("cc000000e9/", "e9cc000000/")
+    .replace("cc000000ea/", "eacc000000/")
+)
 _VOP3_DPP = _VOP3_DPP.replace("/fc000001ff00000000", "/1fffc000000").replace("/ff000001ff00000000", "/1ffff000000")
 _INTERPOLATION = "VINTRP 4 MATCH/fc000000 16:2 | vdst=18:8 vsrc=0:8 attr=10:6 attrchan=8:2 | |\n"
 _VINTERP = f"VINTERP 8 cd000000/ff000000 16:7 | vdst=0:8 {_SOURCES} | sel0=11 sel1=12 sel2=13 sel3=14 neg0=61 neg1=62 neg2=63 | clamp=15:1 op_sel=11:4 wait_exp=8:3\n"
@@ -95,9 +103,28 @@ FLAT 8 dc000000/fc000000 18:7 | vdst=56:8 addr=32:8 data=40:8 saddr=48:7 segment
 """
 
 GENERATIONS: dict[int, str] = {
-    8: _SCALAR + _VECTOR + _VECTOR_DPP + _GFX8_SDWA + _VOP3.replace("MATCH", "d0000000") + _INTERPOLATION.replace("MATCH", "d4000000") + _VECTOR_GFX8,
-    9: _SCALAR + _VECTOR + _VECTOR_DPP + _VECTOR_SDWA + _VOP3.replace("MATCH", "d0000000") + _INTERPOLATION.replace("MATCH", "d4000000") + _VECTOR_GFX8,
-    10: _SCALAR + _VECTOR + _VECTOR_DPP_FI + _VECTOR_DPP8 + _VECTOR_SDWA + _VOP3.replace("MATCH", "d4000000") + _INTERPOLATION.replace("MATCH", "c8000000") + f"""
+    8: _SCALAR
+    + _VECTOR
+    + _VECTOR_DPP
+    + _GFX8_SDWA
+    + _VOP3.replace("MATCH", "d0000000")
+    + _INTERPOLATION.replace("MATCH", "d4000000")
+    + _VECTOR_GFX8,
+    9: _SCALAR
+    + _VECTOR
+    + _VECTOR_DPP
+    + _VECTOR_SDWA
+    + _VOP3.replace("MATCH", "d0000000")
+    + _INTERPOLATION.replace("MATCH", "d4000000")
+    + _VECTOR_GFX8,
+    10: _SCALAR
+    + _VECTOR
+    + _VECTOR_DPP_FI
+    + _VECTOR_DPP8
+    + _VECTOR_SDWA
+    + _VOP3.replace("MATCH", "d4000000")
+    + _INTERPOLATION.replace("MATCH", "c8000000")
+    + f"""
 SMEM 8 f4000000/fc000000 18:8 | sdata=6:7 sbase=0:6 offset=32:21 soffset=57:7 | | offset=32:21 glc=16:1 dlc=14:1
 VOP3P 8 cc000000/ff000000 16:8 | vdst=0:8 {_SOURCES} | {_PACKED_BITS} | {_PACKED_MODIFIERS}
 DS 8 d8000000/fc000000 18:8 | vdst=56:8 addr=32:8 data0=40:8 data1=48:8 | | offset=0:16 offset0=0:8 offset1=8:8 gds=17:1
@@ -107,7 +134,15 @@ MIMG 8 f0000000/fc000000 18:7+0:1 | vdata=40:8 vaddr=32:8 srsrc=48:5 ssamp=53:5 
 EXP 8 f8000000/fc000000 11:1 | en=0:4 tgt=4:6 vsrc0=32:8 vsrc1=40:8 vsrc2=48:8 vsrc3=56:8 | | done=11:1 compr=10:1 vm=12:1
 FLAT 8 dc000000/fc000000 18:7 | vdst=56:8 addr=32:8 data=40:8 saddr=48:7 segment=14:2 | | offset=0:12 glc=16:1 slc=17:1 dlc=12:1 lds=13:1
 """,
-    11: _SCALAR + _VECTOR + _VECTOR_DPP_FI + _VECTOR_DPP8 + _VOP3.replace("MATCH", "d4000000") + _VOP3_DPP + _VINTERP + _VOPD + f"""
+    11: _SCALAR
+    + _VECTOR
+    + _VECTOR_DPP_FI
+    + _VECTOR_DPP8
+    + _VOP3.replace("MATCH", "d4000000")
+    + _VOP3_DPP
+    + _VINTERP
+    + _VOPD
+    + f"""
 SMEM 8 f4000000/fc000000 18:8 | sdata=6:7 sbase=0:6 offset=32:21 soffset=57:7 | | offset=32:21 glc=14:1 dlc=13:1
 VOP3P 8 cc000000/ff000000 16:8 | vdst=0:8 {_SOURCES} | {_PACKED_BITS} | {_PACKED_MODIFIERS}
 LDSDIR 4 ce000000/ff000000 20:2 | vdst=0:8 attr=10:6 attrchan=8:2 | | wait_vdst=16:4
@@ -118,7 +153,15 @@ MIMG 8 f0000000/fc000000 18:8 | vdata=40:8 vaddr=32:8 srsrc=48:5 ssamp=58:5 nsa=
 EXP 8 f8000000/fc000000 11:1 | en=0:4 tgt=4:6 vsrc0=32:8 vsrc1=40:8 vsrc2=48:8 vsrc3=56:8 | | done=11:1 row_en=13:1
 FLAT 8 dc000000/fc000000 18:7 | vdst=56:8 addr=32:8 data=40:8 saddr=48:7 sve=55:1 segment=16:2 | | offset=0:13 glc=14:1 slc=15:1 dlc=13:1
 """,
-    12: _SCALAR + _VECTOR + _VECTOR_DPP_FI + _VECTOR_DPP8 + _VOP3.replace("MATCH", "d4000000") + _VOP3_DPP + _VINTERP + _VOPD + f"""
+    12: _SCALAR
+    + _VECTOR
+    + _VECTOR_DPP_FI
+    + _VECTOR_DPP8
+    + _VOP3.replace("MATCH", "d4000000")
+    + _VOP3_DPP
+    + _VINTERP
+    + _VOPD
+    + f"""
 SMEM 8 f4000000/fc000000 13:6 | sdata=6:7 sbase=0:6 offset=32:24 soffset=57:7 | | offset=32:24 scale_offset=56:1 th=23:2 scope=21:2 nv=20:1
 VOP3P 8 cc000000/ff000000 16:8 | vdst=0:8 {_SOURCES} | {_PACKED_BITS} | {_PACKED_MODIFIERS}
 LDSDIR 4 ce000000/ff000000 20:2 | vdst=0:8 attr=10:6 attrchan=8:2 | | wait_va_vdst=16:4 wait_vm_vsrc=23:1

@@ -16,7 +16,26 @@ ALIASES = {"byte_sel:hi": "byte_sel_", "a16:r128": "r128", "sc0": "glc", "nt": "
 """Modifiers whose field has another name in the formats: those of GFX940 to GFX950, whose bits mean what they say there."""
 
 FLAGS = {
-    *("clamp", "gds", "glc", "slc", "dlc", "scc", "sc0", "sc1", "nt", "nv", "tfe", "lwe", "lds", "da", "unorm", "r128", "a16", "d16"),
+    *(
+        "clamp",
+        "gds",
+        "glc",
+        "slc",
+        "dlc",
+        "scc",
+        "sc0",
+        "sc1",
+        "nt",
+        "nv",
+        "tfe",
+        "lwe",
+        "lds",
+        "da",
+        "unorm",
+        "r128",
+        "a16",
+        "d16",
+    ),
     *("offen", "idxen", "done", "compr", "vm", "row_en", "high", "scale_offset"),
 }
 """Modifiers of one bit that are written as their name."""

@@ -12,12 +12,28 @@ Names = Mapping[str, Mapping[int, str]]
 """The names of a processor: of "hwreg", "message" and "format"."""
 
 DELAYS = (
-    *("NO_DEP", "VALU_DEP_1", "VALU_DEP_2", "VALU_DEP_3", "VALU_DEP_4", "TRANS32_DEP_1", "TRANS32_DEP_2", "TRANS32_DEP_3"),
+    *(
+        "NO_DEP",
+        "VALU_DEP_1",
+        "VALU_DEP_2",
+        "VALU_DEP_3",
+        "VALU_DEP_4",
+        "TRANS32_DEP_1",
+        "TRANS32_DEP_2",
+        "TRANS32_DEP_3",
+    ),
     *("FMA_ACCUM_CYCLE_1", "SALU_CYCLE_1", "SALU_CYCLE_2", "SALU_CYCLE_3"),
 )
 SKIPS = ("SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4")
 DEPENDENCIES = (
-    *(("hold_cnt", 7, 1), ("sa_sdst", 0, 1), ("va_vdst", 12, 4), ("va_sdst", 9, 3), ("va_ssrc", 8, 1), ("va_vcc", 1, 1)),
+    *(
+        ("hold_cnt", 7, 1),
+        ("sa_sdst", 0, 1),
+        ("va_vdst", 12, 4),
+        ("va_sdst", 9, 3),
+        ("va_ssrc", 8, 1),
+        ("va_vcc", 1, 1),
+    ),
     ("vm_vsrc", 2, 3),
 )
 UNUSED_DEPENDENCY_BITS = 0x60

@@ -22,7 +22,9 @@ GENERATIONS = (8, 9, 10, 11, 12)
 ALIASES = {"gfx940": "gfx942", "gfx941": "gfx942", "gfx1154": "gfx1150"}
 """Processors that LLVM 22 does not know, and those whose instructions they have."""
 
-_KIND = re.compile(r"([vawAWxpqyuKeb]?)(m|\d+)?(v?2?(?:bf|[bfic])\d+n?|r)?([hln]?)([ts]?)(?::(\w+))?([-|~]*)(?:@([0-9a-f]+))?$")
+_KIND = re.compile(
+    r"([vawAWxpqyuKeb]?)(m|\d+)?(v?2?(?:bf|[bfic])\d+n?|r)?([hln]?)([ts]?)(?::(\w+))?([-|~]*)(?:@([0-9a-f]+))?$"
+)
 
 
 @frozen
@@ -30,8 +32,6 @@ class OperandSpec:
     """One operand of a row: its field, how the code is read, and the modifiers that it can have."""
 
     name: str
-    role: str
-    """``>`` written, ``<`` read, ``*`` both, ``=`` as the name says."""
     kind: CodeKind | None
     """None for immediates and for ``off``."""
     immediate: str = ""
@@ -72,12 +72,15 @@ class OpcodeTable:
         self.classes: dict[str, frozenset[int]] = {}
         self.class_names: dict[str, str] = {}
         self.defaults: dict[str, tuple[str, ...]] = {}
+        self.suffixes: dict[str, str] = {}
+        self.shapes: dict[str, dict[str, str]] = {}
         self.rows: dict[str, dict[int, list[str]]] = {}
         self._sets: set[str] = set()
         self._read(text, {processor, f"{processor}/{wave_size}"})
 
     def _read(self, text: str, asked: set[str]) -> None:
         rows: dict[int, list[str]] = {}
+        shapes: dict[str, str] = {}
         sets = self._sets
         for line in text.split("\n"):
             if not line or line[0] == "#":
@@ -89,10 +92,15 @@ class OpcodeTable:
                     sets.add(letter)
             elif head == "class":
                 self._class(rest)
+            elif head == "shape":
+                name, _, tokens = rest.partition(" ")
+                shapes[name] = tokens
             elif head == "format":
                 name, *defaults = rest.split()
                 rows = self.rows[name] = {}
-                self.defaults[name] = tuple(defaults)
+                shapes = self.shapes[name] = {}
+                self.defaults[name] = tuple(default for default in defaults if default[0] != "s")
+                self.suffixes[name] = next((default[7:] for default in defaults if default[0] == "s"), "")
             elif head == "name":
                 self._name(rest)
             else:
@@ -121,21 +129,24 @@ class OpcodeTable:
 
     def operand(self, token: str) -> OperandSpec:
         """Return what a token such as ``vdst=v32`` or ``src0=32f32-|`` says."""
-        match = re.match(r"(\w+)([=<>*])(.*)", token)
+        match = re.match(r"(\w+)=(.*)", token)
         if match is None:
             raise AssertionError(token)
-        name, role, kind = match[1], match[2], match[3]
+        name, kind = match[1], match[2]
         if kind.startswith("#"):
-            return OperandSpec(name, role, None, kind[1:])
+            return OperandSpec(name, None, kind[1:])
         if kind == "off":
-            return OperandSpec(name, role, None, "off")
+            return OperandSpec(name, None, "off")
         parts = _KIND.match(kind)
         if parts is None:
             raise AssertionError(token)
         prefix, bits, type_name, halves, widened, short, marks, code = parts.groups()
         class_name = self.class_names[short] if short else ""
         return OperandSpec(
-            *(name, role, CodeKind(0 if bits in {"m", None} else int(bits), type_name or "", class_name, halves in {"h", "l"})),
+            *(
+                name,
+                CodeKind(0 if bits in {"m", None} else int(bits), type_name or "", class_name, halves in {"h", "l"}),
+            ),
             prefix=prefix,
             halves=halves,
             is_widened=widened == "t",
@@ -149,6 +160,10 @@ class OpcodeTable:
     def row(self, key: str, opcode: int, line: str) -> TableRow:
         """Take a row apart."""
         mnemonic, *tokens = line.split()
+        if mnemonic[-1] == "-":
+            mnemonic = mnemonic[:-1] + self.suffixes[key]
+        if tokens and tokens[0][0] == "$":
+            tokens = self.shapes[key][tokens[0]].split()
         for default in self.defaults.get(key, ()):
             if not any(token[0] == default[0] for token in tokens if token[0] in "+!"):
                 tokens.append(default)
