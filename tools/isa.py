@@ -236,12 +236,28 @@ def random_words(major: int, count: int, seed: int) -> list[bytes]:
 def differences(decode: Decoder, oracle: Oracle, pieces: list[bytes]) -> Iterator[tuple[bytes, str, str]]:
     """Yield the code that the decoder and LLVM read differently, with what each says."""
     for code, (size, expected) in zip(pieces, oracle.texts(pieces), strict=True):
-        if expected == CRASHED:
+        if expected == CRASHED or is_known(code, expected):
             continue
         instruction = decode.decode(code)
         shown = text(instruction) if instruction.form.encoding else ""
         if shown != expected or size and instruction.size != size:
             yield code, shown, expected
+
+
+def is_known(code: bytes, expected: str) -> bool:
+    """Return whether LLVM 22 is wrong about some code in a known way.
+
+    It decodes the mixed precision operations of GFX9 on later processors. Where an operation with DPP also reads its destination, it takes
+    the control, or the code of a constant, for the next operand.
+    """
+    if re.match(r"v_(fma|mad)_mix", expected) and code[3] == 0xD3:
+        return True
+    word = int.from_bytes(code[:12], "little")
+    if "_dpp " not in expected:
+        return False
+    control = word >> (72 if "_e64_dpp" in expected else 40) & (0xFFFFFF if "dpp8:" in expected else 0x1FF)
+    is_constant = 128 <= control <= 208 or 240 <= control <= 248
+    return is_constant or bool(re.search(r"_dpp .*, 0x[0-9a-f]{2} ", expected))
 
 
 def check_random(processors: list[str], count: int, seed: int, *, shown: int = 10) -> int:

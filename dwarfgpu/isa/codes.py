@@ -267,7 +267,7 @@ def literal_text(type_name: str, literal: int) -> tuple[int, str]:
         return literal, f"lit({plain})" if is_small(low, 16) or low in FLOATS[TYPES[type_name]] else plain
     if type_name == "v2f16n":
         low = literal & 0xFFFF
-        is_inline = is_small(literal, 32) or literal >> 16 == low and (low in FLOATS["f16"] or is_small(low, 16))
+        is_inline = is_small(literal, 32) or (literal >> 16 == low and (low in FLOATS["f16"] or is_small(low, 16)))
         return literal, f"lit({plain})" if is_inline else plain
     floats = FLOATS["f32"] if type_name == "i16" else FLOATS[TYPES[type_name]]
     is_inline = is_small(literal, 32) or literal in floats

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, VECTOR, CodeBook, CodeKind
 from dwarfgpu.isa.formats import Format, Pieces, bits_of, extract, formats
@@ -17,9 +16,6 @@ from dwarfgpu.isa.modifiers import ALIASES, Writer, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
 from dwarfgpu.isa.roles import role_of
 from dwarfgpu.isa.tables import OpcodeTable, OperandSpec, generation, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SUFFIXES = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
 NEGATED, ABSOLUTE, EXTENDED, HALF, ACCUMULATED, WIDENED, OFFSET_ENABLED, INDEX_ENABLED = (
@@ -143,6 +139,8 @@ class OperandPlan:
             bits = SIZES.get(key >> SIZE_SHIFT & 7, kind.bits)
             kind = CodeKind(bits, kind.type, kind.class_name.replace(str(kind.bits), str(bits)))
         code = LITERAL if self.is_literal else self.code(key)
+        if self.is_literal and not kind.type:
+            return GpuOperand(OperandKind.LITERAL, self.name, self.role, 32, f"{literal:#x}", value=literal)
         named = self.decoder.book.name(kind, code, literal)
         if named is None:
             return None

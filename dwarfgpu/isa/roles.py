@@ -30,7 +30,7 @@ def role_of(name: str, encoding: str, field: str, position: int) -> OperandRole:
     if field in {"vdata", "sdata"}:
         return _data_role(name)
     if field in {"vcc", "exec"}:
-        is_written = position == 0 and encoding == "VOPC" or position == 1 and encoding == "VOP2"
+        is_written = (position == 0 and encoding == "VOPC") or (position == 1 and encoding == "VOP2")
         return OperandRole.DST if is_written else OperandRole.SRC
     if field == "simm16":
         return OperandRole.DST if name.startswith("s_setreg") else OperandRole.SRC
