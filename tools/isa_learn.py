@@ -161,7 +161,7 @@ BASES: tuple[dict[str, int], ...] = (
 )
 DEFAULTS = {
     "vdst": 4, "sdst": 20, "src0": 264, "src1": 268, "src2": 272, "vsrc1": 12, "ssrc0": 24, "ssrc1": 28, "simm16": 0,
-    "sdata": 20, "sbase": 4, "soffset": 28, "offset": 16, "addr": 8, "data0": 12, "data1": 16, "data": 20, "vdata": 36, "vaddr": 8, "srsrc": 3,
+    "sdata": 20, "sbase": 4, "soffset": 28, "offset": 16, "addr": 8, "data0": 12, "data1": 16, "data": 20, "vdata": 20, "vaddr": 8, "srsrc": 3,
     "ssamp": 5, "saddr": 40, "vsrc": 8, "attr": 5, "attrchan": 1, "srcx0": 264, "vsrcx1": 12, "vdstx": 20, "srcy0": 264, "vsrcy1": 12, "vdsty": 20, "vsrc0": 4, "vsrc1x": 8, "vsrc1": 8, "vsrc2": 12, "vsrc3": 16,
 }  # fmt: skip
 
@@ -423,6 +423,7 @@ class Learner:
             others = tuple(other for other in selectors if other is not selector)
             for mask, fixed in selections(layout, others):
                 shapes = set()
+                is_first_valid = True
                 for value in values:
                     chosen = insert(value, pieces) if value >= 0 else 0
                     bits = bits_of(pieces) if value >= 0 else 0
@@ -437,7 +438,9 @@ class Learner:
                     texts = [text for text in self.ask(layout, words) if text]
                     if texts:
                         shapes.add(shape(texts[0]))
-                if len(shapes) > 1:
+                    elif value == values[0]:
+                        is_first_valid = False
+                if len(shapes) > 1 or (shapes and not is_first_valid):
                     result.append(selector)
                     break
         return tuple(result)
@@ -1057,6 +1060,11 @@ def widths(operand: str) -> list[int]:
     return [1 if match[2] else int(match[4]) - int(match[3]) + 1 for match in REGISTER.finditer(operand)]
 
 
+def stuck_digit(digit: str) -> str:
+    """Return how a table says that neither the data nor the address is as long as masks and shapes say."""
+    return chr(ord("A") + int(digit, 36))
+
+
 class ImageLearner(RowLearner):
     """Finds the row of an image instruction."""
 
@@ -1125,7 +1133,21 @@ class ImageLearner(RowLearner):
             | insert(1, modifiers["tfe"])
         )
         found = self.widths_of(0, [beyond, *words])
-        return "".join(DIGITS[parts[0]] if parts else "0" for parts in found)
+        # Where LLVM has no instruction with so much data, the address also stays as it was decoded first.
+        dim = self.telling_shape()
+        bits = insert(dim or 0, modifiers.get("dim", ()))
+        stuck = [dim is not None and parts == self.first_address for parts in self.widths_of(1, [word | bits for word in words])]
+        digits = [DIGITS[parts[0]] if parts else "0" for parts in found]
+        return digits[0] + "".join(stuck_digit(digit) if is_stuck else digit for digit, is_stuck in zip(digits[1:], stuck, strict=True))
+
+    def telling_shape(self) -> int | None:
+        """Return a shape for which the address is not as long as it is decoded first."""
+        modifiers = self.layout.modifiers
+        beyond = self.base | bits_of(self.layout.operands["vdata"]) | insert(15, modifiers["dmask"]) | insert(1, modifiers["tfe"])
+        self.first_address = self.widths_of(1, [beyond])[0]
+        shapes = [self.base | insert(dim, modifiers.get("dim", ())) for dim in range(8)]
+        found = self.widths_of(1, shapes)
+        return next((dim for dim, parts in enumerate(found) if parts and parts != self.first_address), None)
 
     def gap(self, form: int) -> str:
         """Return ``~`` where two spaces follow the mnemonic."""
@@ -1152,6 +1174,14 @@ class ImageLearner(RowLearner):
             else DIGITS[sum(entry)]
             for entry in found
         ]
+        first = self.widths_of(0, [beyond])[0]
+        masks = [self.widths_of(0, [base & ~bits_of(modifiers["dmask"]) | insert(mask, modifiers["dmask"])])[0] for mask in (3, 1, 15)]
+        telling = next((mask for mask, width in zip((3, 1, 15), masks, strict=True) if width and width != first), None)
+        if telling is not None and all(len(part) == 1 for part in parts):
+            changed = [word & ~bits_of(modifiers["dmask"]) | insert(telling, modifiers["dmask"]) for word in words]
+            for number, width in enumerate(self.widths_of(0, changed), 1):
+                if width == first:
+                    parts[number] = stuck_digit(parts[number])
         return "".join(parts) if all(len(part) == 1 for part in parts) else ":" + parts[0]
 
 

@@ -23,6 +23,8 @@ NEGATED, ABSOLUTE, EXTENDED, HALF, ACCUMULATED, WIDENED, OFFSET_ENABLED, INDEX_E
 )
 """Marks of a field's value: bits elsewhere in the instruction that change the operand."""
 CODE = NEGATED - 1
+FIELD_NAMES = {"soffset_": "soffset"}
+"""Fields of one name that are at two places have other names in the formats."""
 NOTHING = 209
 """A code that names nothing."""
 SIZE_SHIFT = 20
@@ -56,7 +58,7 @@ class OperandPlan:
         self, spec: OperandSpec, role: OperandRole, pieces: Pieces, marks: tuple[tuple[int, int], ...], decoder: Decoder
     ) -> None:
         self.spec = spec
-        self.name = spec.name.rstrip("_")
+        self.name = FIELD_NAMES.get(spec.name, spec.name)
         self.pieces = pieces
         self.is_simple = len(pieces) == 1
         self.shift = pieces[0][0] if pieces else 0
@@ -192,7 +194,8 @@ class CompiledRow:
         if layout.variant == "dpp8fi":
             self.writers.append(("fi", lambda value, others: " fi:1"))
         variant = layout.variant.removesuffix("fi")
-        self.form = InstructionForm(name, mnemonic, layout.name, variant, opcode, tuple(self.writers))
+        encoding = name.partition("_")[0].upper() if layout.name == "FLAT" else layout.name
+        self.form = InstructionForm(name, mnemonic, encoding, variant, opcode, tuple(self.writers))
         self.modifier_mask = 0
         for _, pieces in self.modifiers:
             self.modifier_mask |= bits_of(pieces)
@@ -309,12 +312,13 @@ class ImageRow(CompiledRow):
     """The row of an image instruction: masks and shapes say how many registers its data and addresses have.
 
     ``vdata=&`` is followed by a digit (of base 36) for data that would go beyond the last register, and then one for each d16, tfe and number
-    of enabled components. ``vaddr=&N/`` says the same about the address where N further words hold registers, for each a16 and shape;
+    of enabled components; a capital letter says that the address too is as long as beyond the last register. ``vaddr=&N/`` says the same about the address where N further words hold registers, for each a16 and shape;
     behind a colon stand the registers of each part.
     """
 
     def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
         self.data: list[int] = []
+        self.stuck: list[bool] = []
         self.addresses: dict[int, tuple[str, bool]] = {}
         CompiledRow.__init__(self, decoder, layout, opcode, line)
         form = self.form
@@ -331,7 +335,8 @@ class ImageRow(CompiledRow):
     def _reads(self, token: str) -> bool:
         name, _, rest = token.partition("=&")
         if name == "vdata":
-            self.data = [int(digit, 36) for digit in rest]
+            self.data = [ord(digit) - ord("A") if digit.isupper() else int(digit, 36) for digit in rest]
+            self.stuck = [digit.isupper() for digit in rest]
             return True
         if name == "vaddr" and rest:
             form, _, lengths = rest.partition("/")
@@ -363,16 +368,19 @@ class ImageRow(CompiledRow):
             ]
             slots = self.slots
         components = bin(self.field(word, "dmask")).count("1")
-        count = self.data[1 + 10 * self.field(word, "d16") + 5 * self.field(word, "tfe") + components]
+        entry = 1 + 10 * self.field(word, "d16") + 5 * self.field(word, "tfe") + components
+        count, is_stuck = self.data[entry], self.stuck[entry]
         index = extract(word, places["vdata"])
         if lengths[:1] == ":":
             parts = [int(digit, 36) for digit in lengths[1:]]
             total = sum(parts)
         else:
             has_short = any(name.startswith("a16") for name, _ in self.modifiers)
-            total = int(lengths[1 + 8 * (self.field(word, "a16") if has_short else 0) + self.field(word, "dim")], 36)
+            digit = lengths[1 + 8 * (self.field(word, "a16") if has_short else 0) + self.field(word, "dim")]
             beyond = int(lengths[0], 36)
-            last = index + count > 256 and count != self.data[0]
+            is_stuck = is_stuck or digit.isupper()
+            total = beyond if is_stuck else int(digit, 36)
+            last = is_stuck or index + count > 256 and count != self.data[0]
             parts = self._parts(total, slots, is_list=len(registers) > 1)
             if last or (total != beyond and parts[-1:] > [1] and registers[len(parts) - 1] + parts[-1] > 256):
                 count, total = self.data[0], beyond

@@ -27,7 +27,7 @@ HALF_LOADS = re.compile(r"_load_.*d16|_read_.*d16|_load_short_d16|_load_(u|s)byt
 
 def role_of(name: str, encoding: str, field: str, position: int) -> OperandRole:
     """Return the role of an operand: of a field, at a position in the text."""
-    if field in {"vdata", "sdata"}:
+    if field in {"vdata", "sdata"} and encoding != "FLAT":
         return _data_role(name)
     if field in {"vcc", "exec"}:
         is_written = (position == 0 and encoding == "VOPC") or (position == 1 and encoding == "VOP2")
