@@ -248,9 +248,11 @@ def is_known(code: bytes, expected: str) -> bool:
     """Return whether LLVM 22 is wrong about some code in a known way.
 
     It decodes the mixed precision operations of GFX9 on later processors. Where an operation with DPP also reads its destination, it takes
-    the control, or the code of a constant, for the next operand.
+    the control, or the code of a constant, for the next operand. It writes a mask within the bars of an absolute value.
     """
     if re.match(r"v_(fma|mad)_mix", expected) and code[3] == 0xD3:
+        return True
+    if re.match(r"v_cndmask_b32_dpp .*\|v\d+, vcc(_lo)?\|", expected):
         return True
     word = int.from_bytes(code[:12], "little")
     if "_dpp " not in expected:

@@ -119,7 +119,7 @@ MARKED = {
     "abs": re.compile(r"\|"),
     "sext": re.compile("sext"),
     "sel": re.compile(r".*\.[hl]"),
-    "acc": re.compile("[av]"),
+    "acc": re.compile("a"),
 }
 """What shows in the text of an operand that a bit changes it."""
 SIZED = "f8f6f4"
@@ -147,6 +147,7 @@ BASES: tuple[dict[str, int], ...] = (
     {"vdsty": 21, "sdst": 0},
     {"vsrcx1": 0, "vsrcy1": 0},
     {"offen": 0, "sdst": 0},
+    {"sdst": -1},
     {"src0": 24, "src1": 28, "src2": 32},
     {"src0": 264, "src1": 28},
     {"src0": 24, "src1": 268, "src2": 272},
@@ -159,6 +160,8 @@ BASES: tuple[dict[str, int], ...] = (
     {"vdst": 0, "src0": 0},
     {"offset": 0, "sdata": 0, "sbase": 0, "soffset": 0},
 )
+SCALAR_BASES = ({"sdst": 0, "src1": 28}, {"src1": 28})
+HALF_BASES = ({"sdst": 0, "op_sel": 15}, {"sdst": 0, "op_sel": 14}, {"sdst": 0, "op_sel": 12}, {"sdst": 0, "op_sel": 6})
 DEFAULTS = {
     "vdst": 4, "sdst": 20, "src0": 264, "src1": 268, "src2": 272, "vsrc1": 12, "ssrc0": 24, "ssrc1": 28, "simm16": 0,
     "sdata": 20, "sbase": 4, "soffset": 28, "offset": 16, "addr": 8, "data0": 12, "data1": 16, "data": 20, "vdata": 20, "vaddr": 8, "srsrc": 3,
@@ -200,6 +203,11 @@ def split(text: str) -> tuple[str, list[str], str]:
     if last:
         operands.append(last)
     return mnemonic, operands, rest[at:]
+
+
+def halved(operand: str) -> str:
+    """Return an operand that does not say which half of the register it is."""
+    return re.sub(r"\.[lh]", ".x", operand)
 
 
 def bare(operand: str) -> str:
@@ -337,10 +345,12 @@ class Learner:
             if width == 9 and layout.variant == "sdwa":
                 value ^= 256
             if name == "sdst" and layout.variant == "sdwa":
-                value |= 128
+                value = value | 128 if value >= 0 else 0
             if not bits_of(pieces) & (taken | fixed):
                 word |= insert(value, pieces)
                 taken |= bits_of(pieces)
+        if "op_sel" in changes:
+            word |= insert(changes["op_sel"], layout.modifiers["op_sel"])
         if "offen" in layout.modifiers and changes.get("offen", 1):
             word |= bits_of(layout.modifiers["offen"]) | bits_of(layout.modifiers["idxen"])
         return word
@@ -379,10 +389,17 @@ class Learner:
             seen.sort(key=lambda line: -fixed_bits(line))
             for line in seen:
                 yield opcode, line
+            if seen and self.major == 11 and layout.name == "VOP3" and re.search(r"=v?16\w*h", seen[0]):
+                # With a scalar register, or a bit for an operand that is not there, LLVM does not tell halves.
+                for excluded, changed in (({"src1": set(range(256, 512))}, SCALAR_BASES), ({}, HALF_BASES)):
+                    line = self.row(layout, opcode, 0, 0, excluded, changed)
+                    if line and line not in seen and not re.search(r"=v?16\w*h", line):
+                        seen.append(line)
+                        yield opcode, line
 
     def image(self, layout: Format, opcode: int) -> str:
         """Return the row of an image instruction, whose operands are as long as masks and shapes say."""
-        for changes in ({"sdst": 0}, {"vaddr": 9}, {"nsa": 1}):
+        for changes in ({"sdst": 0}, {"vaddr": 9}, {"nsa": 1}, {"ssamp": 0}, {"ssamp": 0, "nsa": 1}):
             base = self.base(layout, opcode, 0, changes) | insert(1, layout.modifiers["dmask"])
             base &= ~(bits_of(layout.operands.get("nsa", ())) if "nsa" not in changes else 0)
             text = self.ask(layout, [base])[0]
@@ -445,11 +462,20 @@ class Learner:
                     break
         return tuple(result)
 
-    def row(self, layout: Format, opcode: int, mask: int, fixed: int, excluded: dict[str, set[int]]) -> str:
-        bases = [self.base(layout, opcode, fixed, changes) for changes in BASES]
+    def row(
+        self,
+        layout: Format,
+        opcode: int,
+        mask: int,
+        fixed: int,
+        excluded: dict[str, set[int]],
+        changed: tuple[dict[str, int], ...] = (),
+    ) -> str:
+        """Return the row of an opcode where some bits are fixed; empty if there is none."""
+        bases = [self.base(layout, opcode, fixed, changes) for changes in changed or BASES]
         bases = [word & ~mask | fixed for word in bases]
         texts = self.ask(layout, bases)
-        if not any(texts):
+        if not any(texts) and not changed:
             names = list(layout.operands)
             zeros = [
                 {name: 0 for bit, name in enumerate(names) if number >> bit & 1}
@@ -464,7 +490,7 @@ class Learner:
             return bool(text), "/*" not in text, len(text.split(" ")) > 1 and counted, -number
 
         best = max(range(len(bases)), key=worth)
-        if not texts[best]:
+        if not texts[best] or (changed and re.search(r"\.[lh]\b", texts[best])):
             return ""
         try:
             return RowLearner(self, layout, mask, fixed, excluded, bases[best], texts[best]).line()
@@ -612,6 +638,11 @@ class RowLearner:
             return "exec=m@7e"
         if operand == "0x11223344" or operand.startswith("lit(") or "0x11223344" in operand:
             return self.literal(number)
+        if operand.startswith("exec_hi/*") and self.layout.name == "FLAT":
+            match = CLASS.search(operand)
+            name = match[1] if match else ""
+            self.learner.classes.setdefault(name, frozenset())
+            return f"saddr=32:{name}@7f"
         if operand == "src_lds_direct":
             return "lds=32@fe"
         if operand == "null":
@@ -944,7 +975,7 @@ class RowLearner:
                 continue
             if bits & self.used:
                 bits &= ~self.used
-                if not bits or bits != bits_of(pieces) and key not in {"op_sel", "neg_lo", "neg_hi"}:
+                if key != "op_sel" and (not bits or (bits != bits_of(pieces) and key not in {"neg_lo", "neg_hi"})):
                     continue
             width = sum(size for _, size in pieces)
             values = [0, *(1 << bit for bit in range(width)), (1 << width) - 1]
@@ -964,7 +995,10 @@ class RowLearner:
             for value, text in zip(values, texts, strict=True):
                 if text:
                     mnemonic, operands, tail = self.split(text)
-                    if mnemonic == self.mnemonic and operands == self.operands:
+                    same = operands == self.operands
+                    if key == "op_sel" and len(operands) == len(self.operands):
+                        same = list(map(halved, operands)) == list(map(halved, self.operands))
+                    if mnemonic == self.mnemonic and same:
                         tails[value] = tail
             if (
                 len(tails) < 2
@@ -1204,6 +1238,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
         "offset:13",
         "offset:24",
         "offset:swizzle",
+        "offset:swizzle8",
         "offset:x21",
         "offset:x20",
         "offset:X21",

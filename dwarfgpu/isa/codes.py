@@ -206,7 +206,7 @@ class CodeBook:
         if self.first_ttmp <= code <= 123:
             index = code - self.first_ttmp
             index = index - index % min(count, 4) if count != 3 else index & ~3
-            count = 8 if count == 3 else count
+            count = 8 if count in {3, 5} else count
             if index + count > 16:
                 return None
             text = f"ttmp{index}" if count == 1 else f"ttmp[{index}:{index + count - 1}]"

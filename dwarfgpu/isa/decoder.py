@@ -6,7 +6,6 @@ first met; operands are made once for each value of a field and then shared.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, VECTOR, CodeBook, CodeKind
@@ -33,7 +32,6 @@ SIZES = {2: 192, 3: 192, 4: 128}
 """The bits of matrices of 6-bit and 4-bit floats."""
 WORDS = 12
 """The bytes of the longest instruction without a literal or further addresses."""
-SELECTED = re.compile(r"(\|)(, vcc\w*)$")
 INVALID = InstructionForm(".long", ".long", "", "", 0)
 """The form of what is not an instruction."""
 
@@ -147,6 +145,8 @@ class OperandPlan:
         if named is None:
             return None
         text = named.text
+        if key & ACCUMULATED and "'VReg_" in text:
+            text = text.replace("'VReg_", "'AReg_")  # matrix operations have a class for each register file
         is_constant = named.kind in {OperandKind.CONSTANT, OperandKind.LITERAL}
         if key & EXTENDED:
             text = f"sext({text})"
@@ -544,8 +544,6 @@ def text(instruction: GpuInstruction) -> str:
     others = instruction.modifiers
     operands = ", ".join([operand.text for operand in instruction.operands if operand.text])
     modifiers = "".join([write(others.get(key, 0), others) for key, write in form.writers])
-    if form.variant and form.name == "v_cndmask_b32":
-        operands = SELECTED.sub(r"\2\1", operands)  # LLVM writes the mask within the bars
     if form.encoding == "EXP":
         operands = operands.replace(", ", " ", 1)
     return f"{form.mnemonic} {operands}{modifiers}" if operands else f"{form.mnemonic}{modifiers}"

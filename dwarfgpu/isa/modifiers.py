@@ -206,8 +206,8 @@ def writer_of(spec: str, major: int, names: Names) -> Writer:
     if key == "th":
         return _temporal_hint(variant)
     if key == "offset":
-        if variant == "swizzle":
-            return _swizzle
+        if variant in {"swizzle", "swizzle8"}:
+            return _swizzle if variant == "swizzle" else _old_swizzle
         if variant.startswith(("x", "X")):
             return _hexadecimal(key, int(variant[1:]), is_always=variant[0] == "x")
         return _signed(key, int(variant)) if variant else _number(key)
@@ -221,6 +221,11 @@ def _swizzle(value: int, others: Mapping[str, int]) -> str:
     if not value:
         return ""
     return f" offset:{_swizzle_pattern(value)}"
+
+
+def _old_swizzle(value: int, others: Mapping[str, int]) -> str:
+    """Write the pattern of ``ds_swizzle_b32`` before GFX9, which has no rotations."""
+    return f" offset:{value}" if value & 0x8000 and value & 0xFF00 != 0x8000 else _swizzle(value, others)
 
 
 def _swizzle_pattern(value: int) -> str:
@@ -268,7 +273,7 @@ SIMPLE: dict[str, Writer] = {
     "src0_sel": _select("src0_sel"),
     "src1_sel": _select("src1_sel"),
     "dst_unused": _dst_unused,
-    "bitop3": _number("bitop3", "{:#x}"),
+    "bitop3": lambda value, others: f" bitop3:{value if value <= 10 else hex(value)}" if value else "",
     "byte_sel": _number("byte_sel"),
     "cbsz": _number("cbsz"),
     "abid": _number("abid"),
