@@ -43,6 +43,7 @@ SCRIPTS = {
     "docs": "write the generated pages of docs/ (--check: only compare)",
     "fixtures": "rebuild the code objects in fixtures/",
     "golden": "compare the golden files with what llvm-dwarfdump prints (--write: write them)",
+    "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
     "fuzz": "damage the files in fixtures/ and try everything with them",
 }
 """Commands that run the module of their name in tools/ with the environment's Python."""

@@ -280,6 +280,25 @@ def check_random(processors: list[str], count: int, seed: int, *, shown: int = 1
     return total
 
 
+WORDS = ROOT / "tests" / "golden" / "isa-words.txt"
+
+
+def write_words(count: int) -> None:
+    """Write some valid random words of each family, and what LLVM says of them, for the tests."""
+    lines = ["# Random words as libLLVM 22 reads them (tools/isa.py --words): processor, wave size, code, text."]
+    for major in GENERATIONS:
+        for family in FAMILIES[major]:
+            for size in (32, 64) if major >= 10 else (64,):
+                oracle = Oracle(family[0], size if major >= 10 else 0)
+                pieces = random_words(major, 40 * count, seed=major + size)
+                rows = zip(pieces, oracle.texts(pieces), strict=True)
+                chosen = [row for row in rows if row[1][0] and "/*" not in row[1][1] and not is_known(row[0], row[1][1])]
+                for code, (length, written) in chosen[:count]:
+                    lines.append(f"{family[0]} {size} {code[:length].hex()} {written}")
+                oracle.close()
+    WORDS.write_text("\n".join(lines) + "\n", "ascii")
+
+
 def major_of(processor: str) -> int:
     """Return the generation of a processor."""
     return next(major for major in GENERATIONS for family in FAMILIES[major] if processor in family)
@@ -290,10 +309,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="decode N random words for each processor")
+    parser.add_argument("--words", type=int, default=0, metavar="N", help="write N words a family for the tests, and stop")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", default=[], metavar="PROCESSOR", help="only this processor")
     parser.add_argument("--generation", action="append", type=int, default=[], metavar="N", help="only this generation")
     arguments = parser.parse_args()
+    if arguments.words:
+        write_words(arguments.words)
+        return 0
     status = 0
     chosen = arguments.generation or list(GENERATIONS)
     if not arguments.random or not arguments.check:

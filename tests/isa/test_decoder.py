@@ -46,7 +46,7 @@ def test_a_vector_operation():
 
 def test_modifiers_of_sources_and_of_the_result():
     found = instruction("gfx900", "d1018103 4c020305")
-    assert text(found) == "v_add_f32_e64 v3, |s5|, -v1 clamp mul:2"
+    assert text(found) == "v_add_f32_e64 v3, |v5|, -v1 clamp mul:2"
     assert (found.name, found.encoding) == ("v_add_f32", "VOP3")
     assert found.modifiers == {"clamp": 1, "omod": 1}
     _, src0, src1 = found.operands
@@ -72,7 +72,7 @@ def test_constants_are_expanded_as_the_type_of_the_operand_asks(processor, words
 
 def test_accumulating_operations_read_their_destination():
     assert roles(instruction("gfx90a", "76060305"))[0] == ("vdst", OperandRole.DST_SRC)  # v_fmac_f32
-    assert roles(instruction("gfx900", "b7828000")) == [("sdst", OperandRole.DST_SRC), ("simm16", OperandRole.SRC)]  # s_addk
+    assert roles(instruction("gfx900", "b7828000")) == [("sdst", OperandRole.DST_SRC), ("simm16", OperandRole.SRC)]  # s_mulk_i32
     assert roles(instruction("gfx900", "b1028000"))[0] == ("sdst", OperandRole.SRC)  # s_cmpk_eq_i32
 
 
@@ -88,8 +88,8 @@ def test_memory_operations_say_what_they_load_and_store():
 
 
 def test_accumulation_registers_are_told_by_a_bit():
-    found = instruction("gfx90a", "dc508000 06ff0001")
-    assert text(found) == "global_load_dword a6, v[1:2], off"
+    found = instruction("gfx90a", "dc508000 06ff0002")
+    assert text(found) == "global_load_dword a6, v[2:3], off"
     assert (found.operands[0].kind, found.operands[0].index) == (OperandKind.AGPR, 6)
 
 
@@ -167,28 +167,28 @@ def test_processors_whose_instructions_are_not_known(processor):
 
 
 def test_processors_of_one_family_share_their_rows():
-    assert instruction("gfx941", "02060305") == instruction("gfx942", "02060305")
-    assert instruction("gfx90c", "02060305") == instruction("gfx900", "02060305")
+    for one, other in (("gfx941", "gfx942"), ("gfx90c", "gfx900"), ("gfx1201", "gfx1200")):
+        assert instruction(one, "02060305").operands == instruction(other, "02060305").operands
 
 
-def processors():
+def families():
+    """The first processor of each set of the tables, and the wave size that it is for."""
     for major in GENERATIONS:
         for line in (ROOT / f"dwarfgpu/isa/gfx{major}.txt").read_text().splitlines():
             if line.startswith("set "):
-                yield from (name.partition("/")[0] for name in line.split()[2:])
+                name, _, size = line.split()[2].partition("/")
+                yield name, int(size or 64)
 
 
-@pytest.mark.parametrize("processor", sorted(set(processors())))
-def test_every_row_of_every_processor_can_be_compiled(processor):
-    for size in (32, 64) if int(processor.removeprefix("gfx").partition("-")[0][:2]) < 20 else (64,):
-        decode_all = decoder(processor, size)
-        found = table(processor, size)
-        count = 0
-        for rows in {id(rows): rows for group in decode_all._formats for rows in group}.values():
-            for opcode in getattr(rows, "lines", ()):
-                count += len(rows.rows(opcode))
-        assert count > 1000
-        assert found.names["hwreg"]
+@pytest.mark.parametrize("processor, size", families())
+def test_every_row_of_every_processor_can_be_compiled(processor, size):
+    decode_all = decoder(processor, size)
+    count = 0
+    for rows in {id(rows): rows for group in decode_all._formats for rows in group}.values():
+        for opcode in getattr(rows, "lines", ()):
+            count += len(rows.rows(opcode))
+    assert count > 1000
+    assert table(processor, size).names["hwreg"]
 
 
 def test_any_bytes_give_an_instruction():
