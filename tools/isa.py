@@ -259,7 +259,7 @@ def is_known(code: bytes, expected: str) -> bool:
         return False
     control = word >> (72 if "_e64_dpp" in expected else 40) & (0xFFFFFF if "dpp8:" in expected else 0x1FF)
     is_constant = 128 <= control <= 208 or 240 <= control <= 248
-    return is_constant or bool(re.search(r"_dpp .*, 0x[0-9a-f]{2} ", expected))
+    return is_constant or bool(re.search(r"_dpp .*[ (|-]0x[0-9a-f]{2}[ ),|]", expected))
 
 
 def check_random(processors: list[str], count: int, seed: int, *, shown: int = 10) -> int:

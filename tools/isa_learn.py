@@ -581,6 +581,8 @@ class RowLearner:
         modifiers = self.modifiers()
         # What the base has beside zero in fields that nothing reads is only an accident of the base.
         fixed = self.fixed_bits()
+        if self.mnemonic == "buffer_store_lds_dword":
+            modifiers.insert(modifiers.index("offset") + 1, modifiers.pop(modifiers.index("lds")))
         tokens = [self.mnemonic, *self.tokens, f"+{','.join(modifiers)}" if modifiers else "", fixed]
         return " ".join(filter(None, tokens))
 
@@ -1209,7 +1211,8 @@ class ImageLearner(RowLearner):
             for entry in found
         ]
         first = self.widths_of(0, [beyond])[0]
-        masks = [self.widths_of(0, [base & ~bits_of(modifiers["dmask"]) | insert(mask, modifiers["dmask"])])[0] for mask in (3, 1, 15)]
+        plain = self.base & ~(bits_of(modifiers["dmask"]) | bits_of(nsa))
+        masks = self.widths_of(0, [plain | insert(mask, modifiers["dmask"]) for mask in (3, 1, 15)])
         telling = next((mask for mask, width in zip((3, 1, 15), masks, strict=True) if width and width != first), None)
         if telling is not None and all(len(part) == 1 for part in parts):
             changed = [word & ~bits_of(modifiers["dmask"]) | insert(telling, modifiers["dmask"]) for word in words]
