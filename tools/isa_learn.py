@@ -329,7 +329,9 @@ class Learner:
         elif layout.key == "VOPD.y":
             words = [word | OTHER_HALF_X for word in words]
         pieces = [(word.to_bytes(layout.size, "little") + filler)[:LONGEST] for word in words]
-        texts = ["" if text == CRASHED else text for _, text in oracle.texts(pieces)]
+        answers = oracle.texts(pieces)
+        # A shorter instruction is one of another format.
+        texts = ["" if text == CRASHED or size < layout.size else text for size, text in answers]
         if layout.name == "VOPD":
             return [text.split(" :: ")[layout.variant == "y"] if text else "" for text in texts]
         return texts

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 VECTOR = 256
 ACCUMULATION = 768
 LITERAL = 255
+NOT_IN_CLASS = 2048
+"""Added to the code of a register that may not stand there, whatever its class says."""
 HIGH_HALF = 1024
 """Added to the code of a vector register whose high half is meant."""
 
@@ -189,9 +191,9 @@ class CodeBook:
             return None
         text = f"{letter}{index}" if count == 1 else f"{letter}[{index}:{index + count - 1}]"
         if kind.has_halves:
-            half = int(code >= HIGH_HALF)
+            half = int(bool(code & HIGH_HALF))
             text += (".l", ".h")[half]
-        text += self._comment(kind, code & 1023)
+        text += self._comment(kind, code & (1023 | NOT_IN_CLASS))
         return CodeName(OperandKind.AGPR if is_accumulation else OperandKind.VGPR, text, index, half=half)
 
     def _scalar(self, kind: CodeKind, code: int, bits: int, literal: int) -> CodeName | None:

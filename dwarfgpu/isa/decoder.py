@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, VECTOR, CodeBook, CodeKind
+from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, CodeBook, CodeKind
 from dwarfgpu.isa.formats import Format, Pieces, bits_of, extract, formats
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
 from dwarfgpu.isa.modifiers import ALIASES, Writer, writer_of
@@ -53,7 +53,13 @@ class OperandPlan:
     """How one operand of a row is made."""
 
     def __init__(
-        self, spec: OperandSpec, role: OperandRole, pieces: Pieces, marks: tuple[tuple[int, int], ...], decoder: Decoder
+        self,
+        spec: OperandSpec,
+        role: OperandRole,
+        layout: Format,
+        pieces: Pieces,
+        marks: tuple[tuple[int, int], ...],
+        decoder: Decoder,
     ) -> None:
         self.spec = spec
         self.name = FIELD_NAMES.get(spec.name, spec.name)
@@ -63,7 +69,8 @@ class OperandPlan:
         self.mask = (1 << pieces[0][1]) - 1 if pieces else 0
         self.marks = marks
         self.decoder = decoder
-        self.cache: dict[int, GpuOperand | None] = decoder.operand_cache(spec, role)
+        self.cache: dict[int, GpuOperand | None] = decoder.operand_cache(spec, role, layout.name)
+        self.is_matrix = layout.name == "VOP3P"
         self.role = role
         self.is_literal = spec.prefix == "K"
         kind = spec.kind
@@ -139,13 +146,18 @@ class OperandPlan:
             bits = SIZES.get(key >> SIZE_SHIFT & 7, kind.bits)
             kind = CodeKind(bits, kind.type, kind.class_name.replace(str(kind.bits), str(bits)))
         code = LITERAL if self.is_literal else self.code(key)
+        if key & ACCUMULATED and not self.is_matrix and kind.class_name.startswith(("VReg_", "VGPR_")):
+            # Memory instructions of GFX90A take any accumulation registers, those before take none.
+            is_taken = kind.class_name.endswith("_Align2")
+            kind = CodeKind(kind.bits, kind.type, "" if is_taken else kind.class_name, kind.has_halves)
+            code = code if is_taken else code | NOT_IN_CLASS
         if self.is_literal and not kind.type:
             return GpuOperand(OperandKind.LITERAL, self.name, self.role, 32, f"{literal:#x}", value=literal)
         named = self.decoder.book.name(kind, code, literal)
         if named is None:
             return None
         text = named.text
-        if key & ACCUMULATED and "'VReg_" in text:
+        if key & ACCUMULATED and self.is_matrix:
             text = text.replace("'VReg_", "'AReg_")  # matrix operations have a class for each register file
         is_constant = named.kind in {OperandKind.CONSTANT, OperandKind.LITERAL}
         if key & EXTENDED:
@@ -215,7 +227,7 @@ class CompiledRow:
     def _plan(self, decoder: Decoder, layout: Format, spec: OperandSpec, role: OperandRole) -> OperandPlan:
         pieces = layout.operands.get(spec.name, ())
         if spec.code is not None or spec.prefix == "K" or spec.immediate == "off":
-            return OperandPlan(spec, role, (), (), decoder)
+            return OperandPlan(spec, role, layout, (), (), decoder)
         if spec.immediate == "attr":
             pieces = (*layout.operands["attrchan"], *pieces)
         position = POSITIONS.get(spec.name, 0)
@@ -239,7 +251,7 @@ class CompiledRow:
             marks.append((layout.modifiers["idxen"][0][0], INDEX_ENABLED))
         if spec.is_widened:
             marks.append((layout.modifiers["tfe"][0][0], WIDENED))
-        return OperandPlan(spec, role, pieces, tuple(marks), decoder)
+        return OperandPlan(spec, role, layout, pieces, tuple(marks), decoder)
 
     def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
         """Return the instruction; None if an operand is invalid or code is missing."""
@@ -502,7 +514,7 @@ class Decoder:
         self.major = major
         self.table = opcodes
         self.book = CodeBook(major, wave_size, opcodes.classes)
-        self._caches: dict[tuple[OperandSpec, OperandRole], dict[int, GpuOperand | None]] = {}
+        self._caches: dict[tuple[OperandSpec, OperandRole, str], dict[int, GpuOperand | None]] = {}
         simple = {key: FormatRows(self, layout) for key, layout in formats(major).items()}
         layouts: list[FormatRows | DualRows] = []
         if "VOPD.x" in simple:
@@ -515,9 +527,9 @@ class Decoder:
             chosen = (rows for rows in layouts if low & rows.mask & 0xFF800000 == rows.match & 0xFF800000)
             self._formats.append(tuple(chosen))
 
-    def operand_cache(self, spec: OperandSpec, role: OperandRole) -> dict[int, GpuOperand | None]:
-        """Return the operands that were made for equal fields."""
-        return self._caches.setdefault((spec, role), {})
+    def operand_cache(self, spec: OperandSpec, role: OperandRole, name: str) -> dict[int, GpuOperand | None]:
+        """Return the operands that were made for equal fields of a format."""
+        return self._caches.setdefault((spec, role, name), {})
 
     def decode(self, code: bytes, offset: int = 0) -> GpuInstruction:
         """Return the instruction at an offset; one with the name ``.long`` for what is not an instruction."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dwarfgpu.errors import Unsupported
 from dwarfgpu.questions.code import instructions
 from tests.questions.harness import Run
 
