@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from itertools import product
 
 import attrs
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import LaneSet
 
 GENERIC = generic(8)
@@ -75,3 +77,71 @@ def test_a_value_that_differs_from_slot_to_slot_has_no_hash():
 @pytest.mark.parametrize("instance", [Value(None, 7), LaneSet.grid(2, 4), DieReference("info", 9)])
 def test_instances_can_be_pickled(instance):
     assert pickle.loads(pickle.dumps(instance)) == instance
+
+
+# --- Methods that attrs makes when they are called first ----------------------------------------------------------
+
+
+def made_by(decorator):
+    """Return a class with fields of all sorts, and one that adds a field to it."""
+
+    @decorator
+    class Place:
+        name: str
+        parts: tuple[int, ...] = ()
+        note: str = attrs.field(default="", eq=False)
+        key: object = attrs.field(default=None, repr=False)
+
+    @decorator
+    class FarPlace(Place):
+        distance: int = 0
+
+        def __repr__(self):
+            return f"far {super().__repr__()}"
+
+    return Place, FarPlace
+
+
+SAMPLES = [("a",), ("a", (1,)), ("a", (1,), "noted"), ("a", (1,), "", 5), ("b", (1,), "", 5)]
+
+
+@pytest.mark.parametrize("decorator", [frozen, immutable])
+def test_methods_made_later_answer_what_those_of_attrs_answer(decorator):
+    ours = [cls(*sample) for cls in made_by(decorator) for sample in SAMPLES]
+    theirs = [cls(*sample) for cls in made_by(attrs.frozen) for sample in SAMPLES]
+    for _round in range(2):  # each method when it is called first, and again
+        assert [left == right for left, right in product(ours, ours)] == [
+            left == right for left, right in product(theirs, theirs)
+        ]
+        assert [left != right for left, right in product(ours, ours)] == [
+            left != right for left, right in product(theirs, theirs)
+        ]
+        assert [repr(place) for place in ours] == [repr(place) for place in theirs]
+        assert len(set(ours)) == len(set(theirs)) < len(SAMPLES) * 2
+
+
+def test_what_a_class_writes_itself_stays():
+    _place, far = made_by(frozen)
+    assert repr(far("a")).startswith("far ")
+    assert repr(far("a")) == repr(far("a"))
+
+
+def test_without_eq_an_instance_is_equal_to_itself_only():
+    @frozen(eq=False)
+    class Marker:
+        names: list[str]
+
+    marker = Marker(["a"])
+    assert marker != Marker(["a"])
+    assert len({marker, Marker(["a"])}) == 2
+    assert repr(marker).endswith("Marker(names=['a'])")
+
+
+def test_instances_with_what_has_no_hash_have_none():
+    @frozen
+    class Names:
+        names: list[str]
+
+    assert Names(["a"]) == Names(["a"])
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Names(["a"]))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib.util
 import re
 import shlex
@@ -15,6 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import clauses
 from sessions import refreshed, sessions_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -281,38 +283,62 @@ def spec_cases() -> list[Any]:
     return found
 
 
+def cited_clauses(path: Path) -> dict[str, int]:
+    """Return how many test functions of a file cite each clause of the text, in their docstrings, marks or bodies."""
+    counts: dict[str, int] = defaultdict(int)
+    source = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            text = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
+            for clause in set(re.findall(r"A\.\d+(?:\.\d+)*(?: \([\d-]+\))?", text)):
+                counts[clause] += 1
+    return counts
+
+
 def coverage_page() -> tuple[str, list[str]]:
-    """docs/coverage.md: clause, operation, tests; and the operations that no test shows."""
+    """docs/coverage.md: each clause of the text and each operation with its tests; and the operations without any."""
     by_operation: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     by_clause: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    executed = set()
     for module, case in spec_cases():
         for name in set(re.findall(r"DW_OP_\w+", case.ops)):
             row = table.find(name)
-            if row is not None:
+            if row is None:
+                continue
+            executed.add(row.name)
+            if row.spec.startswith(case.clause):
                 by_operation[row.name][module] += 1
         by_clause[case.clause][module] += 1
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for clause, count in cited_clauses(path).items():
+            by_clause[clause][path.name] += count
+    known = clauses.read()
     lines = [
         "# What the tests cover",
         "",
-        "For those who change an operation: which files of `tests/spec/` have cases that use it, or are about its",
-        "clause, and how many.",
+        "For those who change what a clause says: which tests are about it, and how many. Counted are rows of",
+        "the tables in `tests/spec/` with this clause, and test functions that cite it.",
         "",
+        "## By clause",
+        "",
+        "Every clause of appendix A of the extension, in the order of its text.",
+        "",
+        "| clause | about | tests |",
+        "|---|---|---|",
     ]
-    lines += ["## By operation", "", "| clause | operation | tests |", "|---|---|---|"]
-    missing = []
-    for row in table.rows():
-        tests = by_operation.get(row.name, {})
-        if not tests:
-            missing.append(row.name)
-        lines.append(f"| {row.spec} | `{row.name}` | {_tests(tests)} |")
-    lines += ["", "## By clause", "", "| clause | tests |", "|---|---|"]
+    lines += [f"| {clause} | {_cell(title)} | {_tests(by_clause.pop(clause, {}))} |" for clause, title in known]
+    lines += ["", "Clauses of other texts, and finer ones:", "", "| clause | tests |", "|---|---|"]
     lines += [f"| {clause} | {_tests(tests)} |" for clause, tests in sorted(by_clause.items())]
+    lines += ["", "## By operation", "", "Rows of the operation's own clause that execute it.", ""]
+    lines += ["| clause | operation | tests |", "|---|---|---|"]
+    lines += [f"| {row.spec} | `{row.name}` | {_tests(by_operation.get(row.name, {}))} |" for row in table.rows()]
     lines.append("")
-    return "\n".join(lines), missing
+    return "\n".join(lines), [row.name for row in table.rows() if row.name not in executed]
 
 
 def _tests(tests: dict[str, int]) -> str:
-    return ", ".join(f"{module} ({count})" for module, count in sorted(tests.items()))
+    return ", ".join(f"{module} ({count})" for module, count in sorted(tests.items())) or "none"
 
 
 def main() -> int:

@@ -308,10 +308,9 @@ def waves(code: CodeObject) -> None:
         found, _chance = attached(code)
         if not found.has_waves:
             return
-        finder = wave_lanes.LaneFinder(found.stopped)
         for wave in range(len(found)):
             with ALLOWED:
-                lanes = finder.lanes(wave)
+                lanes = wave_lanes.lanes_of_wave(found.stopped, wave)
                 list(wave_tables.lanes_table(lanes, wave_tables.same_places(lanes.lanes), None))
                 json.dumps(render_lanes.lanes_document(lanes, lanes.lanes), default=list)
         with ALLOWED:

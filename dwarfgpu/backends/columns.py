@@ -98,7 +98,8 @@ class RegisterFile:
         if self._known is not None and not self._known.buffer[index]:
             return None
         size = self.byte_size
-        return bytes(self._cells.buffer[index * size : index * size + size])
+        start = index * size
+        return self._cells.buffer[start : start + size].tobytes()
 
     def write(self, wave: int, number: int, data: bytes) -> None:
         """Replace a register."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
-from dwarfgpu.errors import UsageError
+from dwarfgpu.backends.protocol import Capabilities, WaveBackend, check_size, memory_unavailable, register_unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
-class CoreMachine(Backend):
+class CoreMachine(WaveBackend):
     """The threads of a process; each is a wave of one lane."""
 
     capabilities = Capabilities(
@@ -47,26 +46,12 @@ class CoreMachine(Backend):
             for name, data in registers.items():
                 register = target.register_named(name)
                 if register is not None:
-                    size = -(-register.bit_size // 8)
-                    if len(data) != size:
-                        raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+                    check_size(register, data)
                     known[register.number] = bytes(data)
             self._registers.append(known)
         self._layers = (_Layer(memory), _Layer(files))
         self._written: dict[int, int] = {}
         """Bytes that were written, by address."""
-
-    @property
-    def wave_count(self) -> int:
-        return len(self.ids)
-
-    def register(self, number: int) -> TargetRegister | None:
-        """Return the register of the target with a DWARF number."""
-        return self.target.register(number)
-
-    def wave_named(self, name: str) -> int | None:
-        """Return the index of the thread with a name."""
-        return self.ids.index(name) if name in self.ids else None
 
     def program_counter(self, wave: int) -> int | None:
         """Return the program counter of a thread, or None if it is not known."""
@@ -102,16 +87,13 @@ class CoreMachine(Backend):
 
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         self._check_wave(register, wave)
-        size = -(-register.bit_size // 8)
-        if len(data) != size:
-            raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+        check_size(register, data)
         self._registers[wave][register.number] = bytes(data)
         self.changes += 1
 
     def _check(self, space: AddressSpace, address: int, size: int, wave: int) -> None:
         if address < 0 or address + size > 1 << space.address_bits:
-            why = "they reach past the end of the address space"
-            raise memory_unavailable(space, address, size, why)
+            raise memory_unavailable(space, address, size, "they reach past the end of the address space")
 
     def _check_wave(self, register: TargetRegister, wave: int) -> None:
         if not 0 <= wave < len(self._registers):

@@ -14,7 +14,7 @@ from attrs import evolve
 from dwarfgpu.backends.columns import RegisterFile, unit_bits, unit_count
 from dwarfgpu.backends.machine import NO_PLACES, NONE, Machine
 from dwarfgpu.backends.memory import Region
-from dwarfgpu.backends.protocol import Capabilities, register_unavailable
+from dwarfgpu.backends.protocol import Capabilities, check_size, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class DescribedMachine(Machine):
 
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
         if register.number not in self._lane_owned:
-            return super()._row(register, wave, lane)
+            return super()._row(register, wave, lane) if wave else 0
         if lane is None:
             message = f"each lane has its own register {register.name}, and there is no current lane"
             raise MissingContext("lane", message)
@@ -155,8 +155,7 @@ def register_bytes(contents: Contents, register: TargetRegister, byte_order: str
     if isinstance(contents, int):
         return _bytes_of(contents, register.bit_size, size, byte_order, register.name)
     if isinstance(contents, bytes):
-        if len(contents) != size:
-            raise UsageError(f"{register.name} has {size} bytes, not {len(contents)}")
+        check_size(register, contents, size)
         return contents
     lane_bits = register.lane_bits
     if not lane_bits:

@@ -14,10 +14,11 @@ from itertools import accumulate, compress, repeat
 from operator import add, le
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu.backends.columns import Cells
 from dwarfgpu.bits import comparable, groups
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array
@@ -34,7 +35,7 @@ class Overlap(Exception):
         self.key = key
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Even:
     """Extents of equal size: one for each instance from the first on, all in one array of bytes."""
 
@@ -48,7 +49,7 @@ class Even:
     """The distance of the extents in the array."""
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class _Columns:
     """The extents as arrays."""
 

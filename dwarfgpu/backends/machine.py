@@ -11,12 +11,11 @@ import struct
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.backends.columns import Cells, RegisterFile, split_name, unit_bits, unit_count
 from dwarfgpu.backends.memory import MachineMemory
-from dwarfgpu.backends.protocol import Backend, Capabilities, register_unavailable
+from dwarfgpu.backends.protocol import Capabilities, WaveBackend, check_size, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, of_queue, with_apertures
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
 
@@ -41,7 +40,7 @@ GROUP_APERTURE = 64
 """The byte of ``group_segment_aperture_base_hi`` in it; ``private_segment_aperture_base_hi`` follows."""
 
 
-@frozen(repr=False)
+@frozen
 class LoadedCodeObject:
     """A file of code that the machine has loaded."""
 
@@ -51,7 +50,7 @@ class LoadedCodeObject:
     sha256: str | None = None
 
 
-@frozen(repr=False)
+@frozen
 class Dispatch:
     """The execution of a kernel over a grid."""
 
@@ -68,7 +67,7 @@ class Dispatch:
     """The address of its AQL packet."""
 
 
-class Machine(Backend):
+class Machine(WaveBackend):
     """Waves with their registers, and the memory they reach. It begins empty."""
 
     capabilities = Capabilities(
@@ -97,6 +96,8 @@ class Machine(Backend):
         """The place of each wave, by the names of `PLACES`."""
         self.files: list[RegisterFile] = []
         self._file_of: dict[int, RegisterFile] = {}
+        self._unknown_lanes: dict[tuple[int, int], int] = {}
+        """The lanes that are not known of vector registers that are known else, by register and wave, as masks."""
         self._index_of: dict[str, int] | None = None
         self._groups: array[int] | None = None
         self.memory = MachineMemory(self)
@@ -104,10 +105,6 @@ class Machine(Backend):
             self.set_apertures(apertures)
 
     # --- Waves ----------------------------------------------------------------------------------------------------
-
-    @property
-    def wave_count(self) -> int:
-        return len(self.ids)
 
     def add_waves(
         self,
@@ -227,10 +224,6 @@ class Machine(Backend):
 
     # --- Known registers ------------------------------------------------------------------------------------------
 
-    def register(self, number: int) -> TargetRegister | None:
-        """Return the register of the target with a DWARF number."""
-        return self.target.register(number)
-
     def register_named(self, name: str) -> TargetRegister | None:
         """Return the register of the target with a name, also one without a DWARF number, such as ``m0``."""
         return self.target.register_named(name) or self.target.unnumbered_register(name)
@@ -265,6 +258,9 @@ class Machine(Backend):
         if new.ndim == 1 and not register.lane_bits:
             new = new[:, None]
         self._file_of[register.number].put(waves, register.number, new)
+        if self._unknown_lanes:
+            for wave in np.arange(self.wave_count)[waves].reshape(-1).tolist():
+                self.set_unknown_lanes(register, wave, 0)
         self.changes += 1
 
     def column(self, name: str) -> Array:
@@ -320,9 +316,22 @@ class Machine(Backend):
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
+    @property
+    def has_gaps(self) -> bool:  # type: ignore[override]
+        return bool(self._unknown_lanes)
+
+    def unknown_lanes(self, register: TargetRegister, wave: int) -> int:
+        return self._unknown_lanes.get((register.number, wave), 0)
+
+    def set_unknown_lanes(self, register: TargetRegister, wave: int, mask: int) -> None:
+        """Say which lanes of a vector register of a wave are not known, though the others are."""
+        self._unknown_lanes.pop((register.number, wave), None)
+        if mask:
+            self._unknown_lanes[register.number, wave] = mask
+
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
         """Return the row of its file that holds a register of a wave."""
-        if not 0 <= wave < self.wave_count:
+        if not 0 <= wave < len(self.ids):
             raise register_unavailable(register, f"there is no wave {wave}")
         return wave
 
@@ -339,12 +348,12 @@ class Machine(Backend):
         return data
 
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
-        size = unit_count(register) * unit_bits(register) // 8
-        if len(data) != size:
-            raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+        check_size(register, data, unit_count(register) * unit_bits(register) // 8)
         if register.number not in self._file_of:  # from now on it is known
             self.allocate_registers([register])
         self._file_of[register.number].write(self._row(register, wave, lane), register.number, data)
+        if self._unknown_lanes:
+            self.set_unknown_lanes(register, wave, 0)
         self.changes += 1
 
     def gather_register(
@@ -359,6 +368,8 @@ class Machine(Backend):
             return np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
         if inside is True:
             known = file.flags(_index(rows), register.number, count)
+            if self._unknown_lanes and register.lane_bits:
+                known = known & self._reaches(register, _each(offsets, count), size, _each(rows, count))
             return file.gather(_index(rows), register.number, _index(offsets), size, count), known
         # Some slots mean what is not there: the others read, and these are left out.
         data, known = np.zeros((count, size), dtype=np.uint8), np.zeros(count, dtype=bool)
@@ -368,6 +379,19 @@ class Machine(Backend):
             data[slots] = file.gather(chosen, register.number, starts, size, len(slots))
             known[slots] = file.flags(chosen, register.number, len(slots))
         return data, known
+
+    def _reaches(self, register: TargetRegister, offsets: Array, size: int, waves: Array) -> Array:
+        """Return the slots whose bytes of a vector register are all in lanes that are known."""
+        import numpy as np
+
+        reaches = np.ones(len(offsets), dtype=bool)
+        width = register.lane_bits // 8
+        for (number, wave), mask in self._unknown_lanes.items():
+            if number == register.number:
+                known = ~np.array([mask >> lane & 1 for lane in range(unit_count(register))], dtype=bool)
+                for at in {0, size - 1} if size <= width else range(0, size + width - 1, width):
+                    reaches &= (waves != wave) | known[(offsets + min(at, size - 1)) // width]
+        return reaches
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
@@ -387,7 +411,7 @@ class Machine(Backend):
         count: int,
     ) -> tuple[Array, Array]:
         if not size:  # nothing to gather, but an address may still mean the memory of a lane that there is not
-            return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
+            return super().gather_memory(space, addresses, size, waves, lanes, count)
         return self.memory.gather(space, addresses, size, waves, lanes, count)
 
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.backends.addressing import INSTANCED, NOWHERE, Owner, Resolver
 from dwarfgpu.backends.columns import Cells
 from dwarfgpu.backends.extents import INSTANCE_SHIFT, Extents, Overlap, numbers
 from dwarfgpu.backends.protocol import memory_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, SIZE, GenericView, LaneView, locate
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Target
 
 
-@frozen(repr=False)
+@frozen
 class Region:
     """Bytes of memory in one address space."""
 

@@ -11,19 +11,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, EvaluationError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.targets.target import AddressSpace, TargetRegister
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 
-@frozen(repr=False)
+@frozen
 class Capabilities:
     """The capabilities of a backend, for its users, its documentation and the tests that all backends share."""
 
@@ -63,6 +62,17 @@ class Backend:
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         """Read the whole register, in memory order."""
         raise register_unavailable(register)
+
+    has_gaps = False
+    """Whether there are registers of which some lanes are not known."""
+
+    def unknown_lanes(self, register: TargetRegister, wave: int) -> int:
+        """Return the lanes of a vector register that are not known though others are, as a mask."""
+        return 0
+
+    def set_unknown_lanes(self, register: TargetRegister, wave: int, mask: int) -> None:
+        """Say which lanes of a vector register are not known, though others are."""
+        raise not_writable(f"register {register.name}")
 
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         """Replace the whole register."""
@@ -106,6 +116,33 @@ class Backend:
         return gather(read, size, count)
 
 
+class WaveBackend(Backend):
+    """A machine of waves, or of threads, that have names and the registers of one target."""
+
+    target: Target
+    ids: list[str]
+    """The name of each wave."""
+
+    @property
+    def wave_count(self) -> int:
+        return len(self.ids)
+
+    def register(self, number: int) -> TargetRegister | None:
+        """Return the register of the target with a DWARF number."""
+        return self.target.register(number)
+
+    def wave_named(self, name: str) -> int | None:
+        """Return the index of the wave with a name."""
+        return self.ids.index(name) if name in self.ids else None
+
+
+def check_size(register: TargetRegister, data: bytes, size: int | None = None) -> None:
+    """Refuse bytes that are not as many as a register has, or as its storage has."""
+    size = -(-register.bit_size // 8) if size is None else size
+    if len(data) != size:
+        raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+
+
 def of_slot(bits: Bits | None, slot: int) -> int | None:
     """Return the element of a slot from bits that may be absent, one for all, or one a slot."""
     return None if bits is None else int(b.select(bits, slot))
@@ -131,10 +168,11 @@ def memory_unavailable(space: AddressSpace, address: int, size: int, why: str = 
     return EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3")
 
 
-def register_unavailable(register: TargetRegister, why: str = "") -> EvaluationError:
-    """Return the error of a backend that does not have a register."""
+def register_unavailable(register: TargetRegister, why: str = "", lane: int | None = None) -> EvaluationError:
+    """Return the error of a backend that does not have a register, or a lane of one."""
     detail = f": {why}" if why else ""
-    message = f"the contents of register {register.name} are not available{detail}"
+    what = f"register {register.name}" if lane is None else f"lane {lane} of register {register.name}"
+    message = f"the contents of {what} are not available{detail}"
     return EvaluationError("register_unavailable", message, spec="A.2.5.4.4.4")
 
 

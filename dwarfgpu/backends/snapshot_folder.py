@@ -89,7 +89,7 @@ class FolderReader:
                 machine.places[name] = column.shaped(count, width)
 
     def _registers(self, node: Node, machine: Machine, seen: set[int]) -> None:
-        fields = node.fields(("names", "data"), ("known",))
+        fields = node.fields(("names", "data"), ("known", "unknown_lanes"))
         registers = _registers_named(fields["names"], machine)
         for register in registers:
             if register.number in seen:
@@ -101,6 +101,15 @@ class FolderReader:
         data = self._array(fields["data"], (kind,), shape if units == 1 else (*shape, units))
         known = self._array(fields["known"], ("|b1",), shape) if "known" in fields else None
         machine.add_file(RegisterFile(registers, data.shaped(*shape, units), known))
+        for item in fields["unknown_lanes"].items() if "unknown_lanes" in fields else ():
+            parts = item.fields(("register", "wave", "lanes"))
+            (register,) = _registers_named(parts["register"], machine)
+            if register not in registers or not register.lane_bits:
+                raise parts["register"].fail(f"{register.name} is no vector register of this array")
+            wave = parts["wave"].unsigned(32)
+            if wave >= machine.wave_count:
+                raise parts["wave"].fail(f"there is no wave {wave}")
+            machine.set_unknown_lanes(register, wave, parts["lanes"].unsigned(register.bit_size // register.lane_bits))
 
     def _memory(self, node: Node, machine: Machine, spaces: set[int]) -> None:
         fields = node.fields(("space", "extents", "data"))
@@ -165,7 +174,7 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
             write_array(folder / waves[name], np.asarray(column, dtype="<i8"))
     manifest["waves"] = waves
     if machine.files:
-        manifest["registers"] = [_write_files(files, folder) for files in _by_kind(machine.files)]
+        manifest["registers"] = [_write_files(machine, files, folder) for files in _by_kind(machine.files)]
     spaces = [machine.target.space(number) for number in sorted(machine.memory.stores)]
     if spaces:
         manifest["memory"] = [_write_space(machine, space, folder) for space in spaces]
@@ -184,13 +193,21 @@ def _by_kind(files: list[RegisterFile]) -> list[list[RegisterFile]]:
     return list(kinds.values())
 
 
-def _write_files(files: list[RegisterFile], folder: Path) -> Json:
+def _write_files(machine: Machine, files: list[RegisterFile], folder: Path) -> Json:
     """Write the registers of one kind."""
     import numpy as np
 
     registers = [register for file in files for register in file.registers]
     name = registers[0].name
-    entry = {"names": names_of(registers), "data": f"{name}.npy"}
+    entry: Json = {"names": names_of(registers), "data": f"{name}.npy"}
+    unknown = [
+        {"register": register.name, "wave": wave, "lanes": hex(mask)}
+        for register in registers
+        for wave in range(machine.wave_count if machine.has_gaps else 0)
+        if (mask := machine.unknown_lanes(register, wave))
+    ]
+    if unknown:
+        entry["unknown_lanes"] = unknown
     data = files[0].data
     if len(files) > 1:
         data = np.concatenate([file.data for file in files], axis=1, dtype=data.dtype)

@@ -17,6 +17,7 @@ from dwarfgpu.targets.target import Scope
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from dwarfgpu.backends.described import Contents
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
@@ -69,7 +70,7 @@ class _Wave:
             self.dispatch = ids.index(number)
         self.work_group = three(fields["work_group"]) if "work_group" in fields else (NONE, NONE, NONE)
         self.wave_in_group = fields["wave_in_group"].unsigned(32) if "wave_in_group" in fields else NONE
-        self.registers: dict[int, tuple[TargetRegister, bytes]] = {}
+        self.registers: dict[int, tuple[TargetRegister, bytes, int]] = {}
         for key in OWN_KEYS:
             if key in fields:
                 self._add(key, fields[key], fields[key], machine)
@@ -84,16 +85,30 @@ class _Wave:
             raise key.fail(f"{machine.target.name} has no register {name[:80]!r}")
         if register.number in self.registers:
             raise key.fail(f"register {register.name} is given twice")
-        self.registers[register.number] = register, contents(value, register, machine.target.byte_order)
+        self.registers[register.number] = register, *contents(value, register, machine.target.byte_order)
 
 
-def contents(node: Node, register: TargetRegister, byte_order: str) -> bytes:
-    """Return the bytes of a register: a number, one a lane, or bytes. A short vector is padded with zeros."""
-    described = read_contents(node)
-    if isinstance(described, bytes) and register.lane_bits:
-        described = described.ljust(-(-register.bit_size // 8), b"\0")
+def contents(node: Node, register: TargetRegister, byte_order: str) -> tuple[bytes, int]:
+    """Return the bytes of a register, and the lanes of a vector register that are not given, as a mask.
+
+    They are a number, bytes, or one number a lane, where null is a lane that is not known.
+    """
+    if not register.lane_bits:
+        with noting(node):
+            return register_bytes(read_contents(node), register, byte_order), 0
+    width, count = register.lane_bits // 8, register.bit_size // register.lane_bits
+    described: Contents
+    if node.is_list:
+        items = [None if item.value is None else item.integer() for item in node.items()]
+        unknown = [lane for lane in range(count) if lane >= len(items) or items[lane] is None]
+        described = [item or 0 for item in items]
+    else:
+        described = read_contents(node)
+        unknown = list(range(len(described) // width, count)) if isinstance(described, bytes) else []
+        if isinstance(described, bytes):
+            described = described.ljust(count * width, b"\0")
     with noting(node):
-        return register_bytes(described, register, byte_order)
+        return register_bytes(described, register, byte_order), sum(1 << lane for lane in unknown)
 
 
 def _add_waves(machine: Machine, waves: list[_Wave]) -> None:
@@ -120,8 +135,9 @@ def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
         raise node.fail(message, hint="the .dgs form has no such limit")
     machine.allocate_registers([registers[number] for number in sorted(registers)])
     for index, wave in enumerate(waves):
-        for register, data in wave.registers.values():
+        for register, data, unknown in wave.registers.values():
             machine.write_register(register, data, index, None)
+            machine.set_unknown_lanes(register, index, unknown)
 
 
 def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int]]) -> Region:
@@ -266,11 +282,13 @@ def _wave_json(machine: Machine, index: int) -> Json:
 
 
 def _value_json(machine: Machine, register: TargetRegister, units: list[int], wave: int) -> Any:
-    """Return the contents of a register; those of a vector register end at the last lane that is not 0."""
+    """Return the contents of a register; null is a lane that is not known, and so is what lies behind the list."""
     if register.lane_bits == unit_bits(register):
-        while units and not units[-1]:
-            units.pop()
-        return units
+        unknown = machine.unknown_lanes(register, wave)
+        lanes = [None if unknown >> lane & 1 else unit for lane, unit in enumerate(units)]
+        while lanes and lanes[-1] is None:
+            lanes.pop()
+        return lanes
     if unit_count(register) == 1:
         return units[0]
     return {"bytes": machine.read_register(register, wave, None).hex()}

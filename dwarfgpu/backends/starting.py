@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.geometry import WavePosition
 from dwarfgpu.targets.amdgpu.initial_state import item_words
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.cases.context import ExpressionReader, context_of, narrowed
 from dwarfgpu.cases.json_types import type_of
@@ -17,6 +17,7 @@ from dwarfgpu.expr.evaluation import Evaluation
 from dwarfgpu.expr.location_json import JsonWriter, Outcome, ReadBits, error_json
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.encoding_context import EncodingContext
 from dwarfgpu.strict_json import Node, NotACase, parse
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
+from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.cases.json_types import LocationReader, die_reference, lane_of, register_of, space_of, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
@@ -14,21 +16,26 @@ from dwarfgpu.expr.context import Context, DieInfo, LoneFrame, known_register
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.expr.values import Value
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.strict_json import Node, NotACase, parse_hex
 from dwarfgpu.targets.target import UnspecifiedRegister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import TypeAlias
 
     from dwarfgpu.backends.described import DescribedMachine, Region
-    from dwarfgpu.bits import Positions
+    from dwarfgpu.bits import Array, Positions
     from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Entry
     from dwarfgpu.expr.types import BaseType
     from dwarfgpu.program.code.encoding_context import EncodingContext
-    from dwarfgpu.targets.target import Target, TargetRegister
+    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+
+    CaseMachine: TypeAlias = DescribedMachine | "UndescribedMachine"
+    """The machine of a case."""
 
 
 KEYS = (
@@ -136,7 +143,46 @@ def _lanes(node: Node, lane_count: int) -> tuple[int, ...]:
 # --- The machine --------------------------------------------------------------------------------------------------
 
 
-def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> DescribedMachine:
+class UndescribedMachine(Backend):
+    """A machine of which nothing is described. It is made when it is read or written, which few cases do."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    @cached_property
+    def _made(self) -> DescribedMachine:
+        from dwarfgpu.backends.described import DescribedMachine
+
+        return DescribedMachine(self.target)
+
+    def register(self, number: int) -> TargetRegister | None:
+        """Return the register with a DWARF number."""
+        return self.target.register(number)
+
+    def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
+        return self._made.read_memory(space, address, size, wave, lane)
+
+    def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
+        self._made.write_memory(space, address, data, wave, lane)
+        self.changes += 1
+
+    def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
+        return self._made.read_register(register, wave, lane)
+
+    def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
+        self._made.write_register(register, data, wave, lane)
+        self.changes += 1
+
+    def gather_memory(self, *arguments: Any) -> tuple[Array, Array]:
+        return self._made.gather_memory(*arguments)
+
+    def gather_register(self, *arguments: Any) -> tuple[Array, Array]:
+        return self._made.gather_register(*arguments)
+
+
+def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseMachine:
+    if "registers" not in fields and "memory" not in fields:
+        return UndescribedMachine(target)
     from dwarfgpu.backends.described import DescribedMachine, noting, read_contents
 
     machine = DescribedMachine(target)
@@ -319,8 +365,7 @@ class DescribedUnit:
             _no_table("entries of .debug_addr", "debug_addr")
         address = self.debug_addr.get(index)
         if address is None:
-            message = f".debug_addr has no entry {index}"
-            raise IllFormed("bad_operand", message, spec="A.2.5.4.4.3 (2)")
+            raise IllFormed("bad_operand", f".debug_addr has no entry {index}", spec="A.2.5.4.4.3 (2)")
         return address
 
     def relocated(self, address: int) -> int:
@@ -349,7 +394,7 @@ class DescribedFrame:
     A location may leave open whose memory or register it is (``lane`` None): then it is that of the lane that asks.
     """
 
-    machine: DescribedMachine
+    machine: CaseMachine
     _cfa: Location | None = None
     _frame_base: Location | None = None
     _entry_registers: Mapping[int, Location] | None = None
@@ -409,8 +454,7 @@ class DescribedFrame:
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
         if self.tls is None:
-            message = "the thread has no thread-local storage"
-            raise MissingContext("thread", message, hint="describe it as `tls`")
+            raise MissingContext("thread", "the thread has no thread-local storage", hint="describe it as `tls`")
         address = self.tls.get(offset)
         if address is None:
             message = f"no address is known for the thread-local storage at {offset:#x}"
@@ -430,8 +474,7 @@ class DescribedFrame:
         return self.entry_values.get(expression)
 
     def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
-        message = f"the value of the parameter at {die} at the call site is not known"
-        raise MissingContext("frame", message)
+        raise MissingContext("frame", f"the value of the parameter at {die} at the call site is not known")
 
 
 class CallingFrame(LoneFrame):

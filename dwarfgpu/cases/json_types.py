@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.arithmetic import Floats
@@ -15,11 +13,12 @@ from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation, remaini
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.expr.values import Value
+from dwarfgpu.immutable import frozen
 from dwarfgpu.strict_json import MAX_INTEGER_BITS, Node, parse_integer
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from dwarfgpu.backends.described import DescribedMachine
+    from dwarfgpu.cases.context import CaseMachine
     from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.locations import Entry
     from dwarfgpu.expr.storages import Storage
@@ -114,7 +113,7 @@ LOCATION_KINDS = ("memory", "register", "implicit", "implicit_pointer", "undefin
 class LocationReader:
     """Reads locations of a machine. Whose storage one means stays open where it does not say (`binding.bound`)."""
 
-    def __init__(self, machine: DescribedMachine, unit: UnitInfo) -> None:
+    def __init__(self, machine: CaseMachine, unit: UnitInfo) -> None:
         self.machine = machine
         self.target = machine.target
         self.unit = unit
@@ -261,7 +260,7 @@ def space_of(node: Node, target: Target) -> AddressSpace:
     return address_space
 
 
-def register_of(node: Node, machine: DescribedMachine) -> TargetRegister:
+def register_of(node: Node, machine: CaseMachine) -> TargetRegister:
     """Return a register by number or name."""
     target = machine.target
     if type(node.value) is str and parse_integer(node.value) is None:

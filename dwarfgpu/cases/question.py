@@ -74,8 +74,7 @@ def ask_machine(question: dict[str, Any], machine: Machine, wave: str | None) ->
     """Return the case of a question about a wave, given by its id or index; None is for the only wave there is."""
     index = wave_of(machine, wave)
     if "target" in question:
-        message = "the target is that of the snapshot"
-        raise UsageError(message, hint="leave out --target")
+        raise UsageError("the target is that of the snapshot", hint="leave out --target")
     asked = {**question, "target": machine.target_name}
     if machine.target.name == "generic":  # its name does not say how it stores and counts
         asked.update(byte_order=machine.target.byte_order, address_size=machine.target.address_size)
@@ -141,5 +140,4 @@ class TopFrame(LoneFrame):
         return locations.at(Register(register, lanes.wave))
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
-        message = "a wave has no thread-local storage"
-        raise MissingContext("thread", message)
+        raise MissingContext("thread", "a wave has no thread-local storage")

@@ -11,8 +11,6 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from attrs import frozen
-
 from dwarfgpu import bits as b
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
@@ -24,6 +22,7 @@ from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.targets.target import Scope, UnspecifiedRegister
 
@@ -373,7 +372,7 @@ def is_open(location: Location, backend: Backend) -> bool:
 # This module knows no files: the loader of the code provides the call frame information of an address.
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Information:
     """The call frame information about the code at an address."""
 

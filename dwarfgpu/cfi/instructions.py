@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi import rules
@@ -14,6 +14,7 @@ from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.pointers import read_pointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

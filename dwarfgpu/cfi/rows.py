@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu.cfi.instructions import instructions
 from dwarfgpu.cfi.rules import RegisterOffset
 from dwarfgpu.errors import DwarfGpuError, IllFormed
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -218,7 +219,7 @@ class RowState:
     def __init__(
         self,
         target: Target | None = None,
-        initial: Initial = Initial(),
+        initial: Initial = Initial(),  # noqa: B008 (it is immutable)
         location: int | None = None,
         limit: int = 0,
     ) -> None:
@@ -273,8 +274,7 @@ class RowState:
         if self.cfa is None:
             raise IllFormed("no_cfa_rule", "there is no current CFA rule", spec=self._spec)
         if not isinstance(self.cfa, RegisterOffset):
-            message = "the current CFA rule is an expression"
-            raise IllFormed("cfa_rule_is_expression", message, spec=self._spec)
+            raise IllFormed("cfa_rule_is_expression", "the current CFA rule is an expression", spec=self._spec)
         return self.cfa
 
     def check_space(self, space: int) -> None:

@@ -17,6 +17,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         sys.stdout.write(f"dwarfgpu {__version__}\n")
         return 0
+    if arguments is None:
+        _spare_collections()
     from dwarfgpu.cli.run import run
 
     return run(words)
+
+
+def _spare_collections() -> None:
+    """Collect garbage seldom, and not at the end: most of what a short command makes are modules and classes."""
+    import atexit
+    import gc
+
+    gc.set_threshold(50_000)
+    atexit.register(gc.freeze)

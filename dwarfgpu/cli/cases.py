@@ -92,7 +92,8 @@ def _one(session: Session, options: Any) -> int:
         _show_json(session, answer, tracer)
     else:
         if tracer is not None:
-            session.print_lines(tracer.lines())
+            for line in tracer.lines():
+                session.print(line)
         _show_text(session, case, outcomes)
     return NO_ANSWER if any(one is None or one.error is not None for one in outcomes.values()) else OK
 

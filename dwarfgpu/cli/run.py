@@ -70,8 +70,7 @@ def _parse(words: list[str]) -> Any:
         return None
     name = words.pop(0)
     if name.startswith("-"):
-        message = f"the first word must be a command, not {name}"
-        raise UsageError(message, hint="`dwarfgpu --help` lists the commands")
+        raise UsageError(f"the first word must be a command, not {name}", hint="`dwarfgpu --help` lists the commands")
     if name == "lists" or (name == "cfi" and any(word.partition("=")[0] == "--cases" for word in words)):
         return _cases(name, words)
     if name in AT_SHELL:

@@ -60,11 +60,6 @@ class Session:
         """Write a line of data."""
         self.out.write(f"{text}\n")
 
-    def print_lines(self, lines: Iterable[str]) -> None:
-        """Write lines of data."""
-        for line in lines:
-            self.print(line)
-
     def style(self, style: str, text: str, stream: TextIO | None = None) -> str:
         """Text in a style, where the stream shows colour."""
         if not text or not self._colors[stream or self.out]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from attrs import frozen
-
 from dwarfgpu import dialects
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import table
 from dwarfgpu.expr.dialect import format_path
+from dwarfgpu.immutable import frozen
 
 
 @frozen
@@ -61,8 +60,7 @@ def find(name: str) -> list[OperationReference]:
         reference for reference in everything if wanted in reference.name.lower() and not is_repeated(reference.name)
     ]
     if not parts:
-        message = f"there is no operation {name!r}"
-        raise UsageError(message, hint=_closest(name, everything))
+        raise UsageError(f"there is no operation {name!r}", hint=_closest(name, everything))
     return parts
 
 

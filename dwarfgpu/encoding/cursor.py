@@ -82,8 +82,7 @@ class Cursor:
         if result >> (width - 1):
             result -= 1 << width
         if not -(1 << (MAX_BITS - 1)) <= result < 1 << (MAX_BITS - 1):
-            message = "a signed LEB128 number has more than 64 bits"
-            raise self.fail("leb128_overflow", message, "DWARF 5, 7.6", start)
+            raise self.fail("leb128_overflow", "a signed LEB128 number has more than 64 bits", "DWARF 5, 7.6", start)
         return result
 
     def _leb(self, start: int) -> tuple[int, int]:
@@ -97,8 +96,7 @@ class Cursor:
                 result |= (byte & 0x7F) << shift
                 shift += 7
             elif byte & 0x7F != (0x7F if result >> (_WIDE - 1) else 0):  # not padding: stop before it gets slow
-                message = "a LEB128 number has more than 64 bits"
-                raise self.fail("leb128_overflow", message, "DWARF 5, 7.6", start)
+                raise self.fail("leb128_overflow", "a LEB128 number has more than 64 bits", "DWARF 5, 7.6", start)
             if byte < 0x80:
                 self.position = position
                 return result, shift
@@ -114,8 +112,7 @@ MAX_BITS = 64
 def encode_unsigned(value: int) -> bytes:
     """Encode an unsigned number in as few bytes as it needs."""
     if value < 0:
-        message = f"an unsigned LEB128 number cannot be {shown(value)}"
-        raise IllFormed("bad_operand", message, spec="DWARF 5, 7.6")
+        raise IllFormed("bad_operand", f"an unsigned LEB128 number cannot be {shown(value)}", spec="DWARF 5, 7.6")
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding import cursor
 from dwarfgpu.errors import IllFormed, Unsupported, shown
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from typing import Any

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import Unsupported
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import Cursor

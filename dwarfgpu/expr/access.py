@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.targets.target import TargetRegister
 
 
 @immutable
@@ -166,17 +167,45 @@ class Accessor:
             start = offset if type(offset) is int else uniform_offset(offset)
             if start is not None:
                 first, last = start >> 3, (start + size + 7) >> 3
+                if self.backend.has_gaps:
+                    self._check_lanes(register, wave or 0, start, size)
                 stream = int.from_bytes(data[first:last], self.byte_order)
                 return (
                     stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, start & 7, size)
                 )
+            if self.backend.has_gaps:
+                self._check_each_lane(storage, offset, size)  # type: ignore[arg-type]
             return self._through(window_of(storage, offset, size, self.byte_order), data)  # type: ignore[arg-type]
         skip = uniform(offset & 7)
         length = (skip + size + 7) >> 3
         rows, known = self.backend.gather_register(register, offset >> 3, length, wave, lane, self.count)
         if not known.all():
-            raise LaneFault(b.positions_of(~known), lambda slot: self._register_fault(storage, slot))
+            raise LaneFault(b.positions_of(~known), lambda slot: self._register_fault(storage, offset, size, slot))
         return self._slice(self._stream(rows), length * 8, skip, size)
+
+    def _check_lanes(self, register: TargetRegister, wave: int, offset: int, size: int) -> None:
+        """Refuse to read bits of lanes of a vector register that are not known, though others are."""
+        unknown = self.backend.unknown_lanes(register, wave)
+        width = register.lane_bits
+        if unknown and width:
+            for lane in range(offset // width, -(-(offset + size) // width)):
+                if unknown >> lane & 1:
+                    raise register_unavailable(register, lane=lane)
+
+    def _check_each_lane(self, storage: Register, offsets: Array, size: int) -> None:
+        """Check each slot, of which all read one register of one wave."""
+        register, wave = storage.register, int(storage.wave or 0)
+        unknown = self.backend.unknown_lanes(register, wave)
+        width = register.lane_bits
+        if not unknown or not width:
+            return
+        bad = []
+        for slot, offset in enumerate(offsets.tolist()):
+            lanes = (1 << -(-(offset + size) // width)) - (1 << offset // width)
+            if unknown & lanes:
+                bad.append(slot)
+        if bad:
+            raise LaneFault(b.array(bad, 64), lambda slot: self._register_fault(storage, offsets, size, slot))
 
     def _memory_fault(self, storage: Memory, addresses: Bits, size: int, slot: int) -> DwarfGpuError:
         """Return the error that a slot meets when it reads alone."""
@@ -190,13 +219,14 @@ class Accessor:
             return error
         return memory_unavailable(own_storage.space, address, size)
 
-    def _register_fault(self, storage: Register, slot: int) -> DwarfGpuError:
+    def _register_fault(self, storage: Register, offset: Bits, size: int, slot: int) -> DwarfGpuError:
         """Return the error that a slot meets when it reads alone."""
         own_storage = storage.select(slot)
         wave: Any = own_storage.wave
         lane: Any = own_storage.lane
         try:
             self.backend.read_register(own_storage.register, wave, lane)
+            self._check_lanes(own_storage.register, wave or 0, int(b.select(offset, slot)), size)
         except DwarfGpuError as error:
             return error
         return register_unavailable(own_storage.register)
@@ -210,7 +240,8 @@ class Accessor:
         if place is None or type(place.storage) is not Register or isinstance(place.bit_offset, int):
             return None
         storage = place.storage
-        if not (_is_one(storage.wave) and _is_one(storage.lane)) or bit_size > self.max_bits:
+        is_one = _is_one(storage.wave) and _is_one(storage.lane)
+        if not is_one or bit_size > self.max_bits or self.backend.has_gaps:
             return None
         self._check_extent(place, bit_size)
         return window_of(storage, place.bit_offset, bit_size, self.byte_order)
@@ -391,7 +422,12 @@ class Accessor:
         whole = self.backend.read_register(register, wave, lane) if known else bytes((size + 7) >> 3)
         if not dry:
             data = self._spliced(whole[first:last], offset & 7, size, bits)
+            unknown = self.backend.unknown_lanes(register, wave or 0)
             self.backend.write_register(register, whole[:first] + data + whole[last:], wave, lane)
+            if unknown:
+                width = register.lane_bits
+                written = (1 << (offset + size) // width) - (1 << -(-offset // width))
+                self.backend.set_unknown_lanes(register, wave or 0, unknown & ~written)
 
     def _spliced(self, old: bytes, skip: int, size: int, bits: int) -> bytes:
         """Return bytes with some of their bits replaced."""

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
 from dwarfgpu.expr.instruction import Expression, Instruction, decode
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -227,8 +228,7 @@ class _Assembler:
             displacement = builder.labels[label.name] - instruction.end
             if not -0x8000 <= displacement < 0x8000:
                 message = f"the label {shown(label.name)!r} is {displacement} bytes away, a branch reaches 32767"
-                error = self.text.error("bad_branch", message, label.position)
-                raise error.at(operation=instruction.name)
+                raise self.text.error("bad_branch", message, label.position).at(operation=instruction.name)
             builder.resolve(index, known, label, displacement)
         return builder.finished()
 
@@ -244,8 +244,7 @@ class _Assembler:
             raise self.text.error("bad_operand", "nothing can follow undecoded bytes", position)
         if name.startswith(UNDECODED):
             if words:
-                message = f"{shown(words[0][0])} must be a statement by itself"
-                raise self.text.error("bad_operand", message, words[0][1])
+                raise self.text.error("bad_operand", f"{shown(words[0][0])} must be a statement by itself", words[0][1])
             builder.add_raw(self.hexadecimal(name[len(UNDECODED) : -1], position))
             return
         if name == USER:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import IllFormed, MissingContext
 from dwarfgpu.expr.rules import AMD, Rules
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import LaneSet
 
 if TYPE_CHECKING:

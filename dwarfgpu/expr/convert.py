@@ -156,8 +156,7 @@ def result_of(ev: Evaluation) -> Result:
     if isinstance(top, IncompleteComposite):
         top = completed(top)
     elif ev.rules.location_after_pieces == "ill_formed" and any(type(e) is IncompleteComposite for e in ev.stack):
-        message = "a location after pieces has no piece of its own"
-        raise IllFormed("bad_piece", message, spec="DWARF 5, 2.6.1.2")
+        raise IllFormed("bad_piece", "a location after pieces has no piece of its own", spec="DWARF 5, 2.6.1.2")
     if wanted is None or (wanted == "value" and isinstance(top, ImplicitPointerValue)):
         return top
     converted = to_location(ev, top) if wanted == "location" else to_value(ev, top)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu.encoding import cursor
 from dwarfgpu.errors import DialectConflict
 from dwarfgpu.expr import table
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 Path: TypeAlias = tuple[int, ...]
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Encoding:
     """The encoding of an operation: its path, and the kind of each operand."""
 
@@ -64,8 +63,7 @@ class Dialect:
         self.prefixes = frozenset(path[:n] for path in self.by_path for n in range(1, len(path)))
         for path in self.by_path:
             if path in self.prefixes:
-                message = f"dialect {name}: {format_path(path)} is both an operation and a prefix"
-                raise DialectConflict(message)
+                raise DialectConflict(f"dialect {name}: {format_path(path)} is both an operation and a prefix")
 
     def bind(self, numbers: Mapping[str, int | Path]) -> Dialect:
         """Return a copy of the dialect with numbers for operations that have none yet; DWARF 6 has many such."""
@@ -98,7 +96,7 @@ def compose(name: str, *dialects: Dialect, override: Iterable[Path] = ()) -> Dia
                 raise _conflict(name, encoding, known)
             merged[path] = encoding
     prefixes = {path[:1] for path in merged if len(path) > 1}
-    kept = [e for path, e in merged.items() if not (path in prefixes and path in allowed)]
+    kept = [encoding for path, encoding in merged.items() if not (path in prefixes and path in allowed)]
     return Dialect(name, kept, "; ".join(dialect.source for dialect in dialects))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
@@ -18,6 +18,7 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import coerce, not_integral, result_of
 from dwarfgpu.expr.instruction import END
 from dwarfgpu.expr.storages import Memory
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ TAKEN = object()
 """What a branch returns when it is taken."""
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Return:
     """The position at which evaluation continues when a called expression ends (A.2.5.4.2 (5))."""
 
@@ -62,6 +63,7 @@ class Evaluation:
         "callers",
         "context",
         "expression",
+        "finish",
         "frame",
         "generic",
         "index",
@@ -75,7 +77,13 @@ class Evaluation:
         "unit",
     )
 
-    def __init__(self, expression: Expression, context: Context, trace: Trace | None) -> None:
+    def __init__(
+        self,
+        expression: Expression,
+        context: Context,
+        trace: Trace | None,
+        finish: Callable[[Evaluation], Any] = result_of,
+    ) -> None:
         self.context = context
         self.rules = context.rules
         self.target = context.target
@@ -83,6 +91,8 @@ class Evaluation:
         self.memory = Memory(context.target.address_spaces[0])
         """That of the default address space."""
         self.trace = trace
+        self.finish = finish
+        """Makes the result of the final state."""
         self.lanes: LaneSet = context.lanes
         self.accessor = Accessor(
             context.backend, context.target.byte_order, context.lanes.count, context.limits.block * 8
@@ -394,7 +404,7 @@ class Evaluation:
         return evolve(context, **changes) if changes else context
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class _Nested:
     """The result of a nested evaluation, and the number of operations it had left."""
 

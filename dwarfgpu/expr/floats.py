@@ -13,9 +13,8 @@ import math
 import struct
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import bits as b
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from fractions import Fraction

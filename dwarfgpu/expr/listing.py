@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.encoding import operands
 from dwarfgpu.expr.asm import UNDECODED, encode, implied_register
 from dwarfgpu.expr.instruction import decode
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

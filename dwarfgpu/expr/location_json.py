@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported
 from dwarfgpu.expr.locations import IncompleteComposite, Location
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
 from dwarfgpu.expr.values import Value
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:

@@ -134,29 +134,23 @@ def union(locations: Iterable[Location], count: int) -> Location:
     for location in locations:
         places.extend([place for place in location.places if not any(_same(place, known, count) for known in places)])
         if len(places) > MAX_PLACES:
-            message = f"a location has more than {MAX_PLACES} places"
-            raise EvaluationError("limit_exceeded", message, spec="A.2.5.3")
+            raise EvaluationError("limit_exceeded", f"a location has more than {MAX_PLACES} places", spec="A.2.5.3")
     return Location(tuple(places))
 
 
-def _same(one: SingleLocation, other: SingleLocation, count: int) -> bool:
+def _same(left: SingleLocation, right: SingleLocation, count: int) -> bool:
     """Return whether two places are the same; raise `Diverge` if they are in only some slots."""
-    if one == other:
+    if left == right:
         return True
-    if count == 1 or (one.select(0) == one and other.select(0) == other):
+    if count == 1 or (left.select(0) == left and right.select(0) == right):
         return False
-    return uniform_flag(b.flags([one.select(slot) == other.select(slot) for slot in range(count)]))
+    return uniform_flag(b.flags([left.select(slot) == right.select(slot) for slot in range(count)]))
 
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
     """Return a composite with more parts after those it has."""
-    size, count, weight, depth, has_pointer = (
-        base.bit_size,
-        base.count,
-        base.weight,
-        base.depth,
-        base.has_pointer,
-    )
+    size, count, weight = base.bit_size, base.count, base.weight
+    depth, has_pointer = base.depth, base.has_pointer
     for part in parts:
         size += part.bit_size * part.count
         count += part.count

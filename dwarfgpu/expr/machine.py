@@ -32,22 +32,18 @@ def evaluate(
     ``trace`` is called after each operation with the stack before and after it. ``finish`` makes the result of the
     final state; whatever it gives has a method ``select``, as entries have.
     """
-    groups = run_in_parts(
-        context.lanes.count,
-        Evaluation(expression, context, trace),
-        lambda evaluation: _finished(evaluation, finish),
-        Evaluation.part,
-    )
+    whole = Evaluation(expression, context, trace, finish)
+    groups = run_in_parts(context.lanes.count, whole, _finished, Evaluation.part)
     return LaneResults(context.lanes.count, groups)
 
 
-def _finished(current: Evaluation, finish: Callable[[Evaluation], Any]) -> Any:
+def _finished(current: Evaluation) -> Any:
     """Run an evaluation to its end and return its result; every error names the operation."""
     try:
         try:
             current.run()
         except Finished:
-            return finish(current)
+            return current.finish(current)
     except LaneFault as fault:
         error_at, expression, index, callers = (
             fault.error_at,

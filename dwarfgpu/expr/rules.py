@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve
+
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import frozen
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ _CFI_NEEDS = frozenset(("lane", "iteration", "unit", "object"))
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Operand:
     """An operand of an operation: its letter in the text, and how it is encoded unless a dialect says otherwise."""
 
@@ -33,7 +33,7 @@ class Operand:
     kind: str
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Operation:
     """A row of the table."""
 

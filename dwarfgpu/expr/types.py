@@ -116,8 +116,7 @@ class BaseType:
 
 def _check(bit_size: int, vector_size: int | None) -> None:
     if vector_size is not None and vector_size <= 0:
-        message = f"the vector size {shown(vector_size)} is not greater than 0"
-        raise IllFormed("bad_type", message, spec="A.5.1 (1)")
+        raise IllFormed("bad_type", f"the vector size {shown(vector_size)} is not greater than 0", spec="A.5.1 (1)")
     total = bit_size * (vector_size or 1)
     if not 0 < total <= MAX_BIT_SIZE:
         message = f"a base type of {shown(total)} bits is outside 1 to {MAX_BIT_SIZE}"

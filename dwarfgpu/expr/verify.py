@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.listing import operands_of, registers_of
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -477,7 +478,7 @@ class Shape:
             return GENERIC if at.operands[index] == 0 and "A" in entries else TYPED  # DWARF 5, 2.5.1.6
         if "frame" in row.needs:
             return VALUE
-        if row.spec.startswith("DWARF 5, 2.5.1.5"):  # a comparison
+        if row.spec == "A.2.5.4.2 (2)":  # a comparison
             return GENERIC
         return next((kind for kind in (TYPED, VALUE) if kind in entries.values()), GENERIC)
 

@@ -6,11 +6,11 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import gdb
-from attrs import frozen
 
 from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
 from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, selected_frame, stamp_of, threads_of, watch
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.repairs import policy_of
 from dwarfgpu.program.program import Attached, Program

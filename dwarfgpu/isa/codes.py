@@ -177,7 +177,7 @@ class CodeBook:
         )
 
     def _comment(self, kind: CodeKind, code: int) -> str:
-        if not kind.class_name or code in self.classes[kind.class_name]:
+        if not kind.class_name or code in self.classes.get(kind.class_name, ()):
             return ""
         return f"/*Invalid register, operand has '{kind.class_name}' register class*/"
 

@@ -14,7 +14,9 @@ from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm
 from dwarfgpu.isa.modifiers import ALIASES, Writer, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
 from dwarfgpu.isa.roles import role_of
+from dwarfgpu.isa.tables import ALIASES as TABLE_ALIASES
 from dwarfgpu.isa.tables import OpcodeTable, OperandSpec, generation, table
+from dwarfgpu.targets.amdgpu.processors import processor_named
 
 SUFFIXES = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
 NEGATED, ABSOLUTE, EXTENDED, HALF, ACCUMULATED, WIDENED, OFFSET_ENABLED, INDEX_ENABLED = (
@@ -101,6 +103,8 @@ class OperandPlan:
             code |= VECTOR
         elif prefix == "x":
             code ^= VECTOR
+            if code == LITERAL:
+                return NOTHING
         elif prefix == "e" and not is_scalar(code):
             return NOTHING
         elif prefix == "u":
@@ -146,10 +150,11 @@ class OperandPlan:
             bits = SIZES.get(key >> SIZE_SHIFT & 7, kind.bits)
             kind = CodeKind(bits, kind.type, kind.class_name.replace(str(kind.bits), str(bits)))
         code = LITERAL if self.is_literal else self.code(key)
-        if key & ACCUMULATED and not self.is_matrix and kind.class_name.startswith(("VReg_", "VGPR_")):
+        if key & ACCUMULATED and not self.is_matrix and not kind.class_name.startswith("AV_"):
             # Memory instructions of GFX90A take any accumulation registers, those before take none.
-            is_taken = kind.class_name.endswith("_Align2")
-            kind = CodeKind(kind.bits, kind.type, "" if is_taken else kind.class_name, kind.has_halves)
+            is_taken = self.decoder.has_accumulation_loads
+            class_name = "" if is_taken else "VGPR_32" if kind.bits <= 32 else f"VReg_{kind.bits}"
+            kind = CodeKind(kind.bits, kind.type, class_name, kind.has_halves)
             code = code if is_taken else code | NOT_IN_CLASS
         if self.is_literal and not kind.type:
             return GpuOperand(OperandKind.LITERAL, self.name, self.role, 32, f"{literal:#x}", value=literal)
@@ -514,6 +519,8 @@ class Decoder:
         self.major = major
         self.table = opcodes
         self.book = CodeBook(major, wave_size, opcodes.classes)
+        row = processor_named(TABLE_ALIASES.get(processor, processor))
+        self.has_accumulation_loads = row is not None and row.has("agprs-saved")
         self._caches: dict[tuple[OperandSpec, OperandRole, str], dict[int, GpuOperand | None]] = {}
         simple = {key: FormatRows(self, layout) for key, layout in formats(major).items()}
         layouts: list[FormatRows | DualRows] = []

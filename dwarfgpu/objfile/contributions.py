@@ -9,10 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from attrs import frozen
-
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +29,7 @@ MAX_BROKEN = 1000
 T = TypeVar("T")
 
 
-@frozen(repr=False)
+@frozen
 class TableHeader:
     """The header of one contribution to ``.debug_addr``, ``.debug_loclists`` or ``.debug_rnglists``."""
 
@@ -103,8 +102,7 @@ def contribution_at(data: bytes, start: int, byte_order: ByteOrder, section: str
     cursor.end = end
     version = cursor.unsigned(2)
     if version not in VERSIONS:
-        message = f"version {version} of this table is not known"
-        raise cursor.fail("bad_version", message, "DWARF 5, 7.27", start)
+        raise cursor.fail("bad_version", f"version {version} of this table is not known", "DWARF 5, 7.27", start)
     address_size = cursor.unsigned(1)
     check_address_size(cursor, address_size)
     segment_size = cursor.unsigned(1)
@@ -131,8 +129,7 @@ def contribution_with_base(
         if header.base == base:
             return header
     message = f"no table of {section} has its base at {base:#x}"
-    error = MalformedFile("bad_base", message, spec="DWARF 5, 7.27")
-    raise error.at(section=section, offset=base)
+    raise MalformedFile("bad_base", message, spec="DWARF 5, 7.27").at(section=section, offset=base)
 
 
 def following(data: bytes | memoryview, offset: int, byte_order: ByteOrder) -> int | None:

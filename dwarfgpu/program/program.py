@@ -121,6 +121,9 @@ class Attached:
             stopped.state = state
         self.state = stopped.state
 
+    def __repr__(self) -> str:
+        return f"Attached({self.program.file.name!r}, {self.state.target.name}, {len(self)} waves)"
+
     def __len__(self) -> int:
         return self.stopped.machine.wave_count
 

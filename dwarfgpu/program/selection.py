@@ -6,10 +6,11 @@ debugger and on a snapshot.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import MissingContext, UsageError
+from dwarfgpu.program.variables.reasons import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,13 +66,18 @@ class Chosen:
 
 
 def in_lane(frame: Frame, lane: int | None) -> Frame:
-    """Return a frame with its selected lane, by default the first active one."""
+    """Return a frame as its selected lane sees it, by default the first active one.
+
+    A lane that was not active when the function was called sees it as the wave does.
+    """
     if not frame.has_lanes:
         return frame
     if lane is None:
         mask = frame.active_mask or 1
         lane = (mask & -mask).bit_length() - 1
     frame.lane(lane)  # which raises an error for a lane that does not exist
+    with suppress(Unavailable, MissingContext):
+        frame = frame.in_lane(lane)
     frame.selected_lane = lane
     return frame
 

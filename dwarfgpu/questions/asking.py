@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.declaration import speaks_cplus
+from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render.values import ValueWriter, problem
 from dwarfgpu.render.variables import VariablesRenderer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.objects import Object
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.backtrace import CallWriter
@@ -89,7 +94,9 @@ def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attache
 def frame_repaired(selection: Selection, repair: str | None) -> Frame:
     """Return the selected frame, with other idioms of compilers read as they are meant."""
     program, attached = repaired(selection, repair)
-    return program.outside if attached is None else attached[selection.wave.index].frame(selection.frame_number)
+    if attached is None:
+        return program.outside
+    return attached[selection.wave.index].seen_by(selection.lane).frame(selection.frame_number)
 
 
 # --- Formats --------------------------------------------------------------------------------------------------------
@@ -166,6 +173,25 @@ def asked(debugger: Debugger, text: str, lanes: list[int] | str | None) -> Value
     from dwarfgpu.program.variables.answers import answer
 
     return answer(debugger.frame[text], text, lanes)
+
+
+def answered(
+    selection: Selection,
+    writer: VariablesRenderer,
+    values: Values,
+    text: Callable[[Output], Iterable[str]] | Iterable[str],
+) -> Document:
+    """Return the document of an expression in the selected frame, which has the same data as that of ``eval``."""
+    head: dict[str, Any] = {}
+    if selection.attached is not None and len(selection.attached) > 1:
+        head["wave"] = selection.wave.id
+    if selection.frame.place is not None:
+        head["frame"] = selection.frame.number
+    return Document(
+        {"answers": ({**head, **document} for document in writer.documents(values))},
+        text,
+        rows=lambda: ({**head, **document} for document in writer.lane_documents(values)),
+    )
 
 
 # --- Where `x` goes on ------------------------------------------------------------------------------------------------

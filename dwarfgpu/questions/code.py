@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
+from dwarfgpu.program.code.instructions import Disassembler, Listing, ProgramCode
+from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.output import ASSEMBLY, SOURCE
-from dwarfgpu.questions.sources import function_offset, places_of, shown_line, text_of
+from dwarfgpu.questions.sources import function_json, function_offset, places_of, shown_line, text_of
 from dwarfgpu.questions.waves import masks_by
-from dwarfgpu.render.layout import shown, wrapped
+from dwarfgpu.render.layout import problem_json, shown, wrapped
 from dwarfgpu.render.source import InstructionLines, numbered_line, padded_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.program.code.instructions import Listing, MachineInstruction
+    from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.program.code.instructions import MachineInstruction
     from dwarfgpu.program.code.source_files import LineAt, SourceFile
     from dwarfgpu.program.stack.linespec import CodeSpan
     from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
 
 MODIFIERS = "rs"
@@ -42,38 +46,40 @@ def code_of(debugger: Debugger) -> ProgramCode:
     return ProgramCode(debugger.frame.state, kept.disassembler)
 
 
-def instructions(debugger: Debugger, address: int, count: int) -> list[tuple[int, int, bytes, str]]:
-    """Instructions from an address on: address, size, bytes and text."""
-    return _rows(debugger, code_of(debugger).some(address, count))
+def instructions(debugger: Debugger, address: int, count: int) -> Listing:
+    """Return instructions from an address on."""
+    return code_of(debugger).some(address, count)
 
 
-def instructions_before(debugger: Debugger, address: int, count: int) -> list[tuple[int, int, bytes, str]]:
-    """The instructions before an address, from the beginning of the function on: where else one begins is not known."""
-    found: list[tuple[int, int, bytes, str]] = []
+def instructions_before(debugger: Debugger, address: int, count: int) -> Listing:
+    """Return the instructions before an address, from the beginning of the function on: where else one begins is not
+    known.
+    """
+    found: tuple[MachineInstruction, ...] = ()
+    problem = None
     places = places_of(debugger)
     while len(found) < count:
-        end = found[0][0] if found else address
+        end = found[0].address if found else address
         span = next((each for each in places.stretches_at(end - 1) if each.low < end <= each.high), None)
         if span is None:
             break
-        found = _rows(debugger, code_of(debugger).between(span.low, end)) + found
+        listing = code_of(debugger).between(span.low, end)
+        found, problem = listing.instructions + found, listing.problem or problem
     if not found and count:
         message = f"No function contains the address before {address:#x}."
         raise UsageError(message, kind="no_function", hint="instructions are read onwards from a beginning")
-    return found[-count:]
+    return Listing(found[-count:], problem)
 
 
-def _rows(debugger: Debugger, listing: Listing) -> list[tuple[int, int, bytes, str]]:
-    """Instructions with their names. That there is no disassembler is said once."""
-    told = debugger.state_of(CodeCursor).told
-    if listing.problem is not None and listing.problem.message not in told:
-        told.add(listing.problem.message)
-        _tell(debugger, listing)
-    names = _names(debugger)
-    return [(each.address, each.size, each.data, names.text(each)) for each in listing.instructions]
+def problem_lines(debugger: Debugger, listing: Listing, output: Output) -> Iterator[str]:
+    """Say why there are no instructions, unless that was said before."""
+    told, problem = debugger.state_of(CodeCursor).told, listing.problem
+    if problem is not None and problem.message not in told:
+        told.add(problem.message)
+        yield from _told(problem, output)
 
 
-def disassemble(debugger: Debugger, arguments: Arguments) -> None:
+def disassemble(debugger: Debugger, arguments: Arguments) -> Document:
     """Without operands: the function of the frame. FUNCTION or an address in it shows all of a function, FIRST,LAST or
     FIRST,+LENGTH that range. `/r` shows the bytes, `/s` the lines of the source. `=>` marks where the frame stands, `*`
     where other lanes do.
@@ -83,27 +89,59 @@ def disassemble(debugger: Debugger, arguments: Arguments) -> None:
             raise arguments.wrong(f"has no modifier {letter!r}: /r shows bytes, /s source lines")
     low_text, comma, high_text = arguments.text.partition(",")
     places = places_of(debugger)
+    stretches: list[tuple[int, int, CodeSpan | None]]
     if comma:
         low = places.address(low_text)
         after = high_text.strip()
         high = low + places.address(after[1:]) if after.startswith("+") else places.address(after)
         if high <= low:
             raise UsageError(f"there is no code from {low:#x} to {high:#x}", kind="no_range")
-        listing = code_of(debugger).between(low, high)
-        debugger.output.line(f"Dump of assembler code from {low:#x} to {high:#x}:")
-        _write(debugger, arguments, listing, None)
+        stretches = [(low, high, None)]
+        head = f"from {low:#x} to {high:#x}"
     else:
         spans = _function(debugger, arguments.text.strip())
-        debugger.output.line(f"Dump of assembler code for function {shown(spans[0].name)}:")
-        listing = None
-        for span in spans:
-            if len(spans) > 1:
-                debugger.output.line(f"Address range {span.low:#x} to {span.high:#x}:")
-            listing = code_of(debugger).between(span.low, span.high)
-            _write(debugger, arguments, listing, span)
-    debugger.output.line("End of assembler dump.")
-    if listing is not None and listing.problem is not None:
-        _tell(debugger, listing)
+        stretches = [(span.low, span.high, span) for span in spans]
+        head = f"for function {shown(spans[0].name)}"
+    code = code_of(debugger)
+    listings = [(code.between(low, high), low, high, span) for low, high, span in stretches]
+    problem = listings[-1][0].problem
+
+    def lines(output: Output) -> Iterator[str]:
+        yield f"Dump of assembler code {head}:"
+        for listing, low, high, span in listings:
+            if len(listings) > 1:
+                yield f"Address range {low:#x} to {high:#x}:"
+            yield from _lines(debugger, arguments, listing, span, output)
+        yield "End of assembler dump."
+        if problem is not None:
+            yield from _told(problem, output)
+
+    def documents() -> Iterator[dict[str, Any]]:
+        for listing, low, high, span in listings:
+            function = None if span is None else span.name
+            rows = instructions_json(debugger, listing.instructions)
+            yield {"function": function, "low": low, "high": high, "instructions": rows}
+
+    data = {"ranges": documents(), "problems": [] if problem is None else [problem_json(problem)]}
+    return Document(data, lines, rows=lambda: chain.from_iterable(part["instructions"] for part in documents()))
+
+
+def instructions_json(debugger: Debugger, rows: Iterable[MachineInstruction]) -> Iterator[dict[str, Any]]:
+    """Yield instructions, each with its source line, and with the lanes that stand there."""
+    names = names_for(debugger)
+    lanes, sources = standing_at(debugger), debugger.frame.state.sources
+    for row in rows:
+        at, mask = sources.at(row.address), lanes.get(row.address, 0)
+        yield {
+            "address": row.address,
+            **function_json(debugger, row.address),
+            "bytes": row.data.hex(),
+            "text": names.text(row),
+            "target": row.target,
+            "source": None if at is None else {"file": at.file.name, "line": at.line},
+            "is_frame": row.address == debugger.frame.pc,
+            **({"lanes": f"{mask:#x}"} if mask else {}),
+        }
 
 
 def _function(debugger: Debugger, text: str) -> list[CodeSpan]:
@@ -123,16 +161,14 @@ def _function(debugger: Debugger, text: str) -> list[CodeSpan]:
     return found
 
 
-def _tell(debugger: Debugger, listing: Listing) -> None:
+def _told(problem: DwarfGpuError, output: Output) -> Iterator[str]:
     """Say why there are no instructions."""
-    problem = listing.problem
-    if problem is not None:
-        hint = f" ({problem.hint})" if problem.hint else ""
-        for line in wrapped(f"{problem.message}{hint}", debugger.output.width):
-            debugger.output.line(debugger.output.style("hint", line))
+    hint = f" ({problem.hint})" if problem.hint else ""
+    return (output.style("hint", line) for line in wrapped(f"{problem.message}{hint}", output.width))
 
 
-def _names(debugger: Debugger, function: CodeSpan | None = None) -> InstructionLines:
+def names_for(debugger: Debugger, function: CodeSpan | None = None) -> InstructionLines:
+    """Return what writes instructions with the names of functions."""
     return InstructionLines(
         debugger.frame.state.target.address_size, lambda address: function_offset(debugger, address), function
     )
@@ -143,10 +179,11 @@ def standing_at(debugger: Debugger) -> dict[int, int]:
     return masks_by(debugger, lambda lane: lane.pc)
 
 
-def _write(debugger: Debugger, arguments: Arguments, listing: Listing, function: CodeSpan | None) -> None:
-    """Write instructions, with what was asked for beside them."""
-    names = _names(debugger, function)
-    output = debugger.output
+def _lines(
+    debugger: Debugger, arguments: Arguments, listing: Listing, function: CodeSpan | None, output: Output
+) -> Iterator[str]:
+    """Yield instructions, with what was asked for beside them."""
+    names = names_for(debugger, function)
     pc = debugger.frame.pc
     lanes = standing_at(debugger)
     rows = listing.instructions
@@ -154,11 +191,11 @@ def _write(debugger: Debugger, arguments: Arguments, listing: Listing, function:
     raw = padded_bytes(rows) if "r" in arguments.format else [""] * len(rows)
     sources = _source_lines(debugger, rows) if "s" in arguments.format else {}
     for each, text, data in zip(rows, texts, raw, strict=True):
-        output.lines(sources.get(each.address, ()))
+        yield from sources.get(each.address, ())
         mark = "=> " if each.address == pc else " * " if each.address in lanes else "   "
         if mark.strip():
             mark = output.style("kind", mark)
-        output.line(f"{mark}{names.head(each.address)}\t{data}{text}")
+        yield f"{mark}{names.head(each.address)}\t{data}{text}"
 
 
 def _source_lines(debugger: Debugger, rows: Sequence[MachineInstruction]) -> dict[int, list[str]]:

@@ -8,9 +8,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import Pointer, Qualified, Struct, Typedef
 from dwarfgpu.questions.registry import WORD
 from dwarfgpu.questions.settings import SECTIONS

@@ -5,9 +5,8 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.questions import asking, memory
 from dwarfgpu.questions.output import SOURCE
@@ -188,7 +187,7 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
             text = "no state holds it"
         else:
             one = answer(variable, name, None if lane is None else [lane]).by_lane[0]
-            text = OPTIMIZED_OUT
+            text = OPTIMIZED_OUT if one.reason is None else one.reason.placeholder
             if one.value is not None:
                 text, style = renderer.cell(one), "" if one.is_active else "dim"
             elif one.state == "error" and one.reason is not None:
@@ -249,7 +248,7 @@ def _stack(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     lines: list[str] = []
     chosen = debugger.frame_number
     first = max(0, chosen - MAX_FRAMES + 1)
-    for frame in debugger.wave:
+    for frame in debugger.seen_wave:
         if frame.number < first:
             continue
         if len(lines) == MAX_FRAMES:

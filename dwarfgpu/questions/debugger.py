@@ -128,7 +128,7 @@ class Debugger(Selection):
         self._changes = changes
         self._has_moved = True
         try:
-            self.wave.frame(self.frame_number)
+            self.seen_wave.frame(self.frame_number)
         except DwarfGpuError:  # there are not so many any more
             self.frame_number = 0
 

@@ -15,7 +15,7 @@ from dwarfgpu.program.variables.variable import Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.expressions import variables_called
-from dwarfgpu.render.explanations import Explainer
+from dwarfgpu.render.explanations import Explainer, variable_json
 from dwarfgpu.render.layout import plain
 from dwarfgpu.render.trace import Tracer
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.dump.entries import Item
     from dwarfgpu.program.dump.entries import Selection as EntrySelection
     from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -37,68 +38,77 @@ if TYPE_CHECKING:
 # --- explain --------------------------------------------------------------------------------------------------------
 
 
-def explain(debugger: Debugger, arguments: Arguments) -> None:
+def explain(debugger: Debugger, arguments: Arguments) -> Document:
     """It shows the entry that declares the variable, its location list with the entry that holds here, each operation
     with the stack before and after it (those of frame bases, call frame information and call sites too), where the
     value is, and the value; or why there is none. Of an expression every variable in it is explained. Without a
-    machine it shows what the file says.
+    state it shows what the file says.
     """
     text = arguments.needed()
-    explainer = _explainer(debugger)
     if debugger.attached is None:
-        for each in variables_called(debugger, text):
-            debugger.output.lines(explainer.declared(each))
-            debugger.output.lines(explainer.places(each))
-        return
+        variables = variables_called(debugger, text)
+        data: dict[str, Any] = {"variables": map(variable_json, variables)}
+        return Document(data, lambda output: _declared(variables, output), rows="variables")
     lanes = asking.lanes_of(debugger, arguments)
     frame = asking.frame_repaired(debugger, arguments.get("repair") or debugger.settings["repair"])
     quantity: Any = frame[text]
     variables = [quantity] if isinstance(quantity, Variable) else variables_in(frame, quantity.tree)
-    for number, each in enumerate(variables):
-        if number:
-            debugger.output.line()
-        debugger.output.lines(explainer.declared(each))
-        debugger.output.lines(explainer.places(each))
-        _show_evaluation(debugger, frame, each, each.name, lanes)
-    if variables[:1] != [quantity]:
-        if variables:
-            debugger.output.line()
-        _show_evaluation(debugger, frame, quantity, text, lanes, is_whole=True)
+    is_whole = variables[:1] != [quantity]
+    writer = asking.renderer(debugger, frame=frame, locations=True)
+
+    def lines(output: Output) -> Iterator[str]:
+        for number, variable in enumerate(variables):
+            yield from ("",) if number else ()
+            yield from _declared([variable], output)
+            tracer, values = _evaluated(frame, variable, variable.name, lanes)
+            yield from (f"  {line}" for line in tracer.lines(output.width - 2))
+            yield from writer.text(values)
+        if is_whole:
+            yield from ("",) if variables else ()
+            yield from asking.renderer(debugger, frame=frame).text(answer(quantity, text, lanes))
+
+    def explained() -> Iterator[dict[str, Any]]:
+        for variable in variables:
+            tracer, values = _evaluated(frame, variable, variable.name, lanes)
+            yield {**variable_json(variable), "trace": tracer.documents(), "answer": writer.document(values)}
+
+    whole = (writer.document(answer(quantity, text, lanes)) for _ in range(is_whole))
+    data = {"variables": explained() if variables else [], "answers": whole}
+    return Document(data, lines, rows=lambda: chain.from_iterable(data.values()))
 
 
-def _show_evaluation(
-    debugger: Debugger, frame: Frame, quantity: Any, text: str, lanes: Any, *, is_whole: bool = False
-) -> None:
-    """What is done to find a value, where it is, and what it is; of a ``whole`` expression only the last."""
+def _declared(variables: Iterable[Variable], output: Output) -> Iterator[str]:
+    explainer = Explainer(output.width, output.style)
+    for variable in variables:
+        yield from explainer.declared(variable)
+        yield from explainer.places(variable)
+
+
+def _evaluated(frame: Frame, variable: Variable, text: str, lanes: Any) -> tuple[Tracer, Values]:
+    """Return what is done to find a value, and the value in lanes."""
     tracer = Tracer(frame.target, sections=True)
     frame.follow(tracer.record)
     try:
-        found = answer(quantity, text, lanes)
+        return tracer, answer(variable, text, lanes)
     finally:
         frame.follow(None)
-    if not is_whole:
-        debugger.output.lines(f"  {line}" for line in tracer.lines(debugger.output.width - 2))
-    debugger.output.lines(asking.renderer(debugger, frame=frame, locations=not is_whole).text(found))
 
 
-def _explainer(debugger: Debugger) -> Explainer:
-    return Explainer(debugger.output.width, debugger.output.style)
+# --- locate ---------------------------------------------------------------------------------------------------------
 
 
-# --- locate, verify -------------------------------------------------------------------------------------------------
-
-
-def locate(debugger: Debugger, arguments: Arguments) -> None:
+def locate(debugger: Debugger, arguments: Arguments) -> Document:
     """For each part of the value, in the lane that is looked at if nothing else is said; lanes that have it in the same
     places are shown together. A part in the lane's own part of a register or of memory is said to be its own.
     """
     text = arguments.needed()
+    writer = asking.renderer(debugger, locations=True)
     if debugger.attached is None:
-        for each in variables_called(debugger, text):
-            debugger.output.lines(asking.renderer(debugger).described(each))
-        return
+        variables = variables_called(debugger, text)
+        described = chain.from_iterable(map(writer.described, variables))
+        return Document({"answers": map(writer.described_json, variables)}, described, rows="answers")
     found = asking.asked(debugger, text, asking.lanes_of(debugger, arguments))
-    debugger.output.lines(_explainer(debugger).parts(found))
+    return asking.answered(debugger, writer, found, lambda output: Explainer(output.width, output.style).parts(found))
 
 
 # --- maint print ----------------------------------------------------------------------------------------------------
@@ -250,12 +260,16 @@ class _Dump:
                 yield name, dump.parts(name), render.part_json, render.part_text
 
 
-def print_expression(debugger: Debugger, arguments: Arguments) -> None:
+def print_expression(debugger: Debugger, arguments: Arguments) -> Document:
     """Every location that the file gives it, operation by operation: offset, bytes, operation, what registers are
     called. `explain` says what comes of it.
     """
-    for each in variables_called(debugger, arguments.needed()):
-        debugger.output.lines(_explainer(debugger).operations(each))
+    variables = variables_called(debugger, arguments.needed())
+
+    def lines(output: Output) -> Iterator[str]:
+        return chain.from_iterable(map(Explainer(output.width, output.style).operations, variables))
+
+    return Document({"variables": map(variable_json, variables)}, lines, rows="variables")
 
 
 def print_cfi(selection: Selection, arguments: Arguments) -> Document:
@@ -386,9 +400,6 @@ class _FrameInformation:
 
 
 def _file(selection: Selection) -> CodeObject:
-    """Return the file whose code the frame executes; without a machine the one that is open."""
+    """Return the file whose code the frame executes; without a state the one that is open."""
     code = None if selection.attached is None else selection.frame.code
     return selection.opened.file if code is None else code.file
-
-
-# --- ``eval -ops`` and ``eval -hex`` ------------------------------------------------------------------

@@ -8,11 +8,9 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.program.code import encoding_context
-from dwarfgpu.program.variables.variable import variables_named
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import lanes_text, problem_json, wrapped
-from dwarfgpu.render.trace import Tracer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -110,6 +108,8 @@ def evaluate_operations(
     selection: Selection, arguments: Arguments, frame: Frame, wave: str | None, lanes: Any
 ) -> Document:
     """Evaluate the operations, or the bytes, in lanes of a frame; lanes with one result are shown together."""
+    from dwarfgpu.render.trace import Tracer
+
     if arguments.has("ops") and arguments.has("hex"):
         raise arguments.wrong("takes -ops or -hex, not both")
     if arguments.operands:
@@ -171,7 +171,7 @@ def evaluate_operations(
 def verify(selection: Selection, arguments: Arguments) -> Document:
     """Branch targets, the depth of the stack and kinds of entries over every path, operands. With -ops or -hex: of an
     expression by itself, as which -cfi takes an operand of call frame information. Else of the variable NAME; without
-    NAME of all that the frame sees, or without a machine of all variables of the file.
+    NAME of all that the frame sees, or without a state of all variables of the file.
 
     The exit status of the program is 1 if there are findings.
     """
@@ -214,6 +214,8 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
 
 def variables_called(selection: Selection, name: str) -> list[Variable]:
     """Return the variables with a name that the frame sees; that there are none is an error."""
+    from dwarfgpu.program.variables.variable import variables_named
+
     variables = variables_named(selection.frame, name)
     if not variables:
         hint = "`info variables` and `info scope FUNCTION` list what there is"

@@ -154,7 +154,7 @@ def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
-    """From and To are where the instructions of each file are. Without a machine: where the file was linked for."""
+    """From and To are where the instructions of each file are. Without a state: where the file was linked for."""
     from dwarfgpu.render.machines import files_table, loaded_file_json
 
     attached = selection.attached

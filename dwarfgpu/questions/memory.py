@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_ATE_signed
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language.evaluator import Evaluator
 from dwarfgpu.program.language.history import Remembered, number
 from dwarfgpu.program.language.operands import loaded
@@ -17,13 +19,18 @@ from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.asking import Examined, MemoryFormat
+from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render import numbers
+from dwarfgpu.render.layout import problem_json
 from dwarfgpu.render.numbers import formatted, whole
 from dwarfgpu.render.values import ValueWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
@@ -35,7 +42,7 @@ MAX_COUNT = 1 << 20
 _FORMAT = re.compile(r"(-?\d*)(\w*)")
 
 
-def examine(debugger: Debugger, arguments: Arguments) -> None:
+def examine(debugger: Debugger, arguments: Arguments) -> Document:
     """N is how many units are shown (a negative number shows those before the address), F a letter (x d u o t a c f s
     z, i for instructions), U the size of a unit: b is 1 byte, h 2, w 4, g 8. What is left out is as it was the last
     time. ADDRESS is a number, a pointer, an array, or an address in a space: `x/4xw local#0x10`. By itself `x` goes on
@@ -47,7 +54,7 @@ def examine(debugger: Debugger, arguments: Arguments) -> None:
     if where is None:
         raise UsageError("`x` needs an address", kind="no_address", hint="such as &x, $pc or local#0x10")
     known.format = evolve(form, size="b") if form.letter == "s" and not form.size else form
-    _Shower(debugger, form, known).show(where)
+    return _Shower(debugger, form, known).document(where)
 
 
 def read_format(text: str, last: MemoryFormat, *, is_onwards: bool = False) -> MemoryFormat:
@@ -109,7 +116,16 @@ def address_of(selection: Selection, text: str) -> Address:
 
 def show(debugger: Debugger, form: MemoryFormat, where: Address) -> None:
     """Show memory from an address on; what ``x`` goes on with stays as it is."""
-    _Shower(debugger, form, Examined()).show(where)
+    _Shower(debugger, form, Examined()).document(where).write(debugger.output)
+
+
+@frozen
+class MemoryRow:
+    """Units of memory that follow each other, as numbers and as text; or the characters of a string."""
+
+    address: Address
+    values: tuple[int, ...]
+    texts: tuple[str, ...]
 
 
 class _Shower:
@@ -129,12 +145,19 @@ class _Shower:
         name = f"int{8 * self.bytes}_t"
         self.type = Base(name, DW_ATE_signed, self.bytes)
 
-    def show(self, where: Address) -> None:
-        """Show as many units as were asked for; what cannot be read ends it."""
+    def document(self, where: Address) -> Document:
+        """Return as many units as were asked for; what cannot be read ends it."""
         form = self.form
         if form.letter == "i":
-            self._instructions(where)
-            return
+            return self._instructions(where)
+        return Document(
+            {"format": form.letter, "unit_size": self.bytes, "rows": map(self._json, self._rows(where))},
+            lambda output: chain.from_iterable(self._lines(row, output) for row in self._rows(where)),
+            rows="rows",
+        )
+
+    def _rows(self, where: Address) -> Iterator[MemoryRow]:
+        form = self.form
         count = abs(form.count)
         before = start = where
         if form.count < 0:
@@ -144,43 +167,58 @@ class _Shower:
                 start = _moved(before, self.bytes)
             else:
                 before = start = _moved(where, -count * self.bytes)
-        (self._strings if form.letter == "s" else self._units)(start, count)
+        yield from (self._strings if form.letter == "s" else self._units)(start, count)
         if form.count < 0:
             self.known.next = before
 
+    def _json(self, row: MemoryRow) -> dict[str, Any]:
+        target = self.debugger.frame.target
+        space = target.default_space if row.address.space is None else target.space(row.address.space)
+        return {
+            "address": row.address.value,
+            "space": None if space is None else space.name,
+            "values": list(row.values),
+            "texts": list(row.texts),
+        }
+
+    def _lines(self, row: MemoryRow, output: Output) -> Iterator[str]:
+        """Yield a row, in two halves where it is wider than the screen."""
+        label = self._label(row.address)
+        count = len(row.texts)
+        if count > 1 and len("\t".join([label, *row.texts]).expandtabs()) > output.width:
+            half = (count + 1) // 2
+            behind = _moved(row.address, half * self.bytes)
+            yield from self._lines(MemoryRow(row.address, row.values[:half], row.texts[:half]), output)
+            yield from self._lines(MemoryRow(behind, row.values[half:], row.texts[half:]), output)
+            return
+        yield "\t".join([output.style("name", label), *row.texts])
+
     # --- Numbers --------------------------------------------------------------------------------------------------
 
-    def _units(self, where: Address, count: int) -> None:
-        """As many on a line as GDB has, or fewer where they do not fit; what could be read is shown before an error."""
+    def _units(self, where: Address, count: int) -> Iterator[MemoryRow]:
+        """Yield as many in a row as GDB has; what could be read is shown before an error."""
         per_line = PER_LINE[self.form.size or "b"]
         for first in range(0, count, per_line):
             line = _moved(where, first * self.bytes)
-            shown: list[str] = []
+            values: list[int] = []
+            error = None
             try:
                 for index in range(min(per_line, count - first)):
-                    shown.append(self._unit(_moved(line, index * self.bytes)))  # noqa: PERF401 (an error keeps them)
-            finally:
-                if shown:
-                    self._line(line, shown)
-                    self.known.next = _moved(line, len(shown) * self.bytes)
-                    self._remember(_moved(line, (len(shown) - 1) * self.bytes))
-
-    def _line(self, where: Address, shown: list[str]) -> None:
-        label = self._label(where)
-        width = len("\t".join([label, *shown]).expandtabs())
-        if len(shown) > 1 and width > self.debugger.output.width:
-            half = (len(shown) + 1) // 2
-            self._line(where, shown[:half])
-            self._line(_moved(where, half * self.bytes), shown[half:])
-            return
-        self.debugger.output.line("\t".join([self.debugger.output.style("name", label), *shown]))
+                    values.append(self._read(_moved(line, index * self.bytes), self.bytes))  # noqa: PERF401 (an error keeps them)
+            except DwarfGpuError as problem:
+                error = problem
+            if values:
+                yield MemoryRow(line, tuple(values), tuple(map(self._unit, values)))
+                self.known.next = _moved(line, len(values) * self.bytes)
+                self._remember(_moved(line, (len(values) - 1) * self.bytes))
+            if error is not None:
+                raise error
 
     def _label(self, where: Address) -> str:
         return f"{self.writer.address(where, symbol=True)}:"
 
-    def _unit(self, where: Address) -> str:
+    def _unit(self, pattern: int) -> str:
         bits = 8 * self.bytes
-        pattern = self._read(where, self.bytes)
         letter = self.form.letter
         if letter in "xz":
             return formatted(pattern, bits, "z", is_signed=False, layout=None)
@@ -217,7 +255,7 @@ class _Shower:
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
-    def _strings(self, where: Address, count: int) -> None:
+    def _strings(self, where: Address, count: int) -> Iterator[MemoryRow]:
         for _ in range(count):
             codes, is_cut = self._characters(where)
             text = numbers.string(
@@ -228,7 +266,7 @@ class _Shower:
                 threshold=self.look.repeats,
                 is_cut=is_cut,
             )
-            self._line(where, [text])
+            yield MemoryRow(where, tuple(codes), (text,))
             self._remember(where)
             where = self.known.next = _moved(where, self.bytes * (len(codes) + (not is_cut)))
 
@@ -266,23 +304,33 @@ class _Shower:
 
     # --- Instructions ---------------------------------------------------------------------------------------------
 
-    def _instructions(self, where: Address) -> None:
-        """What `disassemble` shows, from an address on, or up to it."""
-        from dwarfgpu.questions.code import instructions, instructions_before
+    def _instructions(self, where: Address) -> Document:
+        """Return what `disassemble` shows, from an address on, or up to it."""
+        from dwarfgpu.questions import code
 
         value: Any = where.value
         count = self.form.count
         if count < 0:
-            found = instructions_before(self.debugger, value, -count)
+            listing = code.instructions_before(self.debugger, value, -count)
         else:
-            found = instructions(self.debugger, value, count)
+            listing = code.instructions(self.debugger, value, count)
+        found = listing.instructions
+        if found:
+            self.known.next = Address(None, found[0].address if count < 0 else found[-1].address + found[-1].size)
+        names = code.names_for(self.debugger)
         here = self.debugger.frame.pc
-        for address, size, _data, text in found:
-            mark = "=>" if address == here else "  "
-            self.debugger.output.line(f"{mark} {self._label(Address(None, address))}\t{text}")
-            self.known.next = Address(None, found[0][0] if count < 0 else address + size)
-        if not found and count:
-            raise self._inaccessible(where)
+
+        def lines(output: Output) -> Iterator[str]:
+            yield from code.problem_lines(self.debugger, listing, output)
+            for row in found:
+                mark = "=>" if row.address == here else "  "
+                yield f"{mark} {self._label(Address(None, row.address))}\t{names.text(row)}"
+            if not found and count:
+                raise self._inaccessible(where)
+
+        problems = [] if listing.problem is None else [problem_json(listing.problem)]
+        data = {"instructions": code.instructions_json(self.debugger, found), "problems": problems}
+        return Document(data, lines, rows="instructions")
 
 
 def _moved(where: Address, count: int) -> Address:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -14,16 +15,21 @@ from dwarfgpu.program.types.model import Base, Struct
 from dwarfgpu.program.values.objects import constant
 from dwarfgpu.program.values.storage import Address
 from dwarfgpu.questions import asking
+from dwarfgpu.questions.document import Document
 from dwarfgpu.render.layout import fitted
 from dwarfgpu.render.numbers import formatted, signed
 from dwarfgpu.render.values import ValueWriter, flags_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import TypeAlias
 
     from dwarfgpu.program.stack.frame import RegisterContents
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
+
+    RegisterRow: TypeAlias = tuple[RegisterContents, str]
+    """What a register holds, and what it is called."""
 
 NAME_WIDTH, RAW_WIDTH = 15, 20
 X87_SIZE = 80
@@ -42,37 +48,34 @@ _RANGE = re.compile(r"([a-z]+)(\d+)-([a-z]*)(\d+)|([a-z]+)\[(\d+):(\d+)\]")
 _SCALAR = re.compile(r"s\d+|vcc")
 
 
-def info_registers(debugger: Debugger, arguments: Arguments) -> None:
+def info_registers(debugger: Debugger, arguments: Arguments) -> Document:
     """NAMES are those of registers ($v4), ranges of them (v0-v3, s[0:3]) or groups: general, scalar, vector, system,
     float, all. Without them: all that are no vectors and of which the machine knows something. They are those of the
     frame that is looked at; what nothing has saved is said to be <not saved>. /F shows the last column by a format.
     """
-    _info(debugger, arguments, "general")
+    return _info(debugger, arguments, "general")
 
 
-def info_all_registers(debugger: Debugger, arguments: Arguments) -> None:
+def info_all_registers(debugger: Debugger, arguments: Arguments) -> Document:
     """Also those that are vectors. NAMES are as in `info registers`."""
-    _info(debugger, arguments, "all")
+    return _info(debugger, arguments, "all")
 
 
-def _info(debugger: Debugger, arguments: Arguments, group: str) -> None:
+def _info(debugger: Debugger, arguments: Arguments, group: str) -> Document:
     if debugger.attached is None:
         hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
         raise UsageError("The program has no registers now.", kind="no_machine", hint=hint)
     writer = _Rows(debugger, asking.print_format(arguments))
-    words = arguments.text.replace("$", "").replace(",", " ").split()
-    if not words:
-        words = [group]
-    for word in words:
-        lower = word.lower()
-        if lower in GROUPS:
-            found = [contents(debugger.frame, each) for each in writer.group(lower)]
-            for each in found:
-                if each.missing != UNAVAILABLE:
-                    debugger.output.lines(writer.row(each))
-            continue
-        for register, name in writer.named(lower, word):
-            debugger.output.lines(writer.row(contents(debugger.frame, register), name))
+    words = arguments.text.replace("$", "").replace(",", " ").split() or [group]
+    return Document(
+        {
+            debugger.noun: debugger.wave.id,
+            "frame": debugger.frame.number,
+            "registers": map(writer.json, writer.rows(words)),
+        },
+        lambda _output: chain.from_iterable(map(writer.row, writer.rows(words))),
+        rows="registers",
+    )
 
 
 class _Rows:
@@ -85,6 +88,16 @@ class _Rows:
         self.is_host = debugger.lane is None
         self.look = asking.renderer(debugger).look
         self.writer = ValueWriter(self.look, is_cplus=False)
+
+    def rows(self, words: Iterable[str]) -> Iterator[RegisterRow]:
+        """Yield the registers that words mean, with what they hold; of groups those of which something is known."""
+        for word in words:
+            lower = word.lower()
+            if lower in GROUPS:
+                known = (contents(self.frame, register) for register in self.group(lower))
+                yield from ((row, self._name(row.register)) for row in known if row.missing != UNAVAILABLE)
+                continue
+            yield from ((contents(self.frame, register), name) for register, name in self.named(lower, word))
 
     # --- Which ----------------------------------------------------------------------------------------------------
 
@@ -146,10 +159,27 @@ class _Rows:
 
     # --- How they look --------------------------------------------------------------------------------------------
 
-    def row(self, found: RegisterContents, name: str = "") -> Iterator[str]:
-        """A register on a line; a vector that does not fit goes on below itself."""
+    def json(self, row: RegisterRow) -> dict[str, Any]:
+        """Return a register with its bits in hex: of a vector those of each lane, null where they are not known."""
+        found, name = row
         register = found.register
-        name = name or self._name(register)
+        document: dict[str, Any] = {"name": name, "bit_size": register.bit_size}
+        if found.missing:
+            return document | {"missing": found.missing}
+        if register.lane_bits:
+            lanes = found.elements()
+            return document | {"lanes": [None if value is None else f"{value:#x}" for value in lanes]}
+        if found.undefined:
+            return document | {"undefined_bits": f"{found.undefined:#x}"}
+        document["value"] = f"{found.bits:#x}"
+        kind = type_of(self.frame.target, register.name)
+        text = self._parts(found, kind) if isinstance(kind, Struct) else self._natural(found, name)
+        return document | ({"text": text} if text else {})
+
+    def row(self, row: RegisterRow) -> Iterator[str]:
+        """A register on a line; a vector that does not fit goes on below itself."""
+        found, name = row
+        register = found.register
         head = self.debugger.output.style("name", name) + " " * max(1, NAME_WIDTH - len(name))
         if found.missing:
             yield f"{head}{self.debugger.output.style('dim', f'<{found.missing}>')}"
@@ -158,9 +188,7 @@ class _Rows:
         elif found.undefined:
             yield f"{head}<not saved> (some of its bits)"
         elif isinstance(kind := type_of(self.frame.target, register.name), Struct):
-            data = found.bits.to_bytes(register.bit_size // 8, self.frame.target.byte_order)
-            look = evolve(self.look, letter=self.letter or "x", is_pretty=False)
-            text = value_text(constant(kind, data, self.frame.target.byte_order), look)
+            text = self._parts(found, kind)
             first, *rest = fitted(f"{'':{NAME_WIDTH}}{text}", self.debugger.output.width, NAME_WIDTH + 1)
             yield from (f"{head}{first[NAME_WIDTH:]}", *rest)
         else:
@@ -173,6 +201,11 @@ class _Rows:
                 yield from (f"{head}{raw}", f"{'':{NAME_WIDTH}}{natural}")
                 return
             yield f"{head}{raw.ljust(RAW_WIDTH) if natural else raw}{natural}".rstrip()
+
+    def _parts(self, found: RegisterContents, kind: Struct) -> str:
+        data = found.bits.to_bytes(found.register.bit_size // 8, self.frame.target.byte_order)
+        look = evolve(self.look, letter=self.letter or "x", is_pretty=False)
+        return value_text(constant(kind, data, self.frame.target.byte_order), look)
 
     def _natural(self, found: RegisterContents, name: str) -> str:
         register, bits = found.register, found.bits

@@ -6,9 +6,10 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -382,6 +383,7 @@ def read_arguments(command: Command, text: str) -> Arguments:
         (command.options or command.is_question)
         and (match := _WORD.match(text)) is not None
         and match[1].startswith("-")
+        and match[1] != "-"
     ):
         after = text[match.end() :]
         if match[1] == "--":  # what follows is no option, even if it begins with a dash

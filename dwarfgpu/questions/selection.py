@@ -33,7 +33,7 @@ LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
 DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
 REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names (auto)")
 WAVES = option("-wave LIST", "the waves or threads, by numbers from 1, by id, or all")
-PC = option("-pc A", "an address or a function: frames there, without a machine")
+PC = option("-pc A", "an address or a function: frames there, without a state")
 FORCE = option("-force", "use a state although its code has changed")
 ATTRIBUTES = option(
     "-attributes D", "how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)"
@@ -104,11 +104,16 @@ class Selection:
         return machine[self.wave_number]
 
     @property
+    def seen_wave(self) -> Wave:
+        """The wave that is selected, with the frames that its selected lane sees."""
+        return self.wave.seen_by(self.lane)
+
+    @property
     def frame(self) -> Frame:
-        """The frame that is selected; without a machine the program as a whole."""
+        """The frame that is selected; without a state the program as a whole."""
         if self.attached is None:
             return self.opened.outside
-        return self.wave.frame(self.frame_number)
+        return self.seen_wave.frame(self.frame_number)
 
     @property
     def lane(self) -> int | None:
@@ -167,7 +172,7 @@ class Selection:
 
     def select_frame(self, number: int) -> None:
         """Select a frame of the wave."""
-        self.wave.frame(number)
+        self.seen_wave.frame(number)
         self.frame_number = number
         self.moved()
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
 from dwarfgpu.program.stack.linespec import LinespecReader
 from dwarfgpu.questions import asking
+from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.output import SOURCE
-from dwarfgpu.render.layout import fitted, shown
+from dwarfgpu.render.layout import counted, fitted, shown
 from dwarfgpu.render.source import numbered_line, place_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from dwarfgpu.program.code.source_files import SourceFile, SourceText
@@ -21,7 +24,10 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.lanes import LaneStatus
     from dwarfgpu.program.stack.linespec import Linespec
     from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
+
+    Json = dict[str, Any]
 
 
 class Sources:
@@ -114,15 +120,31 @@ def standing_lanes(debugger: Debugger) -> dict[tuple[str, int], int]:
 # --- list -----------------------------------------------------------------------------------------------------------
 
 
-def list_lines(debugger: Debugger, arguments: Arguments) -> None:
+def list_lines(debugger: Debugger, arguments: Arguments) -> Document:
     """Without operands: the lines around the frame, then those that follow; `list -` shows those before. `list 15` and
     `list add` show the lines around a line or function, `list 10,20` those from one to another, `list 10,` and
     `list ,20` as many as `set listsize` says. `>` marks the line of the frame, `*` other lines where lanes stand.
     """
+
+    def lines(output: Output) -> Iterator[str]:
+        for place, file, first, last in _stretches(debugger, arguments.text):
+            if place is not None:
+                yield place_words(place)
+            yield from _listing_lines(debugger, _listing(debugger, file, first, last), output)
+
+    def documents() -> Iterator[Json]:
+        for place, file, first, last in _stretches(debugger, arguments.text):
+            where = {} if place is None else {"function": place.function, "address": place.address}
+            yield {**where, **_listing(debugger, file, first, last)}
+
+    return Document({"listings": documents()}, lines, rows="listings")
+
+
+def _stretches(debugger: Debugger, text: str) -> Iterator[tuple[Linespec | None, SourceFile, int, int]]:
+    """Yield what is to be listed: file, first and last line, and the place where it must be said which one it is."""
     kept = sources_of(debugger)
     focus = _focus(debugger)
     goes_on = kept.file is not None and kept.focus == focus
-    text = arguments.text
     count = debugger.settings["listsize"]
     if text == "-":
         if not goes_on:
@@ -131,42 +153,38 @@ def list_lines(debugger: Debugger, arguments: Arguments) -> None:
         assert kept.file is not None  # noqa: S101 (it was set)
         if kept.first <= 1:
             raise UsageError(f"Already at the start of {shown(kept.file.name)}.", kind="no_line")
-        _show(debugger, kept.file, max(1, kept.first - count), kept.first - 1)
+        yield None, kept.file, max(1, kept.first - count), kept.first - 1
     elif text in ("", "+"):
         if goes_on and kept.file is not None:
-            _show(debugger, kept.file, kept.last + 1, kept.last + count)
+            yield None, kept.file, kept.last + 1, kept.last + count
         else:
             file, line = start_of(debugger)
-            _show(debugger, file, *_around(line, count))
+            yield None, file, *_around(line, count)
     elif "," in _outside_brackets(text):
-        _list_range(debugger, text, count)
+        yield None, *_range(debugger, text, count)
     else:
         places = places_of(debugger).read(text)
         for place in places:
-            file = _file_of(place)
-            if place.is_address or len(places) > 1:
-                debugger.output.line(place_words(place))
-            _show(debugger, file, *_around(place.line, count))
+            is_said = place.is_address or len(places) > 1
+            yield (place if is_said else None), _file_of(place), *_around(place.line, count)
 
 
-def _list_range(debugger: Debugger, text: str, count: int) -> None:
+def _range(debugger: Debugger, text: str, count: int) -> tuple[SourceFile, int, int]:
     at = _outside_brackets(text).index(",")
     first, last = text[:at].strip(), text[at + 1 :].strip()
     if not first:
         place = places_of(debugger).read(last)[0]
-        _show(debugger, _file_of(place), max(1, place.line - count + 1), place.line)
-        return
+        return _file_of(place), max(1, place.line - count + 1), place.line
     place = places_of(debugger).read(first)[0]
     file = _file_of(place)
     if not last:
-        _show(debugger, file, place.line, place.line + count - 1)
-        return
+        return file, place.line, place.line + count - 1
     end = LinespecReader(debugger.frame, (file, place.line)).read(last)[0]
     if _file_of(end).path != file.path:
         raise UsageError("Specified first and last lines are in different files.", kind="no_line")
     if end.line < place.line:
         raise UsageError(f"the lines {place.line} to {end.line} are none", kind="no_line")
-    _show(debugger, file, place.line, end.line)
+    return file, place.line, end.line
 
 
 def _outside_brackets(text: str) -> str:
@@ -230,70 +248,87 @@ def _file_of(place: Linespec) -> SourceFile:
     return place.file
 
 
-def _show(debugger: Debugger, file: SourceFile, first: int, last: int) -> None:
-    """Write lines of a file, and remember which."""
+def _listing(debugger: Debugger, file: SourceFile, first: int, last: int) -> Json:
+    """Return lines of a file, with the lanes that stand at them, and remember which."""
     kept = sources_of(debugger)
     text = text_of(debugger, file)
-    output = debugger.output
+    data: Json = {"file": file.name, "path": file.path, "found": text.path, "first": first, "lines": []}
     if text.missing is not None:
-        output.line(_missing(debugger, file, first, text))
-        kept.file, kept.first, kept.last, kept.focus = file, first, last, _focus(debugger)
-        return
-    if first > len(text.lines):
+        data["missing"] = text.missing
+    elif first > len(text.lines):
         count = len(text.lines)
         raise UsageError(f"Line number {first} out of range; {shown(file.name)} has {count} lines.", kind="no_line")
-    first = max(1, first)
-    last = min(last, len(text.lines))
-    lanes = standing_lanes(debugger)
-    here = file_of(debugger.frame) if debugger.frame.place is not None else None
-    lines = output.code(SOURCE, [shown_line(line) for line in text.lines[first - 1 : last]], file.path)
-    for number, line in enumerate(lines, first):
-        mark = "*" if (file.path, number) in lanes else ""
-        if here is not None and here == (file, number):
-            mark = ">"
-        output.line(numbered_line(number, line, output.style("kind", mark) if mark else ""))
+    else:
+        first = max(1, first)
+        last = min(last, len(text.lines))
+        lanes = standing_lanes(debugger)
+        here = file_of(debugger.frame) if debugger.frame.place is not None else None
+        for number, line in enumerate(text.lines[first - 1 : last], first):
+            mask = lanes.get((file.path, number), 0)
+            stands = {"lanes": f"{mask:#x}"} if mask else {}
+            data["lines"].append({"line": number, "text": line, "is_frame": here == (file, number), **stands})
     kept.file, kept.first, kept.last, kept.focus = file, first, last, _focus(debugger)
+    return data
+
+
+def _listing_lines(debugger: Debugger, listing: Json, output: Output) -> Iterator[str]:
+    if "missing" in listing:
+        file = sources_of(debugger).file
+        assert file is not None  # noqa: S101 (it was listed)
+        yield _missing(debugger, file, listing["first"], text_of(debugger, file))
+        return
+    rows = listing["lines"]
+    texts = output.code(SOURCE, [shown_line(row["text"]) for row in rows], listing["path"])
+    for row, text in zip(rows, texts, strict=True):
+        mark = ">" if row["is_frame"] else "*" if "lanes" in row else ""
+        yield numbered_line(row["line"], text, output.style("kind", mark) if mark else "")
 
 
 # --- info line, info source -----------------------------------------------------------------------------------------
 
 
-def info_line(debugger: Debugger, arguments: Arguments) -> None:
+def info_line(debugger: Debugger, arguments: Arguments) -> Document:
     """Without operands: the first line that was listed, or where the frame stands. An address shows the line that it
     belongs to. `x/i` then shows the first instruction, whose address is $_.
     """
-    text = arguments.text
+    rows = list(_code_of_lines(debugger, arguments.text))
+    for row in rows:
+        if "start" in row:
+            asking.begin_at(debugger, row["start"])
+    return Document(
+        {"lines": rows},
+        lambda output: chain.from_iterable(_code_text(debugger, row, output.width) for row in rows),
+        rows="lines",
+    )
+
+
+def _code_of_lines(debugger: Debugger, text: str) -> Iterator[Json]:
+    """Yield lines with the code they have, or addresses with their lines."""
     if not text:
         kept, frame = sources_of(debugger), debugger.frame
         if kept.file is not None and kept.focus == _focus(debugger):
-            _info_line(debugger, kept.file, kept.first)
+            yield from _code_of_line(debugger, kept.file, kept.first)
             return
         if frame.place is None:
-            _info_line(debugger, *start_of(debugger))
+            yield from _code_of_line(debugger, *start_of(debugger))
             return
         text = f"*{frame.place:#x}"
     for place in places_of(debugger).read(text):
         if place.address is not None:
-            _info_address(debugger, place.address)
+            found = debugger.frame.state.sources.at(place.address)
+            if found is None or not found.line:
+                yield {"address": place.address, **function_json(debugger, place.address)}
+            else:
+                yield _code_json(debugger, found.file, found.line, found.start, found.end)
         elif place.file is not None:
-            _info_line(debugger, place.file, place.line)
+            yield from _code_of_line(debugger, place.file, place.line)
 
 
-def _info_address(debugger: Debugger, address: int) -> None:
-    found = debugger.frame.state.sources.at(address)
-    if found is None or not found.line:
-        where = named_address(debugger, address)
-        debugger.output.line(f"No line number information available for address {where}")
-        return
-    _write_range(debugger, found.file, found.line, found.start, found.end)
-
-
-def _info_line(debugger: Debugger, file: SourceFile, line: int) -> None:
+def _code_of_line(debugger: Debugger, file: SourceFile, line: int) -> Iterator[Json]:
     sources = debugger.frame.state.sources
-    name = shown(file.name)
     next_line = file.next_line(max(1, line))
     if next_line is None:
-        debugger.output.line(f'Line number {line} is out of range for "{name}".')
+        yield {"file": file.name, "path": file.path, "line": line}
         return
     functions = set()
     for start in file.starts(next_line):
@@ -302,38 +337,41 @@ def _info_line(debugger: Debugger, file: SourceFile, line: int) -> None:
         if entry in functions:
             continue  # the line is entered there again
         functions.add(entry)
-        if next_line != line:
-            _write_no_code(debugger, f'Line {line} of "{name}"', start)
-            continue
         found = sources.at(start)
-        end = start if found is None or found.line != line else found.end
-        _write_range(debugger, file, line, start, end)
+        end = start if next_line != line or found is None or found.line != line else found.end
+        yield _code_json(debugger, file, line, start, end)
 
 
-def _write_range(debugger: Debugger, file: SourceFile, line: int, start: int, end: int) -> None:
-    head = f'Line {line} of "{shown(file.name)}"'
-    if start >= end:
-        _write_no_code(debugger, head, start)
+def _code_json(debugger: Debugger, file: SourceFile, line: int, start: int, end: int) -> Json:
+    return {
+        "file": file.name,
+        "path": file.path,
+        "line": line,
+        "start": start,
+        "end": max(start, end),
+        **function_json(debugger, start),
+    }
+
+
+def _code_text(debugger: Debugger, row: Json, width: int) -> Iterator[str]:
+    """Yield a sentence about a line, which goes on in a further line, where GDB lets it go on, if one is too short."""
+    if "file" not in row:
+        yield f"No line number information available for address {named_address(debugger, row['address'])}"
         return
-    asking.begin_at(debugger, start)
-    first, last = named_address(debugger, start), named_address(debugger, end)
-    _write_parts(debugger, head, f" starts at address {first}", f" and ends at {last}.")
-
-
-def _write_no_code(debugger: Debugger, head: str, start: int) -> None:
-    asking.begin_at(debugger, start)
-    _write_parts(debugger, head, f" is at address {named_address(debugger, start)}", " but contains no code.")
-
-
-def _write_parts(debugger: Debugger, first: str, *rest: str) -> None:
-    """A sentence that goes on in a further line, where GDB lets it go on, if one does not hold it."""
-    line = first
-    for part in rest:
-        if len(line) + len(part) > debugger.output.width:
-            debugger.output.line(line)
+    if "start" not in row:
+        yield f'Line number {row["line"]} is out of range for "{shown(row["file"])}".'
+        return
+    line = f'Line {row["line"]} of "{shown(row["file"])}"'
+    first, last = (named_address(debugger, row[key]) for key in ("start", "end"))
+    parts = [f" is at address {first}", " but contains no code."]
+    if row["start"] < row["end"]:
+        parts = [f" starts at address {first}", f" and ends at {last}."]
+    for part in parts:
+        if len(line) + len(part) > width:
+            yield line
             line = " "
         line += part
-    debugger.output.line(line)
+    yield line
 
 
 def named_address(debugger: Debugger, address: int) -> str:
@@ -352,7 +390,15 @@ def function_offset(debugger: Debugger, address: int) -> str | None:
     return f"<{shown(found.name)}{f'{offset:+d}' if offset else ''}>"
 
 
-def info_source(debugger: Debugger, arguments: Arguments) -> None:
+def function_json(debugger: Debugger, address: int) -> Json:
+    """Return the function, or the symbol of data, that an address is in, and how far from its entry it is."""
+    found = LinespecReader(debugger.frame).function_at(address)
+    if found is None:
+        return {"function": None, "symbol": debugger.frame.state.symbol_at(address)}
+    return {"function": found.name, "offset": address - found.entry}
+
+
+def info_source(debugger: Debugger, arguments: Arguments) -> Document:
     """It is the file of the frame, or the one that was listed last."""
     from dwarfgpu.program.code.source_files import facts_of
 
@@ -361,28 +407,43 @@ def info_source(debugger: Debugger, arguments: Arguments) -> None:
     found = file_of(debugger.frame) if debugger.frame.place is not None else None
     file = kept.file if kept.focus == _focus(debugger) and kept.file is not None else found and found[0]
     facts = None if file is None else facts_of(file)
-    output = debugger.output
     if file is None or facts is None:
-        output.line("No current source file.")
-        return
+        return Document({"source": None}, ["No current source file."])
     text = text_of(debugger, file)
-    output.line(f"Current source file is {shown(file.name)}")
-    if facts.directory:
-        output.line(f"Compilation directory is {shown(facts.directory)}")
-    if text.path is not None:
-        output.line(f"Located in {shown(os.path.abspath(text.path))}")  # noqa: PTH100 (start-up time)
-    elif facts.is_embedded:
-        output.line("Its text is in the line table.")
+    source = {
+        "file": file.name,
+        "path": file.path,
+        "directory": facts.directory,
+        "found": None if text.path is None else os.path.abspath(text.path),  # noqa: PTH100 (start-up time)
+        "missing": text.missing,
+        "is_embedded": facts.is_embedded,
+        "lines": None if text.missing is not None else len(text.lines),
+        "language": facts.language,
+        "producer": facts.producer,
+        "dwarf_version": facts.version,
+        "has_macros": facts.has_macros,
+    }
+    return Document({"source": source}, lambda output: _source_lines(source, output.width))
+
+
+def _source_lines(source: Json, width: int) -> Iterator[str]:
+    yield f"Current source file is {shown(source['file'])}"
+    if source["directory"]:
+        yield f"Compilation directory is {shown(source['directory'])}"
+    if source["found"] is not None:
+        yield f"Located in {shown(source['found'])}"
+    elif source["is_embedded"]:
+        yield "Its text is in the line table."
     else:
-        output.line(f"Located in {shown(file.path)}: {text.missing}")
-    if text.missing is None:
-        output.line(f"Contains {len(text.lines)} line{'' if len(text.lines) == 1 else 's'}.")
-    if facts.language:
-        output.line(f"Source language is {facts.language}.")
-    if facts.producer:
-        output.lines(fitted(f"Producer is {facts.producer}.", output.width, 2))
-    output.line(f"Compiled with DWARF {facts.version} debugging format.")
-    output.line(f"{'Includes' if facts.has_macros else 'Does not include'} preprocessor macro info.")
+        yield f"Located in {shown(source['path'])}: {source['missing']}"
+    if source["lines"] is not None:
+        yield f"Contains {counted(source['lines'], 'line')}."
+    if source["language"]:
+        yield f"Source language is {source['language']}."
+    if source["producer"]:
+        yield from fitted(f"Producer is {source['producer']}.", width, 2)
+    yield f"Compiled with DWARF {source['dwarf_version']} debugging format."
+    yield f"{'Includes' if source['has_macros'] else 'Does not include'} preprocessor macro info."
 
 
 # --- Where source files are -----------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.backtrace import Backtrace, Saved
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -84,7 +85,7 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
         text = words[1] if words[0] == "level" and len(words) == 2 else arguments.text
         if not text.isdecimal() or not text.isascii() or len(text) > 9:
             raise arguments.wrong(f"takes a number, and {text[:40]!r} is none")
-        if next(islice(debugger.wave, int(text), None), None) is None:
+        if next(islice(debugger.seen_wave, int(text), None), None) is None:
             raise UsageError(f"No frame at level {text}.", kind="no_frame", hint="`bt` shows all frames")
         debugger.select_frame(int(text))
     show_frame(debugger)
@@ -92,7 +93,7 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
 
 def _frame_of(debugger: Debugger, name: str) -> int:
     """The number of the nearest frame of a function, whose name may be without its scopes."""
-    for each in debugger.wave:
+    for each in debugger.seen_wave:
         known = each.name
         if known is not None and name in (known, known.rpartition("::")[2]):
             return each.number
@@ -113,7 +114,7 @@ def _move(debugger: Debugger, count: int | None, direction: int) -> None:
     wanted = debugger.frame_number + direction * (1 if count is None else count)
     found = max(0, wanted)
     if found > debugger.frame_number:
-        seen = sum(1 for _frame in islice(debugger.wave, found + 1))
+        seen = sum(1 for _frame in islice(debugger.seen_wave, found + 1))
         found = min(found, seen - 1)
     if found == debugger.frame_number and wanted != found:
         is_up = wanted > found
@@ -153,7 +154,15 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         for group in stacks.backtraces(stopped, waves, lane=lane, registers=registers):
             if group.error is not None or (group.end is not None and group.end.is_failure):
                 document.status = NO_ANSWER
-            yield evolve(group, frames=group.frames[count]) if count is not None else group
+            limited = group if count is None else evolve(group, frames=group.frames[count])
+            # the local variables differ between waves with equal stacks
+            yield from (evolve(limited, waves=(wave,)) for wave in group.waves) if is_full else (limited,)
+
+    def stack_json(group: Backtrace) -> dict[str, Any]:
+        data = renderer.document(group, lane)
+        if is_full and group.error is None:
+            _add_locals(selection, arguments, machine.wave_named(group.waves[0]), lane, data["frames"])
+        return data
 
     def text(output: Output) -> Iterator[str]:
         if len(waves) == 1:
@@ -177,7 +186,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     document = Document(
         {
             "target": machine.target.name,
-            "stacks": (renderer.document(group, lane) for group in groups()),
+            "stacks": map(stack_json, groups()),
             "problems": (problem_json(error) for error in selection.machine.stopped.problems),
         },
         text,
@@ -209,7 +218,7 @@ def _stack_lines(
     with selection.staying():
         if selection.wave_number != index:
             selection.wave_number, selection.frame_number = index, 0
-        wave = selection.wave
+        wave = selection.seen_wave if lane is None else selection.wave.seen_by(lane)
         frames: Iterable[Frame] = limited(wave, count)
         if lane is not None:
             warning, frames = _frames_of(list(frames), lane)
@@ -260,7 +269,7 @@ def limited(wave: Wave, count: slice | None) -> Iterable[Frame]:
 
 def _end_lines(selection: Selection, following: int) -> Iterator[str]:
     """Yield what GDB says below frames that are not all, or behind which something is not known."""
-    if next(islice(selection.wave, following, None), None) is not None:
+    if next(islice(selection.seen_wave, following, None), None) is not None:
         yield "(More stack frames follow...)"
         return
     end = selection.wave.end
@@ -293,11 +302,8 @@ def _without_inner(selection: Selection, frames: Iterable[Frame]) -> tuple[str, 
     lane, mask = selection.lane, selection.wave.frame(0).active_mask
     if lane is None or mask is None or mask >> lane & 1:
         return "", frames
-    first = _standing_frame(selection, lane)
     known = list(frames)
-    if first is None:
-        inside = (frame.number for frame in known if _was_active(frame, lane))
-        first = next(inside, -1)
+    first = next((frame.number for frame in known if _was_active(frame, lane)), -1)
     warning = ""
     if first < 0:
         warning = f"warning: lane {lane} was not active when these functions were called"
@@ -312,31 +318,38 @@ def _was_active(frame: Frame, lane: int) -> bool:
     return mask is None or bool(mask >> lane & 1)
 
 
-def _standing_frame(selection: Selection, lane: int) -> int | None:
-    """Return the number of the frame in which a lane is, if DW_AT_LLVM_lane_pc says so."""
-    from dwarfgpu.program.stack.lanes import lanes_of_wave
-
-    wave = selection.wave
-    try:
-        here = lanes_of_wave(wave.stopped, wave.index)
-    except DwarfGpuError:  # what is wrong with it is what `info lanes` tells
-        return None
-    if not here.by_attribute or lane >= here.lane_count:
-        return None
-    return here.lanes[lane].frame
-
-
 def _locals_lines(selection: Any, frame: Frame, lane: int | None) -> Iterator[str]:
     """Yield the local variables of a frame, as GDB shows them below it."""
-    from dwarfgpu.program.variables.variable import PARAMETER
     from dwarfgpu.questions.variables import variable_lines
 
-    variables = [variable for variable in frame.variables() if variable.kind != PARAMETER]
+    variables = _locals(frame)
     writer = asking.renderer(selection, frame=frame)
     for variable in variables:
         yield from variable_lines(selection, writer, variable, None if lane is None else [lane], 8)
     if not variables:
         yield "No locals."
+
+
+def _locals(frame: Frame) -> list[Variable]:
+    from dwarfgpu.program.variables.variable import PARAMETER
+
+    return [variable for variable in frame.variables() if variable.kind != PARAMETER]
+
+
+def _add_locals(
+    selection: Selection, arguments: Arguments, index: int | None, lane: int | None, frames: list[dict[str, Any]]
+) -> None:
+    """Add the local variables to the frames of a wave."""
+    from dwarfgpu.questions.variables import variable_document
+
+    with selection.staying():
+        if selection.wave_number != index:
+            selection.wave_number, selection.frame_number = index, 0
+        lanes = asking.lanes_of(selection, arguments) if lane is None else [lane]
+        for data in frames:
+            frame = selection.wave.frame(data["number"])
+            writer = asking.renderer(selection, frame=frame)
+            data["locals"] = [variable_document(writer, variable, lanes) for variable in _locals(frame)]
 
 
 def _saved_lines(selection: Selection, frame: Frame) -> Iterator[str]:
@@ -359,7 +372,7 @@ def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -
 # --- info frame -----------------------------------------------------------------------------------------------------
 
 
-def info_frame(debugger: Debugger, arguments: Arguments) -> None:
+def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
     """The CFA, the function and its line, the caller, which lanes were active on entry, and where the frame has put
     registers of its caller: of vector registers for which lanes.
     """
@@ -369,22 +382,50 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> None:
     here = debugger.frame
     if here.activation is None:
         raise UsageError("No stack.", kind="no_frame", hint="`target snapshot S` attaches a machine")
-    output = debugger.output
-    for line in _facts(debugger, here):
-        output.lines(fitted(line, output.width, 2))
     saved = [] if here.is_inlined else list(saved_by(here))
-    if saved and not here.has_lanes:
-        pointer = here.target.stack_pointer
-        places = [(one, _memory_text(here, one)) for one in saved]
-        texts = [f"{one.register.name} at {text}" for one, text in places if text is not None]
-        if any(one.register.number == pointer and text is None for one, text in places):
-            output.line(f" Previous frame's sp is {_cfa_text(here)}")
-        if texts:
-            output.line(" Saved registers:")
-            output.lines(fitted(f"  {', '.join(texts)}", output.width, 2))
-    elif saved:
-        output.line(" Saved registers:")
-        output.lines(_register_lines(debugger, saved, 2))
+
+    def lines(output: Output) -> Iterator[str]:
+        for line in _facts(debugger, here):
+            yield from fitted(line, output.width, 2)
+        if saved and not here.has_lanes:
+            pointer = here.target.stack_pointer
+            places = [(one, _memory_text(here, one)) for one in saved]
+            texts = [f"{one.register.name} at {text}" for one, text in places if text is not None]
+            if any(one.register.number == pointer and text is None for one, text in places):
+                yield f" Previous frame's sp is {_cfa_text(here)}"
+            if texts:
+                yield " Saved registers:"
+                yield from fitted(f"  {', '.join(texts)}", output.width, 2)
+        elif saved:
+            yield " Saved registers:"
+            yield from _register_lines(debugger, saved, 2)
+
+    return Document(_frame_document(debugger, here, saved), lines)
+
+
+def _frame_document(debugger: Debugger, here: Frame, saved: list[Saved]) -> dict[str, Any]:
+    from dwarfgpu.program.stack.backtrace import shown_frame
+    from dwarfgpu.render.backtrace import BacktraceRenderer
+
+    renderer = BacktraceRenderer(here.target)
+
+    def frame_json(frame: Frame | None) -> dict[str, Any] | None:
+        if frame is None or frame.activation is None:
+            return None
+        shown = shown_frame(frame, frame.activation, frame.active_lanes())
+        return {**renderer.frame_json(shown), "cfa": renderer.cfa_json(shown)}
+
+    outer = next(islice(debugger.wave, here.number + 1, None), None)
+    end, now = debugger.wave.end, here.active_mask if here.has_lanes else None
+    return {
+        debugger.noun: debugger.wave.id,
+        "frame": frame_json(here),
+        "caller": frame_json(outer),
+        "callee": frame_json(debugger.wave.frame(here.number - 1)) if here.number else None,
+        "end": None if outer is not None else {"kind": end.kind, "message": end.message},
+        "active": None if now is None else f"{now:#x}",
+        "saved_registers": {one.register.name: renderer.saved_json(one) for one in saved},
+    }
 
 
 def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
@@ -396,7 +437,7 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     source = here.call.source
     place = "" if source is None or source.file is None else f" ({line_text(source)})"
     name = f" in {shown(here.name)}" if here.name else ""
-    outer = next(islice(debugger.wave, here.number + 1, None), None)
+    outer = next(islice(debugger.seen_wave, here.number + 1, None), None)
     caller = stack.activations.at(here.level + 1)
     yield f"Stack level {here.number}, frame at {_cfa_text(here)}:"
     register = here.target.program_counter
@@ -404,7 +445,7 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     label = "pc" if pc is None else pc.name
     saved = f"; saved {label} = {caller.pc:#x}" if caller is not None else ""
     yield f" {label} = {here.pc:#x}{name}{place}{saved}"
-    around = [f"caller of frame at {_cfa_text(debugger.wave.frame(here.number - 1))}"] if here.number else []
+    around = [f"caller of frame at {_cfa_text(debugger.seen_wave.frame(here.number - 1))}"] if here.number else []
     if here.is_inlined and outer is not None:
         around.insert(0, f"inlined into frame {outer.number}")
     elif outer is not None:

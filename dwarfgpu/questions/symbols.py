@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.expr import listing
 from dwarfgpu.program.code.declarations import declared, undeclared
 from dwarfgpu.program.language.evaluator import Evaluator
 from dwarfgpu.program.language.expression import type_named
@@ -14,90 +16,115 @@ from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_wi
 from dwarfgpu.program.types.model import Struct, Typedef
 from dwarfgpu.program.types.reader import find_type
 from dwarfgpu.program.variables.variable import Variable, variable_called, variables_named
+from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.sources import places_of
-from dwarfgpu.render.layout import shown
-from dwarfgpu.render.source import LocationWords, declarations, symbol_lines
+from dwarfgpu.render.explanations import variable_json
+from dwarfgpu.render.layout import plain, problem_json, shown
+from dwarfgpu.render.source import LocationWords, declarations, symbol_lines, type_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.linespec import Linespec
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
 
 
 OPTIMIZED_OUT = "optimized out"
 
 
-def info_symbol(debugger: Debugger, arguments: Arguments) -> None:
+def info_symbol(debugger: Debugger, arguments: Arguments) -> Document:
     """EXPR is an address, a function, or a pointer. Symbols are those of the file that is loaded there."""
     text = arguments.needed()
     address = places_of(debugger).address(text.removeprefix("*"))
     found = symbol_at(debugger.frame.state, address)
-    if found is None:
-        debugger.output.line(f"No symbol matches {shown(text)}.")
-        return
-    name = f"{shown(found.name)}{f' + {found.offset}' if found.offset else ''}"
-    file = "" if debugger.attached is None else f" of {shown(found.file)}"
-    debugger.output.line(f"{name} in section {shown(found.section)}{file}")
+    line = f"No symbol matches {shown(text)}."
+    if found is not None:
+        name = f"{shown(found.name)}{f' + {found.offset}' if found.offset else ''}"
+        file = "" if debugger.attached is None else f" of {shown(found.file)}"
+        line = f"{name} in section {shown(found.section)}{file}"
+    return Document({"address": address, "symbol": plain(found)}, [line])
 
 
-def info_address(debugger: Debugger, arguments: Arguments) -> None:
+def info_address(debugger: Debugger, arguments: Arguments) -> Document:
     """A variable of the frame, or of the whole program, with all the locations that the file gives it."""
     name = arguments.needed()
-    words = _variable_words(debugger, name)
-    if words is None:
-        words = _function_words(debugger, name)
-    if words is None:
+    variable = _variable(debugger, name)
+    span = None if variable is not None else next(places_of(debugger).functions(name), None)
+    data: dict[str, Any] = {}
+    if variable is not None:
+        words, data["variable"] = _location_words(variable), _variable_json(variable)
+    elif span is not None:
+        is_known = not span.is_symbol
+        words = f"a function at address {span.entry:#x}"
+        if not is_known:
+            words = f"at {span.entry:#x} in a file compiled without debugging"
+        data["function"] = {"name": span.name, "address": span.entry, "has_debug_info": is_known}
+    else:
         raise UsageError(f'No symbol "{name[:80]}" in current context.', kind="no_name")
-    _write(debugger, f'Symbol "{shown(name)}" is {words}.')
+    return Document({"name": name, **data}, f'Symbol "{shown(name)}" is {words}.'.split("\n"))
 
 
-def _variable_words(debugger: Debugger, name: str) -> str | None:
+def _variable(debugger: Debugger, name: str) -> Variable | None:
+    """Return the variable that a name means, which may have scopes; None where it is no variable."""
     try:
-        found = debugger.frame[name]
+        quantity = debugger.frame[name]
     except UsageError:
         return None
-    if not isinstance(found, Variable):
-        found = _named(debugger, name)
-    return None if found is None else _location_words(found)
-
-
-def _named(debugger: Debugger, name: str) -> Any:
-    """A variable that is named with scopes, which an expression looks up."""
+    if isinstance(quantity, Variable):
+        return quantity
     parts = tuple(name.split("::"))
     if not all(part.isidentifier() or not part for part in parts):
         raise UsageError(f'No symbol "{name[:80]}" in current context.', kind="no_name")
-    return variable_called(debugger.frame, parts)
+    variable: Variable | None = variable_called(debugger.frame, parts)
+    return variable
 
 
-def _function_words(debugger: Debugger, name: str) -> str | None:
-    span = next(places_of(debugger).functions(name), None)
-    if span is None:
-        return None
-    if span.is_symbol:
-        return f"at {span.entry:#x} in a file compiled without debugging"
-    return f"a function at address {span.entry:#x}"
+def _variable_json(variable: Variable) -> dict[str, Any]:
+    """Return the variable as it is declared, with what text says of its size, its frame base and its address."""
+    base, address = frame_base_of(variable), _address(variable)
+    document = variable_json(variable)
+    document["byte_size"] = variable.byte_size()
+    if variable.is_constant():
+        document["constant"] = _constant(variable)
+    if base is not None:
+        document["frame_base"] = listing.text(base)
+    if address is not None:
+        document["space"], document["address"] = address
+    return document
 
 
 def _location_words(variable: Variable) -> str:
     found = variable.locations()
     if not found:
         return "constant" if variable.is_constant() else OPTIMIZED_OUT
-    return LocationWords(variable.frame.target, frame_base_of(variable), _address(variable)).text(found)
+    address = _address(variable)
+    text = None
+    if address is not None:
+        is_default = address[0] in (None, variable.frame.target.default_space.name)
+        text = f"{address[1]:#x}" if is_default else f"{address[0]}#{address[1]:#x}"
+    return LocationWords(variable.frame.target, frame_base_of(variable), text).text(found)
+
+
+def _constant(variable: Variable) -> int | None:
+    """Return the value of a constant without a location, where it is a number."""
+    value = None if variable.locations() or not variable.is_constant() else variable.value(None)
+    return value if isinstance(value, int) else None
 
 
 def _constant_words(variable: Variable) -> str | None:
     if variable.locations() or not variable.is_constant():
         return None
-    value = variable.value(None)
-    return f"a constant with value {value} ({value:#x})" if isinstance(value, int) else "constant"
+    value = _constant(variable)
+    return "constant" if value is None else f"a constant with value {value} ({value:#x})"
 
 
-def _address(variable: Variable) -> str | None:
-    """The address of a variable that has one without a frame."""
+def _address(variable: Variable) -> tuple[str | None, int] | None:
+    """Return the space and the address of a variable that has one without a frame."""
     try:
         address = variable.object(None).address
     except DwarfGpuError:
@@ -105,31 +132,40 @@ def _address(variable: Variable) -> str | None:
     if address is None or not isinstance(address.value, int):
         return None
     space = variable.frame.target.space(address.space or 0)
-    is_default = space is None or space is variable.frame.target.default_space
-    return f"{address.value:#x}" if is_default or space is None else f"{space.name}#{address.value:#x}"
+    return None if space is None else space.name, address.value
 
 
-def info_scope(debugger: Debugger, arguments: Arguments) -> None:
+def info_scope(debugger: Debugger, arguments: Arguments) -> Document:
     """The parameters and variables that can be seen at a place: those of the function and of the blocks around it."""
     text = arguments.text
     if not text:
         raise arguments.wrong("requires an argument (function, line or *addr) to define a scope")
-    count = 0
-    for place in places_of(debugger).read(text)[:1]:
-        address = _address_of(place)
-        for variable in () if address is None else scope_at(debugger.frame, address):
-            if not count:
-                debugger.output.line(f"Scope for {shown(text)}:")
-            count += 1
+    place = next(iter(places_of(debugger).read(text)), None)
+    address = None if place is None else _address_of(place)
+    variables = () if address is None else scope_at(debugger.frame, address)
+
+    def lines(_output: Output) -> Iterator[str]:
+        if not variables:
+            yield f"Scope for {shown(text)} contains no locals or arguments."
+            return
+        yield f"Scope for {shown(text)}:"
+        for variable in variables:
             try:
                 words = _constant_words(variable) or _location_words(variable)
             except DwarfGpuError as error:
                 words = f"<error: {error.message}>"
             size = variable.byte_size()
             length = "" if size is None or words == OPTIMIZED_OUT else f", length {size}"
-            _write(debugger, f"Symbol {shown(variable.name)} is {words}{length}.")
-    if not count:
-        debugger.output.line(f"Scope for {shown(text)} contains no locals or arguments.")
+            yield from f"Symbol {shown(variable.name)} is {words}{length}.".split("\n")
+
+    def documents() -> Iterator[dict[str, Any]]:
+        for variable in variables:
+            try:
+                yield _variable_json(variable)
+            except DwarfGpuError as error:
+                yield {"name": variable.name, "kind": variable.kind, "error": problem_json(error)}
+
+    return Document({"scope": text, "address": address, "variables": documents()}, lines, rows="variables")
 
 
 def _address_of(place: Linespec) -> int | None:
@@ -140,46 +176,49 @@ def _address_of(place: Linespec) -> int | None:
     return None if line is None else next(iter(place.file.starts(line)), None)
 
 
-def _write(debugger: Debugger, text: str) -> None:
-    debugger.output.lines(text.split("\n"))
-
-
 # --- What there is --------------------------------------------------------------------------------------------------
 
 
-def info_functions(debugger: Debugger, arguments: Arguments) -> None:
+def info_functions(debugger: Debugger, arguments: Arguments) -> Document:
     """REGEXP is searched in their names, with scopes; without one all are shown. `-n` leaves out those that only
     symbols tell of.
     """
-    _list(debugger, arguments, "function", "functions", is_code=True)
+    return _list(debugger, arguments, "function", "functions", is_code=True)
 
 
-def info_variables(debugger: Debugger, arguments: Arguments) -> None:
+def info_variables(debugger: Debugger, arguments: Arguments) -> Document:
     """REGEXP is searched in their names, with scopes; without one all are shown. `-n` leaves out those that only
     symbols tell of.
     """
-    _list(debugger, arguments, "variable", "variables", is_code=False)
+    return _list(debugger, arguments, "variable", "variables", is_code=False)
 
 
-def info_types(debugger: Debugger, arguments: Arguments) -> None:
+def info_types(debugger: Debugger, arguments: Arguments) -> Document:
     """REGEXP is searched in their names, with scopes; without one all are shown."""
-    _list(debugger, arguments, "type", "types", is_code=None)
+    return _list(debugger, arguments, "type", "types", is_code=None)
 
 
-def _list(debugger: Debugger, arguments: Arguments, kind: Any, noun: str, *, is_code: bool | None) -> None:
+def _list(debugger: Debugger, arguments: Arguments, kind: Any, noun: str, *, is_code: bool | None) -> Document:
     pattern = arguments.pattern()
-    output = debugger.output
     state = debugger.frame.state
-    head = f'All {noun} matching regular expression "{shown(arguments.text)}":'
-    output.line(head if arguments.text else f"All defined {noun}:")
-    output.lines(declarations(declared(state, kind, pattern.search)))
-    if is_code is None or arguments.has("n"):
-        return
-    symbols = list(undeclared(state, is_code=is_code, matches=pattern.search))
-    if symbols:
-        output.line()
-        output.line("Non-debugging symbols:")
-        output.lines(symbol_lines(symbols, state.target.address_size))
+
+    def symbols() -> Iterator[tuple[int, str]]:
+        if is_code is not None and not arguments.has("n"):
+            yield from undeclared(state, is_code=is_code, matches=pattern.search)
+
+    def lines(_output: Output) -> Iterator[str]:
+        head = f'All {noun} matching regular expression "{shown(arguments.text)}":'
+        yield head if arguments.text else f"All defined {noun}:"
+        yield from declarations(declared(state, kind, pattern.search))
+        without = list(symbols())
+        if without:
+            yield from ("", "Non-debugging symbols:", *symbol_lines(without, state.target.address_size))
+
+    data = {
+        noun: map(plain, declared(state, kind, pattern.search)),
+        "symbols": ({"address": address, "name": name} for address, name in symbols()),
+    }
+    return Document(data, lines, rows=lambda: chain.from_iterable(data.values()))
 
 
 # --- Commands about types -----------------------------------------------------------------------------
@@ -187,7 +226,7 @@ def _list(debugger: Debugger, arguments: Arguments, kind: Any, noun: str, *, is_
 _TAGGED = re.compile(r"\s*(struct|union|class|enum)\s+(\w+)\s*$")
 
 
-def ptype(debugger: Debugger, arguments: Arguments) -> None:
+def ptype(debugger: Debugger, arguments: Arguments) -> Document:
     """Names are opened once, and of a structure the members are shown; with /o also the offset and size of each, and
     the holes between them. An expression is not evaluated further than its type needs.
     """
@@ -196,23 +235,22 @@ def ptype(debugger: Debugger, arguments: Arguments) -> None:
         hint = "/o shows offsets and sizes"
         raise UsageError(f"`ptype` has no format {arguments.format[:20]!r}", hint=hint)
     found, _is_name = _asked(debugger, arguments)
-    if not offsets:
-        _show(debugger, declaration(found))
-        return
-    head = HEAD if isinstance(found, Struct) else ""
-    _show(debugger, declaration_with_offsets(found), head)
+    text = declaration_with_offsets(found) if offsets else declaration(found)
+    return _type(found, text, HEAD if offsets and isinstance(found, Struct) else "")
 
 
-def whatis(debugger: Debugger, arguments: Arguments) -> None:
+def whatis(debugger: Debugger, arguments: Arguments) -> Document:
     """Of a typedef it shows what that stands for, one level of it. An expression is not evaluated further than its
     type needs.
     """
     found, is_name = _asked(debugger, arguments)
-    _show(debugger, type_text(found.target if is_name and isinstance(found, Typedef) else found))
+    if is_name and isinstance(found, Typedef):
+        found = found.target
+    return _type(found, type_text(found))
 
 
-def _show(debugger: Debugger, text: str, head: str = "") -> None:
-    debugger.output.lines(f"{head}type = {text}".splitlines())
+def _type(found: Type, text: str, head: str = "") -> Document:
+    return Document(type_json(found, text), f"{head}type = {text}".splitlines())
 
 
 def _template(frame: Frame, text: str) -> Type | None:

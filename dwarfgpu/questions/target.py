@@ -95,7 +95,7 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
             wave = wave_of(machine, arguments.get("wave"))
     elif selection.program is None:
         message = "exactly one of --state and --target is needed"
-        raise UsageError(message, hint="--target amdgcn-gfx90a converts without a machine")
+        raise UsageError(message, hint="--target amdgcn-gfx90a converts without a state")
     elif selection.attached is None:
         target = selection.frame.target
         space, address = parse_address(text, target)

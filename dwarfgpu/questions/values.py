@@ -35,8 +35,7 @@ def set_var(debugger: Debugger, arguments: Arguments) -> None:
     """
     text = arguments.needed()
     frame = debugger.frame
-    lanes = frame.lane_set(frame.lane_numbers(asking.lanes_of(debugger, arguments)))
-    frame.expression(text).perform(lanes)
+    frame.expression(text).perform(frame.lane_numbers(asking.lanes_of(debugger, arguments)))
 
 
 # --- What is remembered ---------------------------------------------------------------------------------------------

@@ -5,10 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.program.language.tokens import is_assignment
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.reasons import Unavailable
@@ -80,7 +78,7 @@ class Asked:
         from dwarfgpu.program.stack.selectors import waves_of
 
         if self.arguments.has("pc"):
-            raise UsageError("--pc is for questions without a machine", hint="leave out --pc or --state")
+            raise UsageError("--pc is for questions without a state", hint="leave out --pc or --state")
         machine = self.selection.machine.stopped.machine
         if self.arguments.has("wave"):
             return waves_of(machine, self.arguments.get("wave"))
@@ -111,10 +109,10 @@ def asked(selection: Selection, arguments: Arguments) -> Asked:
 
 def mask_problems(frame: Frame) -> list[DwarfGpuError]:
     """Return why it is not known which lanes of a frame are active. All of them are shown then."""
-    from dwarfgpu.program.stack.wave_positions import unknown_mask
-
     if frame.active_mask is not None or frame.mask_error is None or frame.wave is None:
         return []
+    from dwarfgpu.program.stack.wave_positions import unknown_mask
+
     return [unknown_mask(frame.wave.id, frame.mask_error)]
 
 
@@ -131,14 +129,14 @@ class _Answered:
     """Which of the expressions it is."""
     quantity: Quantity | None
     values: Values | None
-    """None where it is not evaluated: without a machine a variable is described."""
+    """None where it is not evaluated: without a state a variable is described."""
     tracer: Tracer | None = None
 
 
 def evaluate(selection: Selection, arguments: Arguments) -> Document:
     """In the lanes that execute the code, if nothing else is said: lanes with one value are shown together. What has
     no value says why. -trace shows each operation with the stack before and after it, those of frame bases, call frame
-    information and call sites too. Without a machine, globals, constants and locations are known.
+    information and call sites too. Without a state, globals, constants and locations are known.
 
     -ops takes operations such as `DW_OP_lit1; DW_OP_plus_uconst 4`, and -hex bytes, which are evaluated in the frame;
     at the shell, without FILE, against a machine state by itself.
@@ -198,12 +196,18 @@ class Answers(Document):
 
     def _asked(self) -> Iterator[_Answered]:
         attached = self._place.attached
-        is_at_once = self._arguments.get("wave") == "all" and not any(map(is_assignment, self._texts))
+        is_at_once = self._arguments.get("wave") == "all" and not self._assigns()
         if attached is not None and attached.has_waves and is_at_once:
             yield from self._of_all_waves(attached)
             return
         for wave, frame in self._place.frames():
             yield from self._of_frame(wave, frame)
+
+    def _assigns(self) -> bool:
+        """Return whether one of the expressions assigns something."""
+        from dwarfgpu.program.language.tokens import is_assignment
+
+        return any(map(is_assignment, self._texts))
 
     def _of_frame(self, wave: str | None, frame: Frame) -> Iterator[_Answered]:
         """Ask all expressions in a frame. What is wrong with the words of one is raised before any is evaluated."""
@@ -354,7 +358,7 @@ class Answers(Document):
                 places[index] += 1
                 columns[f"{key}.wave"] = list(values.names)
                 columns[f"{key}.pc"] = -1 if values.pc is None else values.pc
-            columns[f"{key}.value"] = values.array
+            columns[f"{key}.value"] = values.elements
             columns[f"{key}.state"] = states
             columns[f"{key}.lane"] = [-1 if lane is None else lane for lane in values.lanes]
         save(path, columns)
@@ -415,7 +419,7 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         number = history.add(kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
-    return Document({"answers": [writer.document(values)]}, lines, rows=lambda: writer.lane_documents(values))
+    return asking.answered(selection, writer, values, lines)
 
 
 def _note_text(answered: LaneAnswer) -> str:
@@ -428,7 +432,7 @@ def _note_text(answered: LaneAnswer) -> str:
 
 def show_locals(selection: Selection, arguments: Arguments) -> Document:
     """Those of inner blocks first, in the order of the source. REGEXP chooses some of them by name, -t by type. With
-    lanes each variable is shown with what it is in each of them. Without a machine, -pc shows where each of them is.
+    lanes each variable is shown with what it is in each of them. Without a state, -pc shows where each of them is.
     """
     return _Variables(selection, arguments, "variables", lambda _kind: True)
 
@@ -469,7 +473,12 @@ class _Variables(Document):
         self.problems += mask_problems(frame)
         if frame.function is None and self._selection.has_focus:
             raise UsageError("No symbol table info available.", kind="no_dwarf")
-        known = (*frame.variables(), *(frame.statics() if self._arguments.has("statics") else ()))
+        known = [*frame.variables()]
+        for place, _positions in frame.by_place(frame.lane_numbers(self._lanes)):
+            if place is not frame and not isinstance(place, DwarfGpuError):  # what only lanes elsewhere have
+                dies = {variable.die for variable in known}
+                known += (variable for variable in place.variables() if variable.die not in dies)
+        known += frame.statics() if self._arguments.has("statics") else ()
         return [
             variable
             for variable in known
@@ -490,8 +499,7 @@ class _Variables(Document):
                 if self._place.attached is None:
                     entries.append(writer.described_json(variable))
                     continue
-                head = {"name": variable.name, "kind": variable.kind, "shadowed": variable.is_shadowed}
-                entries.append(head | writer.document(answer(variable, variable.name, self._lanes)))
+                entries.append(variable_document(writer, variable, self._lanes))
             yield {
                 **({} if wave is None else {"wave": wave}),
                 "frame": frame_json(frame),
@@ -533,6 +541,12 @@ def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
 # --- One variable in one lane -----------------------------------------------------------------------------------------
 
 
+def variable_document(writer: VariablesRenderer, variable: Variable, lanes: Any) -> Json:
+    """Return what a variable is in lanes."""
+    head: Json = {"name": variable.name, "kind": variable.kind, "shadowed": variable.is_shadowed}
+    return head | writer.document(answer(variable, variable.name, lanes))
+
+
 def variable_lines(
     selection: Selection, writer: VariablesRenderer, variable: Variable, lanes: Any, indent: int = 0
 ) -> list[str]:
@@ -550,9 +564,10 @@ def variable_lines(
 
 
 def why_none(answered: LaneAnswer) -> str:
-    """Return why a lane has no value: an error, or that it is optimized out."""
+    """Return why a lane has no value: an error, or that it is optimized out or not in scope."""
     reason = asking.why(answered.reason)
-    return f"<error: {reason}>" if answered.state == "error" else f"{OPTIMIZED_OUT} ({reason})"
+    placeholder = OPTIMIZED_OUT if answered.reason is None else answered.reason.placeholder
+    return f"<error: {reason}>" if answered.state == "error" else f"{placeholder} ({reason})"
 
 
 def without_value(selection: Selection, text: str, why: str, indent: int = 0) -> list[str]:

@@ -129,14 +129,14 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
     is_each = arguments.has("each") or arguments.has("all")
 
     def rows() -> Iterator[dict[str, Any]]:
-        for row in wave_rows(stopped, chosen, each=is_each):
+        for row in wave_rows(stopped, chosen, separate=is_each):
             if row.error is not None:
                 document.problems.append(row.error)
             yield wave_json(row)
 
     def table(output: Output) -> Iterator[str]:
         current = selection.wave_number
-        runs = wave_runs(stopped, chosen, each=is_each, apart=[current])
+        runs = wave_runs(stopped, chosen, separate=is_each, apart=[current])
         for standing in dict.fromkeys(run.standing for run in runs if run.standing.error is not None):
             name, error = stopped.machine.ids[standing.waves[0]], standing.error
             assert error is not None  # noqa: S101 (they are chosen by it)
@@ -289,24 +289,34 @@ def _no_lanes(states: Iterable[str], text: str) -> UsageError:
     return UsageError(f"No lanes match '{what[:40]}'.", kind="no_lane")
 
 
-def lane_map(selection: Selection, arguments: Arguments) -> None:
+def lane_map(selection: Selection, arguments: Arguments) -> Document:
     """Without an expression each place in the program has a letter, a capital where the lanes there are active. With
     one each value has a shade, or each range of values where there are many; parentheses are around those of inactive
     lanes. A row has 8 lanes where the work-groups are 8 work-items wide, and else 16; -row says otherwise.
     """
+    from dwarfgpu.program.variables.answers import answer
+    from dwarfgpu.render.lanes import lanes_document
     from dwarfgpu.render.wave_map import places_map, values_map
 
     here = lanes_here(selection)
-    output = selection.output
     per_row = _per_row(here, arguments)
     if not arguments.text:
-        output.lines(places_map(here, selection.lane, per_row, output.width, output.style))
-        return
-    from dwarfgpu.program.variables.answers import answer
+        return Document(
+            lanes_document(here, here.lanes),
+            lambda output: places_map(here, selection.lane, per_row, output.width, output.style),
+            rows="lanes",
+            row={"wave": here.wave},
+        )
 
     found = answer(selection.frame[arguments.text], arguments.text)
-    look = evolve(asking.renderer(selection, asking.print_format(arguments)).look, is_pretty=False)
-    output.lines(values_map(here, found, look, per_row, output.width, output.style))
+    writer = asking.renderer(selection, asking.print_format(arguments))
+    look = evolve(writer.look, is_pretty=False)
+    return asking.answered(
+        selection,
+        writer,
+        found,
+        lambda output: values_map(here, found, look, per_row, output.width, output.style),
+    )
 
 
 def _per_row(here: Lanes, arguments: Arguments) -> int:

@@ -15,13 +15,14 @@ from dwarfgpu.program.variables.variable import PARAMETER
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
     WIDTH,
+    beside,
     counted,
     cut,
+    error_json,
     fitted,
     lanes_text,
     plain,
     plain_style,
-    problem_json,
     range_text,
     shown,
     wrapped,
@@ -67,20 +68,20 @@ class BacktraceRenderer:
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
-    def text(self, found: Backtrace, lane: int | None = None) -> list[str]:
+    def text(self, backtrace: Backtrace, lane: int | None = None) -> list[str]:
         """Return one group of threads with their frames as lines."""
-        lines = [self.style("kind", self._who(found.waves, lane))]
-        if found.error is not None:
-            lines += self._indented(str(found.error), "error")
+        lines = [self.style("kind", self._who(backtrace.waves, lane))]
+        if backtrace.error is not None:
+            lines += self._indented(str(backtrace.error), "error")
             return lines
-        for frame in found.frames:
+        for frame in backtrace.frames:
             lines += self._frame(frame)
-        if found.skipped and lane is not None:
-            frames = counted(found.skipped, "frame")
+        if backtrace.skipped and lane is not None:
+            frames = counted(backtrace.skipped, "frame")
             lines += self._indented(f"lane {lane} was not active on entry to {frames}, left out here", "dim")
-        if found.end is not None:
-            style = "dim" if found.end.is_regular else "error"
-            lines += [self.style(style, line) for line in wrapped(f"end: {found.end.message}")]
+        if backtrace.end is not None:
+            style = "dim" if backtrace.end.is_regular else "error"
+            lines += [self.style(style, line) for line in wrapped(f"end: {backtrace.end.message}")]
         return lines
 
     def _who(self, waves: tuple[str, ...], lane: int | None) -> str:
@@ -114,9 +115,7 @@ class BacktraceRenderer:
     def saved(self, saved: Saved, indent: int = INDENT, width: int = WIDTH) -> Iterator[str]:
         """Yield the lines that say where a caller's register is."""
         text = ", ".join(self._spans(saved))
-        first, *rest = wrapped(f"{saved.register.name}: {text}", width - indent)
-        yield " " * indent + first
-        yield from (" " * (indent + 2) + line for line in rest)
+        yield from beside(" " * indent, wrapped(f"{saved.register.name}: {text}", width - indent), indent + 2)
 
     def _place(self, frame: ShownFrame) -> str:
         if frame.call.source is not None:
@@ -159,20 +158,19 @@ class BacktraceRenderer:
 
     # --- JSON -----------------------------------------------------------------------------------------------------
 
-    def document(self, found: Backtrace, lane: int | None = None) -> Json:
+    def document(self, backtrace: Backtrace, lane: int | None = None) -> Json:
         """Return one group of threads with their frames as a JSON object."""
-        document: Json = {f"{self._noun}s": list(found.waves)}
+        document: Json = {f"{self._noun}s": list(backtrace.waves)}
         if lane is not None:
             document["lane"] = lane
-            document["skipped_frames"] = found.skipped
-        document["frames"] = [self._frame_json(frame) for frame in found.frames]
-        if found.end is not None:
-            document["end"] = {"kind": found.end.kind, "message": found.end.message}
-        if found.error is not None:
-            document["error"] = problem_json(found.error)
-        return document
+            document["skipped_frames"] = backtrace.skipped
+        document["frames"] = [self.frame_json(frame) for frame in backtrace.frames]
+        if backtrace.end is not None:
+            document["end"] = {"kind": backtrace.end.kind, "message": backtrace.end.message}
+        return document | error_json(backtrace.error)
 
-    def _frame_json(self, frame: ShownFrame) -> Json:
+    def frame_json(self, frame: ShownFrame) -> Json:
+        """Return a frame, with the CFA and the registers unless it is inlined."""
         call = frame.call
         document: Json = {
             "number": frame.number,
@@ -188,14 +186,17 @@ class BacktraceRenderer:
         if call.inlined:
             return document
         document["signal_handler"] = frame.is_signal_handler
-        document["cfa"] = None if frame.cfa is None else self._json.location(frame.cfa)
-        if frame.cfa_error is not None:
-            document["cfa_error"] = problem_json(frame.cfa_error)
+        document["cfa"] = self.cfa_json(frame)
+        document |= error_json(frame.cfa_error, "cfa_error")
         if frame.saved is not None:
-            document["registers"] = {saved.register.name: self._saved_json(saved) for saved in frame.saved}
+            document["registers"] = {saved.register.name: self.saved_json(saved) for saved in frame.saved}
         return document
 
-    def _saved_json(self, saved: Saved) -> list[Json]:
+    def cfa_json(self, frame: ShownFrame) -> Json | None:
+        """Return the canonical frame address; None where it is not known."""
+        return None if frame.cfa is None else self._json.location(frame.cfa)
+
+    def saved_json(self, saved: Saved) -> list[Json]:
         """Return the stretches of a register: the first and last lane (or bit), and where the first is."""
         by = "lanes" if saved.register.lane_bits else "bits"
         return [{by: [span.first, span.last], "location": self._json.location(span.location)} for span in saved.spans]
@@ -273,7 +274,7 @@ class CallWriter:
                 return "..."
             (lane_answer,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).by_lane
             if lane_answer.value is None:
-                return ERROR if lane_answer.state == "error" else OPTIMIZED_OUT
+                return OPTIMIZED_OUT if lane_answer.reason is None else lane_answer.reason.placeholder
             kind = variable.type
             return cut(ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=_is_reference(kind)))
         except DwarfGpuError:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.program.code.frame_rows import Cie, Fde, encoding_text, rule_json
 from dwarfgpu.render.dump import code_json, code_text
-from dwarfgpu.render.layout import WIDTH, beside, labelled, plain_style, problem_json, shown, wrapped
+from dwarfgpu.render.layout import WIDTH, beside, error_json, labels, plain_style, shown, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from dwarfgpu.program.code.frame_rows import (
         DecodedFrameEntry,
@@ -33,15 +33,13 @@ _LABEL = 12
 # --- Text ---------------------------------------------------------------------------------------------------------
 
 
-def listed_text(
-    found: DecodedFrameEntry, frames: Frames, style: Style = plain_style, *, name: str = "", rows: bool = True
-) -> list[str]:
+def listed_text(listed: DecodedFrameEntry, frames: Frames, style: Style = plain_style, *, name: str = "") -> list[str]:
     """Return an entry as lines: its header, instructions and rows. ``name`` is the name of its code.
 
     A row shows what has changed since the row before; the first row and the initial rules of a CIE are
     complete.
     """
-    entry = found.entry
+    entry = listed.entry
     head = f"{entry.section}+{entry.offset:#x}"
     if isinstance(entry, Cie):
         lines = [style("kind", f"{head}  CIE"), *_cie_header(entry, frames, style)]
@@ -49,26 +47,25 @@ def listed_text(
         lines = [_fde_head(entry, style, name), *_fde_header(entry, style)]
     else:
         return [style("kind", f"{head}  terminator")]
-    lines += instructions_text(found.instructions, entry, frames, style)
-    if rows:
-        before: FrameRow | None = None
-        for row in found.rows:
-            lines += [f"  {style('name', 'rows')}"] if before is None else []
-            lines += row_text(row, frames, style, entry=entry, before=before)
-            before = row
-        if found.initial.cfa is not None or found.initial.registers:
-            rules = _rules(found.initial.cfa, found.initial.registers, entry, frames, style)
-            lines += [f"  {style('name', 'rules')}", *rules]
-    if found.error is not None:
-        first, *rest = wrapped(f"error: {found.error}", WIDTH - 2)
+    lines += instructions_text(listed.instructions, entry, frames, style)
+    before: FrameRow | None = None
+    for row in listed.rows:
+        lines += [f"  {style('name', 'rows')}"] if before is None else []
+        lines += row_text(row, frames, style, entry=entry, before=before)
+        before = row
+    if listed.initial.cfa is not None or listed.initial.registers:
+        rules = _rules(listed.initial.cfa, listed.initial.registers, entry, frames, style)
+        lines += [f"  {style('name', 'rules')}", *rules]
+    if listed.error is not None:
+        first, *rest = wrapped(f"error: {listed.error}", WIDTH - 2)
         lines += [f"  {style('error', first)}", *(f"  {line}" for line in rest)]
     return lines
 
 
-def at_text(found: FrameAt, frames: Frames, style: Style = plain_style, *, name: str = "") -> list[str]:
+def at_text(frame_at: FrameAt, frames: Frames, style: Style = plain_style, *, name: str = "") -> list[str]:
     """Return the row of one address as lines."""
-    lines = [_fde_head(found.fde, style, name)]
-    return lines if found.row is None else lines + row_text(found.row, frames, style, entry=found.fde)
+    lines = [_fde_head(frame_at.fde, style, name)]
+    return lines if frame_at.row is None else lines + row_text(frame_at.row, frames, style, entry=frame_at.fde)
 
 
 def _fde_head(fde: Fde, style: Style, name: str) -> str:
@@ -94,7 +91,7 @@ def _cie_header(cie: Cie, frames: Frames, style: Style) -> list[str]:
         pairs.append(("personality", _pointer(cie.personality)))
     if cie.is_signal_frame:
         pairs.append(("frames", "of signals"))
-    return _labels(pairs, style)
+    return labels(pairs, style, indent=2)
 
 
 def _fde_header(fde: Fde, style: Style) -> list[str]:
@@ -103,11 +100,7 @@ def _fde_header(fde: Fde, style: Style) -> list[str]:
         pairs.append(("segment", f"{fde.segment:#x}"))
     if fde.lsda is not None:
         pairs.append(("LSDA", _pointer(fde.lsda)))
-    return _labels(pairs, style)
-
-
-def _labels(pairs: Iterable[tuple[str, str]], style: Style) -> list[str]:
-    return [line for label, text in pairs for line in labelled(label, text, style, indent=2)]
+    return labels(pairs, style, indent=2)
 
 
 def _pointer(pointer: Any) -> str:
@@ -235,33 +228,29 @@ def _rule_lines(rule: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
 # --- JSON ---------------------------------------------------------------------------------------------------------
 
 
-def listed_json(found: DecodedFrameEntry, frames: Frames, *, name: str = "") -> dict[str, Any]:
+def listed_json(listed: DecodedFrameEntry, frames: Frames, *, name: str = "") -> dict[str, Any]:
     """Return an entry as a JSON object with every row complete."""
-    entry = found.entry
+    entry = listed.entry
     document: dict[str, Any] = {"section": entry.section, "offset": entry.offset, "end": entry.end}
     if isinstance(entry, Cie):
         document = {"kind": "cie", **document, **_cie_json(entry, frames)}
-        document |= _rules_json(found.initial.cfa, found.initial.registers, frames, entry)
+        document |= _rules_json(listed.initial.cfa, listed.initial.registers, frames, entry)
     elif isinstance(entry, Fde):
         document = {"kind": "fde", **document, **_fde_json(entry, name)}
-        document["rows"] = [row_json(row, frames, entry) for row in found.rows]
+        document["rows"] = [row_json(row, frames, entry) for row in listed.rows]
     else:
         return {"kind": "terminator", **document}
-    document["instructions"] = [_instruction_json(instruction, entry, frames) for instruction in found.instructions]
-    if found.error is not None:
-        document["error"] = problem_json(found.error)
-    return document
+    document["instructions"] = [_instruction_json(instruction, entry, frames) for instruction in listed.instructions]
+    return document | error_json(listed.error)
 
 
-def at_json(found: FrameAt, frames: Frames, *, name: str = "") -> dict[str, Any]:
+def at_json(frame_at: FrameAt, frames: Frames, *, name: str = "") -> dict[str, Any]:
     """Return the row of one address as a JSON object."""
-    fde = found.fde
-    head = {"address": found.address, "section": fde.section, "offset": fde.offset}
+    fde = frame_at.fde
+    head = {"address": frame_at.address, "section": fde.section, "offset": fde.offset}
     document = head | _fde_json(fde, name)
-    document["row"] = None if found.row is None else row_json(found.row, frames, fde)
-    if found.error is not None:
-        document["error"] = problem_json(found.error)
-    return document
+    document["row"] = None if frame_at.row is None else row_json(frame_at.row, frames, fde)
+    return document | error_json(frame_at.error)
 
 
 def _fde_json(fde: Fde, name: str) -> dict[str, Any]:

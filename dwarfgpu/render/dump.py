@@ -15,10 +15,10 @@ from dwarfgpu.render.layout import (
     beside,
     counted,
     cut,
-    labelled,
+    error_json,
+    labels,
     plain,
     plain_style,
-    problem_json,
     shown,
     wrapped,
 )
@@ -59,19 +59,14 @@ def unit_text(unit: ShownUnit, style: Style = plain_style) -> list[str]:
         + f"  {unit.kind} unit, version {unit.version}, {size}, {unit.address_size}-byte addresses"
     ]
     pairs = [("name", unit.name), ("file", unit.file)]
-    if unit.signature is not None:
-        pairs.append(("signature", f"{unit.signature:#018x}"))
-    if unit.dwo_id is not None:
-        pairs.append(("split unit ID", f"{unit.dwo_id:#018x}"))
+    for label, number in (("signature", unit.signature), ("split unit ID", unit.dwo_id)):
+        pairs.append((label, None if number is None else f"{number:#018x}"))
     pairs += [
         ("attributes", f"{unit.attributes} ({unit.reason})"),
         ("augmentation", unit.augmentation),
         ("expressions", f"{unit.expressions}, registers of {unit.target}"),
     ]
-    for label, text in pairs:
-        if text is not None:
-            lines += labelled(label, text, style, indent=2)
-    return lines
+    return lines + labels(pairs, style, indent=2)
 
 
 def entry_text(entry: ShownEntry, style: Style = plain_style) -> list[str]:
@@ -196,9 +191,7 @@ def attribute_json(attribute: ShownAttribute) -> dict[str, Any]:
         document["entries"] = [_entry_json(entry) for entry in detail.entries]
     elif isinstance(detail, Reference):
         document["place"] = plain(detail)
-    if attribute.error is not None:
-        document["error"] = problem_json(attribute.error)
-    return document
+    return document | error_json(attribute.error)
 
 
 def _entry_json(entry: DumpedListEntry) -> dict[str, Any]:
@@ -209,10 +202,7 @@ def _entry_json(entry: DumpedListEntry) -> dict[str, Any]:
 
 def code_json(code: DumpedExpression) -> dict[str, Any]:
     """Return an expression as a JSON object."""
-    document: dict[str, Any] = {"bytes": code.data.hex(), "text": code.text, "notes": list(code.notes)}
-    if code.error is not None:
-        document["error"] = problem_json(code.error)
-    return document
+    return {"bytes": code.data.hex(), "text": code.text, "notes": list(code.notes), **error_json(code.error)}
 
 
 # --- Parts of sections as text ------------------------------------------------------------------------------------
@@ -243,7 +233,8 @@ def _table_text(table: Table, style: Style) -> Iterator[str]:
     rows = iter(table.rows)
     sample = list(islice(rows, SAMPLE))
     cells = [[_cell(kind, value) for (_, kind), value in zip(table.columns, row, strict=True)] for row in sample]
-    used = [i for i, (_, kind) in enumerate(table.columns) if any(_is_there(kind, row[i]) for row in cells)]
+    nothing = [("", "0") if kind == "rare" else ("",) for _, kind in table.columns]
+    used = [i for i, empty in enumerate(nothing) if any(row[i] not in empty for row in cells)]
     if len(sample) == SAMPLE:
         used = list(range(len(table.columns)))
     yield f"  {style('name', table.name)}"
@@ -273,10 +264,6 @@ def _row_text(row: list[tuple[Kind, Any]], widths: list[int], sides: str) -> Ite
     else:
         lines = wrapped(_cell(kind, value), max(NARROWEST, WIDTH - before))
     yield from beside(head, lines, before)
-
-
-def _is_there(kind: Kind, cell: str) -> bool:
-    return bool(cell) and not (kind == "rare" and cell == "0")
 
 
 def _cell(kind: Kind, value: Any) -> str:

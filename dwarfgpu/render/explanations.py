@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr import listing
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.variable import owner_of
 from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, shown, wrapped
-from dwarfgpu.render.operations import bytes_text
+from dwarfgpu.render.operations import bytes_text, line_json
+from dwarfgpu.render.variables import VariablesRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,11 +100,11 @@ class Explainer:
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
-    def parts(self, found: Values) -> Iterator[str]:
+    def parts(self, values: Values) -> Iterator[str]:
         """Yield the places of the parts of a value; lanes with the same places are together."""
         groups: dict[tuple[tuple[str, str], ...], int] = {}
         missing: dict[str, int] = {}
-        for lane_answer in found.by_lane:
+        for lane_answer in values.by_lane:
             bit = 1 << (lane_answer.lane or 0)
             if lane_answer.value is None:
                 reason = "no value" if lane_answer.reason is None else lane_answer.reason.message
@@ -111,9 +112,9 @@ class Explainer:
                 continue
             rows = tuple((_extent(source), _place(source, lane_answer.lane)) for source in lane_answer.sources())
             groups[rows] = groups.get(rows, 0) | bit
-        has_lanes = any(lane_answer.lane is not None for lane_answer in found.by_lane)
-        kind = "" if found.type is None else f": {safe_text(found.type)}"
-        yield f"{self.style('name', shown(found.text))}{kind}"
+        has_lanes = any(lane_answer.lane is not None for lane_answer in values.by_lane)
+        kind = "" if values.type is None else f": {safe_text(values.type)}"
+        yield f"{self.style('name', shown(values.text))}{kind}"
         for rows, mask in groups.items():
             if has_lanes:
                 yield from wrapped(f"  {lanes_text(mask).replace(',', ', ')}", self.width)
@@ -137,6 +138,18 @@ class Explainer:
             first, *rest = wrapped(text, self.width - 10)
             yield f"  {self.style('error' if finding.severity == 'error' else 'number', first)}"
             yield from (f"          {line}" for line in rest)
+
+
+def variable_json(variable: Variable) -> dict[str, Any]:
+    """Return where the file says a variable is, with the entry that declares it, and operation by operation."""
+    document = VariablesRenderer(variable.frame).described_json(variable)
+    for place, location in zip(variable.locations(), document["locations"], strict=True):
+        lines = () if place.expression is None else listing.lines(place.expression, variable.frame.target)
+        location["listing"] = [line_json(line) for line in lines]
+    die = variable.die
+    document |= {"owner": owner_of(variable), "section": die.unit.section, "offset": die.section_offset}
+    document |= {"pc": variable.frame.place, "is_constant": not document["locations"] and variable.is_here()}
+    return document
 
 
 def holds(place: Described, address: int | None) -> bool:

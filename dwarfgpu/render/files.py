@@ -8,6 +8,7 @@ from dwarfgpu.render.layout import (
     beside,
     counted,
     labelled,
+    labels,
     plain,
     plain_style,
     problem_json,
@@ -70,42 +71,39 @@ def contents_json(contents: CodeObjectContents) -> dict[str, Any]:
 # --- Summaries ----------------------------------------------------------------------------------------------------
 
 
-def summary_text(found: FileSummary, style: Style = plain_style, *, units: bool = False) -> list[str]:
+def summary_text(summary: FileSummary, style: Style = plain_style, *, units: bool = False) -> list[str]:
     """Return the summary of a file as lines."""
-    info = found.info
+    info = summary.info
     bits = f"{info.address_size * 8}-bit {info.byte_order}-endian"
-    pairs = [
-        ("target", _target(found)),
+    pairs: list[tuple[str, str | None]] = [
+        ("target", _target(summary)),
         ("machine", f"{info.machine_name}, ELF {bits}, OS ABI {info.osabi_name}"),
         ("type", f"{info.type} ({TYPES[info.type]})" if info.type in TYPES else info.type),
     ]
     if info.code_object_version is not None:
         pairs.append(("code object", f"version {info.code_object_version}"))
-    if found.flags is not None:
-        generic = found.flags.generic_version
-        text = f"{info.flags:#x}: xnack {found.flags.xnack}, sramecc {found.flags.sramecc}"
+    if summary.flags is not None:
+        generic = summary.flags.generic_version
+        text = f"{info.flags:#x}: xnack {summary.flags.xnack}, sramecc {summary.flags.sramecc}"
         pairs.append(("flags", text + (f", generic version {generic}" if generic else "")))
     if info.hsa is not None and info.hsa.producer is not None:
         made = info.hsa.producer
         pairs.append(("made by", f"{made.name} {made.major}.{made.minor}"))
     pairs.append(("build ID", info.build_id or "none"))
-    if found.kernels:
-        pairs.append(("kernels", f"{len(found.kernels)}: {', '.join(found.kernels)}"))
-    if found.debug_file is not None:
-        pairs.append(("debug file", found.debug_file))
-    if found.has_embedded:
+    if summary.kernels:
+        pairs.append(("kernels", f"{len(summary.kernels)}: {', '.join(summary.kernels)}"))
+    pairs.append(("debug file", summary.debug_file))
+    if summary.has_embedded:
         pairs.append(("holds", "code objects: `dwarfgpu ls` lists them"))
-    if found.dwarf is not None:
-        pairs += _dwarf(found.dwarf)
-    lines = [style("kind", shown(info.name))]
-    for label, text in pairs:
-        lines += labelled(label, text, style)
-    if units and found.dwarf is not None:
-        lines += [style("name", "units"), *(line for unit in found.dwarf.units for line in _unit(unit))]
+    if summary.dwarf is not None:
+        pairs += _dwarf(summary.dwarf)
+    lines = [style("kind", shown(info.name)), *labels(pairs, style)]
+    if units and summary.dwarf is not None:
+        lines += [style("name", "units"), *(line for unit in summary.dwarf.units for line in _unit(unit))]
     lines += _sections(info.sections, style)
-    if found.missing:
+    if summary.missing:
         lines.append(style("name", "missing"))
-    for missing in found.missing:
+    for missing in summary.missing:
         hint = f" ({missing.hint})" if missing.hint else ""
         lines += beside("  ", wrapped(f"{missing.what}: {missing.consequence}{hint}", 76), 4)
     return lines
@@ -182,11 +180,11 @@ def _sections(sections: tuple[SectionInfo, ...], style: Style) -> list[str]:
     return lines
 
 
-def summary_json(found: FileSummary, *, units: bool = False) -> dict[str, Any]:
+def summary_json(summary: FileSummary, *, units: bool = False) -> dict[str, Any]:
     """Return the summary of a file as a JSON object. ``units`` lists each unit."""
-    info = plain(found.info)
+    info = plain(summary.info)
     notes, hsa = info.pop("notes"), info.pop("hsa")
-    target = found.target
+    target = summary.target
     document: dict[str, Any] = {
         "file": info.pop("name"),
         **{key: info[key] for key in info if key not in ("missing", "problems", "sections", "target")},
@@ -195,20 +193,20 @@ def summary_json(found: FileSummary, *, units: bool = False) -> dict[str, Any]:
         "target_known": target.is_known,
         "target_reason": target.reason,
         "noted_target": info["target"],
-        "wave_sizes": list(found.wave_sizes),
-        "settings": plain(found.flags),
-        "kernels": list(found.kernels),
+        "wave_sizes": list(summary.wave_sizes),
+        "settings": plain(summary.flags),
+        "kernels": list(summary.kernels),
         "hsa": hsa,
         "notes": notes,
-        "debug_file": found.debug_file,
-        "has_embedded": found.has_embedded,
+        "debug_file": summary.debug_file,
+        "has_embedded": summary.has_embedded,
         "dwarf": None,
         "sections": info["sections"],
-        "missing": plain(found.missing),
-        "problems": [problem_json(error) for error in found.problems],
+        "missing": plain(summary.missing),
+        "problems": [problem_json(error) for error in summary.problems],
     }
-    if found.dwarf is not None:
-        dwarf = found.dwarf
+    if summary.dwarf is not None:
+        dwarf = summary.dwarf
         document["dwarf"] = {
             "units": len(dwarf.units),
             "kinds": dwarf.kinds,
@@ -237,29 +235,29 @@ def source_text(source: SourceLine | None) -> str:
     return ":".join([shown(source.file or "??"), *numbers])
 
 
-def address_text(found: AtAddress, style: Style = plain_style) -> list[str]:
+def address_text(place: AtAddress, style: Style = plain_style) -> list[str]:
     """Return what is at an address as lines: the calls there, the innermost first."""
-    where = [symbol_text(found.symbol)] if found.symbol is not None else []
-    where += [found.section] if found.section else []
-    lines = [style("number", f"{found.address:#x}") + f"  {shown(' in '.join(where))}".rstrip()]
-    for frame in found.frames:
+    where = [symbol_text(place.symbol)] if place.symbol is not None else []
+    where += [place.section] if place.section else []
+    lines = [style("number", f"{place.address:#x}") + f"  {shown(' in '.join(where))}".rstrip()]
+    for frame in place.frames:
         lines.append(f"  {style('name', shown(frame.function or '??'))} at {source_text(frame.source)}")
         if frame.inlined:
             lines[-1] += style("dim", "  (inlined)")
-    if not found.frames and found.source is not None:
-        lines.append(f"  at {source_text(found.source)}")
+    if not place.frames and place.source is not None:
+        lines.append(f"  at {source_text(place.source)}")
     lines += [
         f"  variable {style('name', shown(variable.name))} declared at {source_text(variable.declared)}"
-        for variable in found.variables
+        for variable in place.variables
     ]
-    if found.text is not None:
-        lines.append(f"  {found.source.line if found.source else 0:>6}  {shown(found.text.expandtabs(4))}")
-    if found.range is not None:
-        low, high = found.range
-        stop = "a statement begins here" if found.is_statement and low == found.address else ""
+    if place.text is not None:
+        lines.append(f"  {place.source.line if place.source else 0:>6}  {shown(place.text.expandtabs(4))}")
+    if place.range is not None:
+        low, high = place.range
+        stop = "a statement begins here" if place.is_statement and low == place.address else ""
         lines.append(style("dim", f"  line range {low:#x} to {high:#x}{'; ' + stop if stop else ''}"))
-    if found.unit is not None:
-        lines.append(style("dim", f"  unit {shown(found.unit)}"))
+    if place.unit is not None:
+        lines.append(style("dim", f"  unit {shown(place.unit)}"))
     return lines
 
 
@@ -268,10 +266,10 @@ def symbol_text(symbol: SymbolInfo) -> str:
     return f"<{symbol.name}+{symbol.offset:#x}>" if symbol.offset else f"<{symbol.name}>"
 
 
-def named_text(all_found: Sequence[Named], style: Style = plain_style) -> list[str]:
+def named_text(meanings: Sequence[Named], style: Style = plain_style) -> list[str]:
     """Return what a name means; a type that many units repeat is shown once."""
     groups: dict[tuple[object, ...], list[Named]] = {}
-    for named in all_found:
+    for named in meanings:
         declared = named.declared
         place = None if declared is None else (declared.file, declared.line, declared.column)
         key = (named.kind, named.tag, named.name, named.linkage_name, place, named.byte_size, named.ranges)
@@ -300,9 +298,7 @@ def _named(group: list[Named], style: Style) -> list[str]:
         unit = f" in unit {named.unit}" if named.unit else ""
         more = f" and {len(group) - 1} more" if len(group) > 1 else ""
         pairs.append(("entry", f"{named.section}+{named.offset:#x}{unit}{more}"))
-    for label, text in pairs:
-        lines += labelled(label, text, style, indent=2)
-    return lines
+    return lines + labels(pairs, style, indent=2)
 
 
 def _symbol(symbol: SymbolInfo) -> str:

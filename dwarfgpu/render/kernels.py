@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dwarfgpu.render.layout import labelled, paragraphs, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import labels, paragraphs, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,9 +29,7 @@ def kernel_text(kernel: Kernel, style: Style = plain_style, *, fields: bool = Fa
 
     ``fields`` adds every field of its descriptor, and the arguments that the runtime passes.
     """
-    lines = [style("kind", shown(kernel.name))]
-    for label, text in _summary(kernel):
-        lines += labelled(label, text, style, indent=2)
+    lines = [style("kind", shown(kernel.name)), *labels(_summary(kernel), style, indent=2)]
     lines += _arguments(kernel, style, hidden=fields)
     described: Any = kernel.descriptor or kernel.code
     if described is not None:

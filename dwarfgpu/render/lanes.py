@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import (
-    aligned,
-    plain,
-    problem_json,
-    shown,
-)
+from dwarfgpu.render.layout import aligned, error_json, plain, problem_json, shown
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
@@ -43,18 +38,26 @@ LONGEST_NAME = 40
 # --- Lanes --------------------------------------------------------------------------------------------------------
 
 
-def lanes_heading(found: Lanes) -> str:
+def lanes_heading(wave_lanes: Lanes) -> str:
     """Return the frame from which lanes are seen: ``frame 0: X at k.c:15:7, pc 0x1548``."""
-    return f"frame {found.frame}: {_where(found.call)}, pc {found.pc:#x}"
+    call = wave_lanes.call
+    where = shown(call.function or "??")
+    if call.source is not None:
+        where += f" at {source_text(call.source)}"
+    return f"frame {wave_lanes.frame}: {where}, pc {wave_lanes.pc:#x}"
+
+
+def states_text(wave_lanes: Lanes) -> str:
+    """Return ``64 lanes, 48 active, 16 inactive``."""
+    counts = Counter(lane.state for lane in wave_lanes.lanes)
+    return ", ".join(
+        [f"{wave_lanes.lane_count} lanes", *(f"{counts[state]} {state}" for state in LETTERS if counts[state])]
+    )
 
 
 def lane_counts(wave_lanes: Lanes) -> str:
     """Return how many lanes are in which state."""
-    text = f"{wave_lanes.lane_count} lanes"
-    for state in (ACTIVE, INACTIVE, UNUSED, UNKNOWN):
-        count = sum(lane.state == state for lane in wave_lanes.lanes)
-        if count:
-            text += f", {count} {state}"
+    text = states_text(wave_lanes)
     if wave_lanes.iterations != 1:
         text += f"; {wave_lanes.iterations} iterations at once"
     if not wave_lanes.by_attribute:
@@ -62,24 +65,8 @@ def lane_counts(wave_lanes: Lanes) -> str:
     return text
 
 
-def _where(call: CallFrame | None) -> str:
-    if call is None:
-        return "??"
-    name = shown(call.function or "??")
-    return name if call.source is None else f"{name} at {source_text(call.source)}"
-
-
-def lanes_document(found: Lanes, lanes: Sequence[LaneStatus]) -> Json:
+def lanes_document(wave_lanes: Lanes, lanes: Sequence[LaneStatus]) -> Json:
     """Return a wave and the chosen lanes as a JSON object."""
-    return {
-        **_lanes_head(found),
-        "lanes": map(lane_json, lanes),
-        "problems": [problem_json(error) for error in found.problems],
-    }
-
-
-def _lanes_head(wave_lanes: Lanes) -> Json:
-    """Return what is the same for all lanes of a wave."""
     return {
         "wave": wave_lanes.wave,
         **_place_json(wave_lanes.where),
@@ -90,22 +77,22 @@ def _lanes_head(wave_lanes: Lanes) -> Json:
         "active": None if wave_lanes.mask is None else f"{wave_lanes.mask:#x}",
         "iterations": wave_lanes.iterations,
         "places": "lane_pc" if wave_lanes.by_attribute else "wave",
+        "lanes": map(lane_json, lanes),
+        "problems": [problem_json(error) for error in wave_lanes.problems],
     }
 
 
 def lane_json(lane: LaneStatus) -> Json:
     """Return one lane as a JSON object."""
-    document: Json = {
+    return {
         "lane": lane.number,
         "state": lane.state,
         "work_item": None if lane.work_item is None else list(lane.work_item),
         "pc": lane.pc,
         "frame": lane.frame,
         **_call_json(lane.call),
+        **error_json(lane.error),
     }
-    if lane.error is not None:
-        document["error"] = problem_json(lane.error)
-    return document
 
 
 # --- Waves --------------------------------------------------------------------------------------------------------
@@ -123,9 +110,7 @@ def wave_json(row: WaveRow) -> Json:
     }
     if len(row.places) > 1:
         document["work_groups"] = [None if place.work_group is None else list(place.work_group) for place in row.places]
-    if row.error is not None:
-        document["error"] = problem_json(row.error)
-    return document
+    return document | error_json(row.error)
 
 
 # --- Positions of lanes and waves ---------------------------------------------------------------------------------

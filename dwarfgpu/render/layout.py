@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from attrs import frozen
+
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,6 +61,11 @@ def labelled(label: str, text: str, style: Style = plain_style, *, indent: int =
     width = LABEL - indent
     head = " " * indent + style("name", label) + " " * max(1, width - len(label))
     return beside(head, wrapped(text, WIDTH - LABEL), LABEL)
+
+
+def labels(pairs: Iterable[tuple[str, str | None]], style: Style = plain_style, *, indent: int = 0) -> list[str]:
+    """Return each label with its text, as `labelled` does; one without a text is left out."""
+    return [line for label, text in pairs if text is not None for line in labelled(label, text, style, indent=indent)]
 
 
 def wrapped(text: str, width: int = WIDTH) -> list[str]:
@@ -142,6 +148,11 @@ def plain(value: Any, depth: int = 0) -> Any:
     return {name: plain(part, depth + 1) for name, part in attrs.asdict(value, recurse=False).items()}
 
 
+def error_json(error: Any, key: str = "error") -> dict[str, Any]:
+    """Return what a JSON object has of an error: nothing if there is none."""
+    return {} if error is None else {key: problem_json(error)}
+
+
 def problem_json(error: Any) -> dict[str, Any]:
     """Return an error as a JSON object."""
     where = error.where
@@ -204,7 +215,7 @@ def table(
     return [style("dim", lines[0]), *lines[1:]] if lines else []
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class TableRow:
     """A row of a table, with its mark and style."""
 

@@ -10,7 +10,7 @@ from dwarfgpu.render.layout import (
     columns,
     counted,
     fitted,
-    labelled,
+    labels,
     plain,
     plain_style,
     shown,
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 # --- Addresses ----------------------------------------------------------------------------------------------------
 
 
-def views_text(found: Views, style: Style = plain_style) -> list[str]:
+def views_text(views: Views, style: Style = plain_style) -> list[str]:
     """Return all views of an address as lines, one a line."""
-    first = found.asked
-    whose = [f"wave {found.wave}"] if found.wave is not None else []
+    first = views.asked
+    whose = [f"wave {views.wave}"] if views.wave is not None else []
     whose += [f"lane {first.lane}"] if first.lane is not None else []
     name = f"{first.space.name}#{first.address:#x}"
     lines = [style("kind", name) + (f" of {', '.join(whose)}" if whose else "")]
-    has_machine = any(view.available is not None for view in found.views)
+    has_machine = any(view.available is not None for view in views.views)
     head = ("address", "lane", "valid", "there" if has_machine else "", "how")
-    rows = [head, *(_row(view, with_machine=has_machine) for view in found.views)]
+    rows = [head, *(_row(view, with_machine=has_machine) for view in views.views)]
     lines += table(rows, "lrrrl")
-    if found.note:
-        lines.append(f"  {found.note}")
+    if views.note:
+        lines.append(f"  {views.note}")
     return lines
 
 
@@ -54,14 +54,14 @@ def _row(view: View, *, with_machine: bool) -> tuple[str, ...]:
     return f"{view.space.name}#{view.address:#x}", lane, f"{view.length:#x}", there, view.formula or "itself"
 
 
-def views_json(found: Views) -> Json:
+def views_json(views: Views) -> Json:
     """Return all views of an address as a JSON object."""
     return {
-        "target": found.target.name,
-        "wave": found.wave,
-        "address": _view_json(found.asked),
-        "views": [_view_json(view) for view in found.views[1:]],
-        "note": found.note or None,
+        "target": views.target.name,
+        "wave": views.wave,
+        "address": _view_json(views.asked),
+        "views": [_view_json(view) for view in views.views[1:]],
+        "note": views.note or None,
     }
 
 
@@ -80,23 +80,21 @@ def _view_json(view: View) -> Json:
 # --- Snapshots ----------------------------------------------------------------------------------------------------
 
 
-def summary_text(found: Summary, style: Style = plain_style) -> list[str]:
+def summary_text(summary: Summary, style: Style = plain_style) -> list[str]:
     """Return the contents of a snapshot as lines."""
-    lines = [style("kind", shown(found.name))]
-    for label, text in (
-        ("target", f"{found.target}, waves of {found.lane_count} lanes"),
-        ("waves", _waves(found)),
-        ("registers", found.registers or "none"),
-        ("dispatches", "; ".join(found.dispatches) or "none"),
-        ("code objects", "; ".join(found.code_objects) or "none"),
-    ):
-        lines += labelled(label, text, style)
-    for space, count, size in found.memory:
-        lines += labelled(space, f"{counted(size, 'byte')} in {counted(count, 'extent')}", style)
-    if not found.memory:
-        lines += labelled("memory", "none", style)
-    lines += [style("error", problem) for problem in found.problems]
-    return lines
+    memory = [
+        (space, f"{counted(size, 'byte')} in {counted(count, 'extent')}") for space, count, size in summary.memory
+    ]
+    pairs = [
+        ("target", f"{summary.target}, waves of {summary.lane_count} lanes"),
+        ("waves", _waves(summary)),
+        ("registers", summary.registers or "none"),
+        ("dispatches", "; ".join(summary.dispatches) or "none"),
+        ("code objects", "; ".join(summary.code_objects) or "none"),
+        *(memory or [("memory", "none")]),
+    ]
+    problems = [style("error", problem) for problem in summary.problems]
+    return [style("kind", shown(summary.name)), *labels(pairs, style), *problems]
 
 
 def _waves(summary: Summary) -> str:
@@ -105,11 +103,11 @@ def _waves(summary: Summary) -> str:
     return f"{summary.wave_count}: {names}{more}" if names else str(summary.wave_count)
 
 
-def summary_json(found: Summary) -> Json:
+def summary_json(summary: Summary) -> Json:
     """Return the contents of a snapshot as a JSON object."""
-    document: Json = plain(found)
+    document: Json = plain(summary)
     del document["wave_ids"], document["is_sound"]
-    document["memory"] = [dict(zip(("space", "extents", "bytes"), row, strict=True)) for row in found.memory]
+    document["memory"] = [dict(zip(("space", "extents", "bytes"), row, strict=True)) for row in summary.memory]
     return document
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.floats import DOUBLE, SINGLE, X87, FloatFormat, as_float
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -25,30 +25,30 @@ WIDEST = 40
 # --- Operations ---------------------------------------------------------------------------------------------------
 
 
-def overview(found: Iterable[OperationReference], style: Style = plain_style) -> Iterator[str]:
+def overview(operations: Iterable[OperationReference], style: Style = plain_style) -> Iterator[str]:
     """Yield a line for each operation, below the section of the text that defines it."""
-    sections = groupby(found, lambda row: row.section)
+    sections = groupby(operations, lambda row: row.section)
     yield from paragraphs([style("name", name), *(f"  {line(row)}" for row in rows)] for name, rows in sections)
 
 
-def line(one: OperationReference, width: int = 0) -> str:
+def line(operation: OperationReference, width: int = 0) -> str:
     """Return an operation on one line: name, operands, effect."""
-    name = " ".join((one.name, *one.operands))
-    return f"{name:{width}}  ( {one.effect.strip()} )  [{one.spec}]"
+    name = " ".join((operation.name, *operation.operands))
+    return f"{name:{width}}  ( {operation.effect.strip()} )  [{operation.spec}]"
 
 
-def paragraph(one: OperationReference, style: Style = plain_style) -> list[str]:
+def paragraph(operation: OperationReference, style: Style = plain_style) -> list[str]:
     """Return the full description of an operation as lines."""
-    name = style("name", " ".join((one.name, *one.operands)))
-    lines = [name, f"  {one.meaning}", f"  stack    ( {one.effect.strip()} )"]
-    lines.append(f"  clause   {one.spec}, {one.section}")
-    lines.append(f"  since    {one.since}{', deprecated' if one.deprecated else ''}")
-    if one.aliases:
-        lines.append(f"  also     {', '.join(one.aliases)}")
-    if one.needs:
-        lines.append(f"  needs    {', '.join(one.needs)}")
-    lines.append(f"  in CFI   {'no: ' + one.cfi_obstacle if one.cfi_obstacle else 'yes'}")
-    encodings = ", ".join(f"{path} ({', '.join(names)})" for path, names in _by_path(one).items())
+    name = style("name", " ".join((operation.name, *operation.operands)))
+    lines = [name, f"  {operation.meaning}", f"  stack    ( {operation.effect.strip()} )"]
+    lines.append(f"  clause   {operation.spec}, {operation.section}")
+    lines.append(f"  since    {operation.since}{', deprecated' if operation.deprecated else ''}")
+    if operation.aliases:
+        lines.append(f"  also     {', '.join(operation.aliases)}")
+    if operation.needs:
+        lines.append(f"  needs    {', '.join(operation.needs)}")
+    lines.append(f"  in CFI   {'no: ' + operation.cfi_obstacle if operation.cfi_obstacle else 'yes'}")
+    encodings = ", ".join(f"{path} ({', '.join(names)})" for path, names in _by_path(operation).items())
     lines.append(f"  encoded  {encodings or 'no dialect has a number for it'}")
     return lines
 
@@ -60,11 +60,11 @@ def _by_path(operation: OperationReference) -> dict[str, list[str]]:
     return paths
 
 
-def document(one: OperationReference) -> dict[str, Any]:
+def document(operation: OperationReference) -> dict[str, Any]:
     """Return an operation of the reference as a JSON object."""
-    operands = [dict(zip(("name", "kind"), operand.split(":"), strict=True)) for operand in one.operands]
-    encodings = [{"dialect": name, "path": path} for name, path in one.encodings]
-    return {**plain(one), "operands": operands, "encodings": encodings}
+    operands = [dict(zip(("name", "kind"), operand.split(":"), strict=True)) for operand in operation.operands]
+    encodings = [{"dialect": name, "path": path} for name, path in operation.encodings]
+    return {**plain(operation), "operands": operands, "encodings": encodings}
 
 
 # --- Listings of expressions --------------------------------------------------------------------------------------

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.listing import MAX_DEPTH, lines, registers_of
+from dwarfgpu.expr.listing import MAX_DEPTH, lines, operands_of, registers_of
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import Array, Enumeration, Struct
+from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.declarations import Declared
     from dwarfgpu.program.code.instructions import MachineInstruction
     from dwarfgpu.program.stack.linespec import CodeSpan, Linespec
+    from dwarfgpu.program.types.model import BaseClass, Member, Type
     from dwarfgpu.program.variables.variable import Described
     from dwarfgpu.targets.target import Target
 
@@ -32,12 +36,12 @@ class LocationWords:
         self.frame_base = frame_base
         self.address = address
 
-    def text(self, found: Sequence[Described]) -> str:
+    def text(self, locations: Sequence[Described]) -> str:
         """Return what follows ``is``: one location, or those of a list with their ranges."""
-        if len(found) == 1 and found[0].range is None:
-            return self._one(found[0].expression)
+        if len(locations) == 1 and locations[0].range is None:
+            return self._one(locations[0].expression)
         texts = []
-        for place in found:
+        for place in locations:
             where = "Elsewhere" if place.range is None else f"Range {place.range[0]:#x}-{place.range[1]:#x}"
             texts.append(f"  {where}: {self._one(place.expression)}\n")
         return f"multi-location:\n{''.join(texts)}" if texts else "optimized out"
@@ -108,20 +112,44 @@ class LocationWords:
 
 def _inner(instruction: Instruction) -> bytes | None:
     """Return the expression that is an operand; None if there is none."""
-    for operand, value in zip(instruction.operation.operands, instruction.operands, strict=True):
-        if operand.kind == "expression":
-            return bytes(value)
-    return None
+    return next((bytes(value) for operand, value in operands_of(instruction) if operand.kind == "expression"), None)
 
 
 def _literal(name: str) -> bool:
     return name.startswith(("DW_OP_lit", "DW_OP_const")) and name != "DW_OP_constx"
 
 
-def declarations(found: Iterable[Declared]) -> Iterator[str]:
+def type_json(type: Type, text: str) -> dict[str, Any]:
+    """Return a type with its declaration, its size, and its members, enumerators or dimensions."""
+    inner = resolved(type)
+    document: dict[str, Any] = {
+        "type": safe_text(type),
+        "kind": inner.kind if isinstance(inner, Struct) else inner.__class__.__name__.lower(),
+        "byte_size": known_size(type),
+        "declaration": text,
+    }
+    if isinstance(inner, Struct) and not inner.is_incomplete:
+        document["bases"] = [_part_json(base) for base in inner.body.bases]
+        document["members"] = [
+            {"name": member.name, **_part_json(member), "bit_size": member.bit_size} for member in inner.body.members
+        ]
+    elif isinstance(inner, Enumeration):
+        document["enumerators"] = {enumerator.name: enumerator.value for enumerator in inner.enumerators}
+    elif isinstance(inner, Array):
+        document["element"] = safe_text(inner.element)
+        document["counts"] = [dimension.length for dimension in inner.dimensions]
+    return document
+
+
+def _part_json(part: Member | BaseClass) -> dict[str, Any]:
+    """Return the type of a part of a structure, and where it is; null where an object tells."""
+    return {"type": safe_text(part.type), "bit_offset": part.bit_offset, "byte_size": known_size(part.type)}
+
+
+def declarations(listed: Iterable[Declared]) -> Iterator[str]:
     """Yield declarations by file with their lines: ``File k.c:`` and ``15:<TAB>int add(int, int);``."""
     by_file: dict[str, list[Declared]] = {}
-    for declared in found:
+    for declared in listed:
         by_file.setdefault(declared.file or "", []).append(declared)
     known = {declared.text for file, members in by_file.items() if file for declared in members}
     for file, members in sorted(by_file.items(), key=lambda item: (not item[0], item[0])):
@@ -139,9 +167,9 @@ def _order(declared: Declared) -> tuple[bool, str, int]:
     return declared.text.startswith("static "), declared.name, declared.line or 0
 
 
-def symbol_lines(found: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:
+def symbol_lines(symbols: Iterable[tuple[int, str]], address_size: int) -> Iterator[str]:
     """Yield symbols without debugging information after their addresses."""
-    for address, name in found:
+    for address, name in symbols:
         yield f"{address:#0{2 + 2 * address_size}x}  {shown(name)}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import WIDTH, counted, labelled, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import WIDTH, counted, labels, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,9 +35,7 @@ def state_text(
     style: Style = plain_style,
 ) -> list[str]:
     """Return the initial registers of a wave as lines."""
-    lines = [style("kind", shown(dispatch.kernel.name))]
-    for label, text in _summary(dispatch, place):
-        lines += labelled(label, text, style, indent=2)
+    lines = [style("kind", shown(dispatch.kernel.name)), *labels(_summary(dispatch, place), style, indent=2)]
     lines.append(f"  {style('name', 'registers')}")
     for register in registers:
         lines += _register(register, style)
@@ -183,18 +181,18 @@ def _register_json(register: RegisterState) -> dict[str, Any]:
 # --- Structures in memory -----------------------------------------------------------------------------------------
 
 
-def object_text(found: ObjectInMemory, style: Style = plain_style) -> list[str]:
+def object_text(structure: ObjectInMemory, style: Style = plain_style) -> list[str]:
     """Return a structure with all its fields as lines."""
-    lines = [f"{style('kind', found.name)} at {found.address:#x}, {counted(found.size, 'byte')}"]
-    lines += [f"  {style('dim', line)}" for line in wrapped(f"[{found.clause}]", 78)]
-    parts = [part for part in found.parts if part.kind != "reserved" or part.value]
+    lines = [f"{style('kind', structure.name)} at {structure.address:#x}, {counted(structure.size, 'byte')}"]
+    lines += [f"  {style('dim', line)}" for line in wrapped(f"[{structure.clause}]", 78)]
+    parts = [part for part in structure.parts if part.kind != "reserved" or part.value]
     rows = [(str(part.offset), str(part.size), part.name or "(reserved)", _part_value(part)) for part in parts]
     head, *fields = table([("offset", "size", "name", "value"), *rows], "rrll")
     lines.append(head)
     for line, part in zip(fields, parts, strict=True):
         inner = [(bits.name, _bits_value(bits)) for bits in part.bits if bits.value or bits.name != "reserved"]
         lines += [line, *table(inner or _words(part), "ll", indent=BITS_COLUMN)]
-    for violation in found.violations:
+    for violation in structure.violations:
         lines += [style("error", f"  {line}") for line in wrapped(violation, 78)]
     return lines
 
@@ -220,15 +218,15 @@ def _bits_value(bits: Any) -> str:
     return f"{bits.value} ({bits.meaning})" if bits.meaning else str(bits.value)
 
 
-def object_json(found: ObjectInMemory) -> dict[str, Any]:
+def object_json(structure: ObjectInMemory) -> dict[str, Any]:
     """Return a structure with all its fields as a JSON object."""
     return {
-        "name": found.name,
-        "address": f"{found.address:#x}",
-        "size": found.size,
-        "spec": found.clause,
-        "fields": [_part_json(part) for part in found.parts],
-        "problems": list(found.violations),
+        "name": structure.name,
+        "address": f"{structure.address:#x}",
+        "size": structure.size,
+        "spec": structure.clause,
+        "fields": [_part_json(part) for part in structure.parts],
+        "problems": list(structure.violations),
     }
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.expr import listing
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.values import Value
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import repairs_of
 from dwarfgpu.render.layout import ranges_text, wrapped
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
+from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, speaks_cplus, type_text
 from dwarfgpu.program.types.sizes import known_size, resolved, stripped
@@ -34,7 +34,7 @@ MAX_PARTS = 20_000
 """How many members and elements of one value are shown: a small file can describe very many."""
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Look:
     """The settings for showing values."""
 
@@ -292,9 +292,9 @@ class ValueWriter:
                 codes.append(code)
         except DwarfGpuError as error:
             if not codes:
-                return f"<error: {_first_line(error)}>"
+                return f"<error: {error.message}>"
             text = numbers.string(codes, size, prefix, limit=limit, threshold=self.look.repeats)
-            return f"{text}<error: {_first_line(error)}>"
+            return f"{text}<error: {error.message}>"
         shown = numbers.string(codes[:limit], size, prefix, limit=limit, threshold=self.look.repeats)
         return f"{shown}..."
 
@@ -444,11 +444,7 @@ def problem(error: DwarfGpuError) -> str:
     """Return the text shown in place of a value that cannot be read or does not exist."""
     if error.kind == "undefined_read":
         return OPTIMIZED_OUT
-    return f"<error: {_first_line(error)}>"
-
-
-def _first_line(error: DwarfGpuError) -> str:
-    return error.message
+    return f"<error: {error.message}>"
 
 
 # --- Elements of arrays -------------------------------------------------------------------------------------------
@@ -459,15 +455,15 @@ _LONGEST_RUN = 1 << 20
 """How many equal elements are counted before the rest is counted anew."""
 
 
-def elements_text(writer: ValueWriter, found: Elements, depth: int) -> str:
+def elements_text(writer: ValueWriter, elements: Elements, depth: int) -> str:
     """Return the elements up to the limit; a folded run counts as ``repeats`` elements."""
     look = writer.look
     shown: list[str] = []
     index = counted = 0
-    while index < found.length and counted < look.elements and writer.left > 0:
-        run = _run(found, index)
-        failing = 0 if run else _failing(found, index, look.elements - counted)
-        element = _element(writer, found, index, depth)
+    while index < elements.length and counted < look.elements and writer.left > 0:
+        run = _run(elements, index)
+        failing = 0 if run else _failing(elements, index, look.elements - counted)
+        element = _element(writer, elements, index, depth)
         writer.left -= 1
         if max(run, failing) > look.repeats:
             shown.append(f"{element} <repeats {run or failing} times>")
@@ -477,23 +473,25 @@ def elements_text(writer: ValueWriter, found: Elements, depth: int) -> str:
             shown.append(element)
             index += 1
             counted += 1
-    return ", ".join(shown) + ("..." if index < found.length else "")
+    return ", ".join(shown) + ("..." if index < elements.length else "")
 
 
-def characters_of(look: Look, found: Elements) -> str | None:
+def characters_of(look: Look, elements: Elements) -> str | None:
     """Return an array of characters as a string; None for any other, or if a part has no value."""
-    prefix = character_prefix(found.element)
-    size = known_size(found.element)
-    if prefix is None or not size or found.stride != 8 * size:
+    prefix = character_prefix(elements.element)
+    size = known_size(elements.element)
+    if prefix is None or not size or elements.stride != 8 * size:
         return None
-    count = min(found.length, MAX_READ // size)
-    reading = found.place.read(count * found.stride)
+    count = min(elements.length, MAX_READ // size)
+    reading = elements.place.read(count * elements.stride)
     if reading.undefined:
         return None
-    codes = numbers.codes_of(int(reading.bits), count, size, found.place.storage.byte_order)
-    if count == found.length and not codes[-1]:
+    codes = numbers.codes_of(int(reading.bits), count, size, elements.place.storage.byte_order)
+    if count == elements.length and not codes[-1]:
         codes.pop()
-    return numbers.string(codes, size, prefix, limit=look.elements, threshold=look.repeats, is_cut=count < found.length)
+    return numbers.string(
+        codes, size, prefix, limit=look.elements, threshold=look.repeats, is_cut=count < elements.length
+    )
 
 
 def _element(writer: ValueWriter, elements: Elements, index: int, depth: int) -> str:
@@ -561,7 +559,8 @@ def _split(elements: Elements, index: int, count: int) -> Iterator[Reading]:
 
 # --- Pointers to members ------------------------------------------------------------------------------------------
 
-_CONSTU = 0x10
+DW_OP_CONSTU = 0x10
+"""The same in every dialect."""
 MAX_DEPTH = 16
 
 
@@ -643,12 +642,7 @@ def _slot(method: model.Method) -> int | None:
     if location is None or location.value_class not in ("exprloc", "block"):
         return None
     data = location.block().data
-    if len(data) < 2 or data[0] != _CONSTU:
-        return None
-    value = 0
-    for index, byte in enumerate(data[1:10]):
-        value |= (byte & 0x7F) << 7 * index
-    return value
+    return Cursor(data, 1).uleb() if len(data) >= 2 and data[0] == DW_OP_CONSTU else None
 
 
 def _signature(owner: model.Struct, method: model.Method) -> str:

@@ -11,12 +11,13 @@ from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.layout import (
     WIDTH,
+    beside,
     counted,
+    error_json,
     lanes_text,
     packed,
     plain,
     plain_style,
-    problem_json,
     shown,
     wrapped,
 )
@@ -146,9 +147,8 @@ class VariablesRenderer:
             if state in ("active", "inactive"):
                 yield f"{label}  {self.style('dim', words) if state == 'inactive' else words}"
                 continue
-            first, *rest = wrapped(words, max(30, WIDTH - len(label) - 2))
-            yield f"{label}  {self.style('error', first)}"
-            yield from (" " * (len(label) + 2) + self.style("error", line) for line in rest)
+            lines = wrapped(words, max(30, WIDTH - len(label) - 2))
+            yield from beside(f"{label}  ", (self.style("error", line) for line in lines), len(label) + 2)
 
     def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
         """Yield the lines of a table; values of lanes that do not execute the code are in parentheses."""
@@ -329,9 +329,7 @@ def reason_json(reason: Reason) -> Json:
         result["before"] = list(reason.before)
     if reason.after is not None:
         result["after"] = list(reason.after)
-    if reason.error is not None:
-        result["error"] = problem_json(reason.error)
-    return result
+    return result | error_json(reason.error)
 
 
 def frame_text(frame: Frame, style: Style = plain_style) -> str:
@@ -364,7 +362,6 @@ def _short(answer: LaneAnswer, text: str) -> str:
 
 # --- The values of lanes in braces --------------------------------------------------------------------------------
 
-NO_VALUE_IN_LANES = {"absent": "<optimized out>", "undefined": "<optimized out>", "error": "<error>"}
 LANE_INDENT = 4
 
 
@@ -374,7 +371,7 @@ def value_in_lanes(writer: VariablesRenderer, values: Values, head: str, width: 
     The value of a lane that does not execute the code is in parentheses.
     """
     line, length = head + "{", len(head) + 1
-    runs = list(_runs(writer, values))
+    runs = _runs(writer, values)
     for index, (first, last, text, state) in enumerate(runs):
         label = f"[{first}]=" if first == last else f"[{first}-{last}]="
         value = f"({text})" if state == "inactive" else text
@@ -392,33 +389,24 @@ def value_in_lanes(writer: VariablesRenderer, values: Values, head: str, width: 
     yield from _reasons(writer, values, width)
 
 
-def _runs(writer: VariablesRenderer, values: Values) -> Iterator[tuple[int, int, str, str]]:
-    """Yield runs of lanes with the same value in the same state: the first, the last, the value, the state."""
-    before: tuple[int, int, str, str] | None = None
+def _runs(writer: VariablesRenderer, values: Values) -> list[tuple[int, int, str, str]]:
+    """Return runs of lanes with the same value in the same state: the first, the last, the value, the state."""
+    runs: list[tuple[int, int, str, str]] = []
     for answer in values.by_lane:
-        lane = answer.lane or 0
-        text = NO_VALUE_IN_LANES[answer.state] if answer.value is None else writer.cell(answer)
-        if before is not None and before[1] + 1 == lane and before[2:] == (text, answer.state):
-            before = (before[0], lane, text, answer.state)
-            continue
-        if before is not None:
-            yield before
-        before = (lane, lane, text, answer.state)
-    if before is not None:
-        yield before
+        lane = first = answer.lane or 0
+        text = writer.cell(answer) if answer.value is not None or answer.reason is None else answer.reason.placeholder
+        if runs and runs[-1][1] + 1 == lane and runs[-1][2:] == (text, answer.state):
+            first = runs.pop()[0]
+        runs.append((first, lane, text, answer.state))
+    return runs
 
 
 def _reasons(writer: VariablesRenderer, values: Values, width: int) -> Iterator[str]:
     groups: dict[str, int] = {}
     for answer in values.by_lane:
         if answer.value is None and answer.reason is not None:
-            text = f"{NO_VALUE_IN_LANES[answer.state]} ({answer.reason.message})"
-            groups[text] = groups.get(text, 0) | 1 << _lane(answer)
+            text = f"{answer.reason.placeholder} ({answer.reason.message})"
+            groups[text] = groups.get(text, 0) | 1 << (answer.lane or 0)
     for text, mask in groups.items():
-        first, *rest = wrapped(f"{lanes_text(mask)}: {text}", width - LANE_INDENT)
-        yield f"  {writer.style('error', first)}"
-        yield from (f"{' ' * LANE_INDENT}{writer.style('error', line)}" for line in rest)
-
-
-def _lane(answer: LaneAnswer) -> int:
-    return answer.lane or 0
+        lines = wrapped(f"{lanes_text(mask)}: {text}", width - LANE_INDENT)
+        yield from beside("  ", (writer.style("error", line) for line in lines), LANE_INDENT)

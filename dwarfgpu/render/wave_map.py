@@ -5,12 +5,12 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.columns import python_value
+from dwarfgpu.render.lanes import states_text
 from dwarfgpu.render.layout import (
     WIDTH,
     TableRow,
@@ -23,12 +23,12 @@ from dwarfgpu.render.layout import (
     shown,
 )
 from dwarfgpu.render.values import value_text
-from dwarfgpu.render.wave_tables import lane_place, wave_title
+from dwarfgpu.render.wave_tables import lane_place, same_places, wave_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.stack.lanes import Lanes
     from dwarfgpu.program.variables.answers import LaneAnswer, Values
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
@@ -48,12 +48,10 @@ NOT_A_NUMBER = "n"
 
 
 def places_map(
-    found: Lanes, current: int | None, per_row: int, width: int = WIDTH, style: Style = plain_style
+    wave_lanes: Lanes, current: int | None, per_row: int, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Yield which lanes are where: a letter for each place, a capital if the lanes are active."""
-    groups: dict[Any, list[LaneStatus]] = {}
-    for lane in found.lanes:
-        groups.setdefault(lane.place, []).append(lane)
+    groups = {lanes[0].place: lanes for lanes in same_places(wave_lanes.lanes)}
     letters = place_letters(list(groups))
     signs: dict[int, tuple[str, str]] = {}
     for place, lanes in groups.items():
@@ -61,13 +59,13 @@ def places_map(
             sign = letters[place]
             text = f"[{sign}]" if lane.number == current else f" {sign} "
             signs[lane.number] = text, "name" if lane.state == ACTIVE else "dim"
-    yield from _head(found, width, style)
-    yield from _grid(signs, found.lane_count, per_row, width, style)
+    yield from _head(wave_lanes, width, style)
+    yield from _grid(signs, wave_lanes.lane_count, per_row, width, style)
     yield ""
     rows = []
     for place, lanes in groups.items():
         first = lanes[0]
-        where = lane_place(found, first)
+        where = lane_place(wave_lanes, first)
         state = f"{len(lanes)} {first.state}"
         numbers = [lane.number for lane in lanes]
         rows.append(TableRow((letters[place], state, where, _list(numbers)), current in numbers))
@@ -109,10 +107,10 @@ class _Kind:
 
 
 def values_map(
-    found: Lanes, values: Values, look: Look, per_row: int, width: int = WIDTH, style: Style = plain_style
+    wave_lanes: Lanes, values: Values, look: Look, per_row: int, width: int = WIDTH, style: Style = plain_style
 ) -> Iterator[str]:
     """Yield a value in each lane: a shade for each value, or for each range of many values."""
-    unused = {lane.number for lane in found.lanes if lane.state == UNUSED}
+    unused = {lane.number for lane in wave_lanes.lanes if lane.state == UNUSED}
     lanes = {lane_answer.lane or 0: lane_answer for lane_answer in values.by_lane if lane_answer.lane not in unused}
     kinds = [*_shades(lanes, look), *_missing(lanes)]
     signs = dict.fromkeys(unused, (f" {NOTHING[UNUSED]} ", "dim"))
@@ -122,13 +120,13 @@ def values_map(
             text = f" {kind.sign} " if answer.is_active else f"({kind.sign})"
             look_of_value = "number" if answer.value is not None else "error"
             signs[number] = text, look_of_value if answer.is_active else "dim"
-    yield from _head(found, width, style)
+    yield from _head(wave_lanes, width, style)
     title = shown(values.text) + ("" if values.type is None else f"  {safe_text(values.type)}")
     yield from (style("kind", line) for line in fitted(cut(title), width))
     for variable in values.repaired:
         names = ", ".join(repair.name for repair in variable.repairs)
         yield from (style("dim", line) for line in fitted(f"{variable.name} is repaired ({names})", width))
-    yield from _grid(signs, found.lane_count, per_row, width, style)
+    yield from _grid(signs, wave_lanes.lane_count, per_row, width, style)
     yield ""
     rows = [TableRow((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
     if unused:
@@ -221,12 +219,7 @@ def _missing(lanes: dict[int, LaneAnswer]) -> Iterator[_Kind]:
 
 
 def _head(wave_lanes: Lanes, width: int, style: Style) -> Iterator[str]:
-    counts = [
-        f"{count} {state}"
-        for state in (ACTIVE, INACTIVE, UNUSED, UNKNOWN)
-        if (count := sum(lane.state == state for lane in wave_lanes.lanes))
-    ]
-    title = f"{wave_title(wave_lanes.wave, wave_lanes.where)}: {wave_lanes.lane_count} lanes, {', '.join(counts)}"
+    title = f"{wave_title(wave_lanes.wave, wave_lanes.where)}: {states_text(wave_lanes)}"
     yield from (style("kind", line) for line in fitted(title, width))
 
 

@@ -170,7 +170,7 @@ def same_places(lanes: Iterable[LaneStatus]) -> list[list[LaneStatus]]:
 
 
 def lanes_table(
-    found: Lanes,
+    wave_lanes: Lanes,
     groups: Iterable[list[LaneStatus]],
     current: int | None,
     width: int = WIDTH,
@@ -184,24 +184,24 @@ def lanes_table(
         cells = (
             ranges_text(numbers),
             LETTERS[lane.state],
-            lane_title(found.wave, found.where, numbers),
-            lane_place(found, lane),
+            lane_title(wave_lanes.wave, wave_lanes.where, numbers),
+            lane_place(wave_lanes, lane),
         )
         rows.append(TableRow(cells, current in numbers, "" if lane.state == ACTIVE else "dim"))
     yield from columns(("Id", "State", "Target Id", "Frame"), rows, width, style)
 
 
-def lane_place(found: Lanes, lane: LaneStatus, *, short: bool = True) -> str:
+def lane_place(wave_lanes: Lanes, lane: LaneStatus, *, short: bool = True) -> str:
     """Return the place of a lane; for an inactive one only if DW_AT_LLVM_lane_pc gives it."""
     if lane.state == UNUSED:
         return "(unused)"
     if lane.error is not None:
         return "(not known)"
-    if lane.state not in (ACTIVE, UNKNOWN) and not found.by_attribute:
+    if lane.state not in (ACTIVE, UNKNOWN) and not wave_lanes.by_attribute:
         return "(inactive)"
     if lane.pc is None or lane.call is None:
         return "(never active)"
     source = lane.call.source
     where = "" if source is None or source.file is None else f" at {line_text(source, short=short)}"
-    number = f"#{lane.frame} " if lane.frame not in (None, found.frame) else ""
+    number = f"#{lane.frame} " if lane.frame not in (None, wave_lanes.frame) else ""
     return f"{number}{shown(lane.call.function or '??')} (){where}"

@@ -192,7 +192,7 @@ class Cells:
         self._are_known = values.type is not None and is_narrow and bits_tell(values.type)
         self._texts: dict[bytes, str] = {}
         self._documents: dict[bytes, Json] = {}
-        self._bits: Any = without_padding(values.array) if self._are_known else None
+        self._bits: Any = without_padding(values.elements) if self._are_known else None
 
     def key(self, wave: int, positions: list[int]) -> Any:
         """Return what is the same for lanes of which the texts are the same: bits and states, or the texts."""
@@ -215,7 +215,7 @@ class Cells:
         if state not in WITH_VALUE and not (self._has_parts and state == CODES["undefined"]):
             return NO_VALUE[STATES[state]]
         if self._is_plain:
-            return str(values.array[wave, position])
+            return str(values.elements[wave, position])
         key = self._known_bits(wave, position)
         text = None if key is None else self._texts.get(key)
         if text is None:

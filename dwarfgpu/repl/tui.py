@@ -177,7 +177,7 @@ class FullScreen:
             debugger.select_lane(max(0, min(count - 1, debugger.lane + step)))
 
     def _move_frame(self, step: int) -> None:
-        last = len(self._debugger.wave.frames()) - 1
+        last = len(self._debugger.seen_wave.frames()) - 1
         self._debugger.select_frame(max(0, min(last, self._debugger.frame_number + step)))
 
     def _move_wave(self, step: int) -> None:

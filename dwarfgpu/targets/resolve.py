@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from attrs import frozen
-
 from dwarfgpu.errors import UnknownTarget, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.target import AddressSpace, RegisterFamily, Scope, Target
 
 if TYPE_CHECKING:
@@ -69,8 +68,7 @@ def resolve_elf(
         return _x86_64()
     if machine == EM_AMDGPU:
         return _amdgpu_elf(flags, None if wave64 is None else 64 if wave64 else 32, abi_version)
-    message = f"there is no target for e_machine {machine}"
-    raise UnknownTarget(message, hint="name a target, for example generic")
+    raise UnknownTarget(f"there is no target for e_machine {machine}", hint="name a target, for example generic")
 
 
 # --- The three families -------------------------------------------------------------------------------------------
@@ -101,8 +99,7 @@ def _amdgpu(processor: Processor, wave_size: int | None, features: tuple[str, ..
         wave_size = processor.default_wave_size
     if wave_size not in processor.wave_sizes:
         sizes = " or ".join(map(str, processor.wave_sizes))
-        message = f"{processor.name} has no waves of {wave_size} lanes"
-        raise UsageError(message, hint=f"its waves have {sizes} lanes")
+        raise UsageError(f"{processor.name} has no waves of {wave_size} lanes", hint=f"its waves have {sizes} lanes")
     key = (processor.name, wave_size, features)
     if key not in _by_key:
         _by_key[key] = amdgpu_target(processor, wave_size, features)
@@ -116,10 +113,6 @@ def _named(name: str, text: str) -> Target:
     """Return the target with a name other than generic, given as it was written and in lower case."""
     if text in ("x86-64", "amd64") or text.partition("-")[0] == "x86_64":
         return _x86_64()
-    return _amdgpu_named(name, text)
-
-
-def _amdgpu_named(name: str, text: str) -> Target:
     from dwarfgpu.targets.amdgpu.processors import processor_named
 
     text, *features = text.split(":")
@@ -169,6 +162,7 @@ def _settings(features: list[str], processor: Processor) -> tuple[str, ...]:
 
 def _unknown(name: str, text: str) -> UnknownTarget:
     import difflib
+    from os.path import commonprefix
 
     from dwarfgpu.targets.amdgpu.processors import processors
 
@@ -177,17 +171,9 @@ def _unknown(name: str, text: str) -> UnknownTarget:
     wanted = _without_triple(text)
     close = difflib.get_close_matches(wanted, names, n=len(names))
     # gfx1105 is nearer to gfx1100 than to gfx705
-    close.sort(key=lambda match: (-_common_prefix(wanted, match), match))
+    close.sort(key=lambda match: (-len(commonprefix((wanted, match))), match))  # noqa: RUF071 (letters are compared)
     known = ", ".join(names[match] for match in close[:8]) if close else "generic, x86_64, amdgcn-<processor>"
     return UnknownTarget(f"there is no target {name!r}", hint=f"names that are known: {known}")
-
-
-def _common_prefix(left: str, right: str) -> int:
-    """Return the length of the common prefix of two names."""
-    length = 0
-    while length < min(len(left), len(right)) and left[length] == right[length]:
-        length += 1
-    return length
 
 
 # --- AMDGPU files -------------------------------------------------------------------------------------------------
@@ -243,7 +229,7 @@ ABI_V2 = 0
 ABI_V3 = 1
 
 
-@frozen(repr=False)
+@frozen
 class ElfFlags:
     """The decoded ``e_flags``."""
 

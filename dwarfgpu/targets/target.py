@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from attrs import frozen
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ class TargetRegister:
     """Bits of one lane in a vector register: lane ``i`` is at bit ``i * lane_bits``. 0 where there are no lanes."""
 
 
-@frozen(repr=False)
+@frozen
 class RegisterFamily:
     """Registers with consecutive DWARF numbers and one size."""
 
@@ -141,7 +141,7 @@ class AddressSpace:
     """The storage of the bytes, for a space that is only a view of others."""
 
 
-@frozen(repr=False)
+@frozen
 class Target:
     """A target architecture: what the text calls "target architecture specific"."""
 

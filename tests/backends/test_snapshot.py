@@ -17,6 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from dwarfgpu.backends import snapshot, snapshot_folder, snapshot_json
 from dwarfgpu.backends.machine import Dispatch, Machine
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, UsageError
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.access import Accessor
+from dwarfgpu.expr.storages import Register
+from dwarfgpu.lanes import LaneFault
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.machines import contents, machines
 
@@ -186,7 +190,7 @@ def test_a_machine_that_is_saved_and_loaded_is_the_same(tmp_path, machine, forms
 def test_the_folder_has_a_manifest_and_arrays(folder):
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["schema"] == 1
-    named = {name for one in manifest["registers"] for key, name in one.items() if key != "names"}
+    named = {name for one in manifest["registers"] for key, name in one.items() if key in ("data", "known")}
     named |= {name for one in manifest["memory"] for key, name in one.items() if key != "space"}
     named |= {name for key, name in manifest["waves"].items() if key != "count"}
     assert {path.name for path in folder.iterdir()} == named | {"manifest.json"}
@@ -535,3 +539,64 @@ def test_a_document_with_changed_values_is_read_or_refused(data):
                 break
             inner = inner[key]
     check(lambda: snapshot.of_document(document, force=True))
+
+
+# --- Vector registers of which some lanes are not given ---------------------------------------------------------------
+
+
+def of_lanes(v0, target="amdgcn-amd-amdhsa--gfx90a"):
+    document = {
+        "schema": 1,
+        "target": target,
+        "waves": [{"id": "w", "registers": {"v0": v0, "v1": list(range(64))}}],
+    }
+    return snapshot.of_document(document, "", "test")
+
+
+def read_lane(machine, name, lanes):
+    register = machine.register_named(name)
+    location = locations.at(Register(register, 0), 32 * lanes if isinstance(lanes, int) else lanes * 32)
+    return Accessor(machine, "little", 1 if isinstance(lanes, int) else len(lanes)).read(location, 32).bits
+
+
+def test_lanes_that_a_short_list_leaves_out_are_unavailable(tmp_path):
+    machine = of_lanes([7, None, 9])
+    for path in (None, tmp_path / "a.json", tmp_path / "a.dgs"):
+        if path is not None:
+            snapshot.save(machine, path)
+            machine = snapshot.load(path)
+        assert [read_lane(machine, "v0", lane) for lane in (0, 2)] == [7, 9]
+        for lane in (1, 3, 63):
+            with pytest.raises(EvaluationError, match=f"the contents of lane {lane} of register v0 are not available"):
+                read_lane(machine, "v0", lane)
+        with pytest.raises(LaneFault) as caught:
+            read_lane(machine, "v0", np.array([0, 1, 2, 5], dtype=np.uint64))
+        assert caught.value.positions.tolist() == [1, 3]
+        assert read_lane(machine, "v1", 63) == 63
+
+
+def test_many_waves_are_told_which_lanes_they_lack():
+    document = {"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a"}
+    document["waves"] = [{"id": str(number), "registers": {"v0": [5] * (number + 1)}} for number in range(3)]
+    machine = snapshot.of_document(document, "", "test")
+    register = machine.register_named("v0")
+    offsets, waves = np.repeat(np.arange(3) * 4, 3).astype(np.uint64), np.tile(np.arange(3), 3).astype(np.uint64)
+    _data, known = machine.gather_register(register, offsets, 4, waves, None, 9)
+    assert known.reshape(3, 3).tolist() == [[True, True, True], [False, True, True], [False, False, True]]
+
+
+def test_a_lane_that_is_written_is_known_from_then_on():
+    machine = of_lanes([7])
+    register = machine.register_named("v0")
+    accessor = Accessor(machine, "little")
+    accessor.write(locations.at(Register(register, 0), 64), 32, 5)
+    assert read_lane(machine, "v0", 2) == 5
+    with pytest.raises(EvaluationError, match="lane 1 of register v0"):
+        read_lane(machine, "v0", 1)
+    machine.set_register("v0", np.zeros((1, 64), dtype=np.uint32))
+    assert read_lane(machine, "v0", 1) == 0
+
+
+def test_a_list_that_is_too_long_is_refused():
+    with pytest.raises(DwarfGpuError, match="v0 has 64 lanes, not 65"):
+        of_lanes(list(range(65)))

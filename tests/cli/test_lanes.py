@@ -202,8 +202,9 @@ def test_values_of_all_waves():
     ]
     assert found[0]["lanes"] == {str(lane): {"state": "active", "value": lane} for lane in range(1, 25, 2)}
     (whole, *_others) = document("eval", KERNEL, "lane", *ALL, "--lane", "all")["answers"]
-    assert [lane["value"] for lane in whole["lanes"].values()] == list(range(64))
+    assert [lane.get("value") for lane in whole["lanes"].values()] == [*range(40), *[None] * 24]
     assert [lane["state"] for lane in whole["lanes"].values()][:3] == ["inactive", "active", "inactive"]
+    assert whole["lanes"]["40"]["reason"]["kind"] == "not_entered"
     assert found[0]["type"] == "int"
 
 
@@ -234,9 +235,10 @@ def test_arrays(tmp_path):
     found = np.load(path)
 
     assert (done.returncode, done.stdout) == (0, "")
-    assert found["0.0.value"].tolist() == [list(range(64))] * 2
+    assert found["0.0.value"].tolist() == [[*range(40), *[0] * 24]] * 2
+    assert set(found["0.0.state"][:, 40:].flat) == {2}  # absent
     assert found["0.0.wave"].tolist() == ["1:1:1:1", "1:1:2:1"]
-    assert found["0.1.state"][0].tolist() == [0 if 24 <= lane < 40 else 1 for lane in range(64)]
+    assert found["0.1.state"][0].tolist() == [0 if 24 <= lane < 40 else 1 if lane < 40 else 2 for lane in range(64)]
 
 
 ALL = ("--state", STATE, "--wave", "all")

@@ -55,7 +55,8 @@ def test_json_has_a_state_for_every_lane(run):
     assert status == 1
     assert even["type"] == "int"
     assert even["lanes"]["2"]["value"] == 14
-    assert [even["lanes"][lane]["state"] for lane in "23"] == ["active", "inactive"]
+    assert [even["lanes"][lane]["state"] for lane in "23"] == ["active", "absent"]
+    assert even["lanes"]["3"]["reason"]["kind"] == "not_in_scope"
     assert even["lanes"]["2"]["sources"][0] | {"bit_offset": 0} == {
         "bit_offset": 0, "bit_size": 32, "kind": "register", "register": "v2", "lane": 2, "bit": 0,
     }  # fmt: skip
@@ -71,7 +72,7 @@ def test_columns(run, tmp_path):
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [(row["expression"], row["lane"], row["state"], row["value"]) for row in rows] == [
         ("even", "2", "active", "14"),
-        ("even", "3", "inactive", "0"),
+        ("even", "3", "absent", ""),
         ("slots", "2", "active", "{20, 21, 22, 23}"),
         ("slots", "3", "error", ""),
     ]
@@ -425,3 +426,22 @@ def test_a_mask_that_is_not_known_is_said(run, tmp_path, words):
     assert status == 1
     assert out
     assert "the active lanes of wave 1:1:1:1 are not known: the contents of register exec" in err
+
+
+PLACE_OF_EVEN = "DW_OP_regx 2562; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
+
+
+def test_operations_are_evaluated_in_the_frame_of_a_file(run):
+    status, out, _ = run("eval", FILE, "--ops", PLACE_OF_EVEN, *STATE, "--lane", "2,3", "--json")
+    document = json.loads(out)
+    assert (status, document["schema"], document["rules"]) == (0, 1, "amd")
+    assert {lane: answer["result"]["bit_offset"] for lane, answer in document["lanes"].items()} == {"2": 64, "3": 96}
+    status, out, _ = run("eval", FILE, "--ops", PLACE_OF_EVEN, *STATE, "--lane", "2,3", "--jsonl")
+    assert [json.loads(line)["lane"] for line in out.splitlines()] == [2, 3]
+    assert run("eval", FILE, "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4; DW_OP_stack_value")[1] == (
+        "implicit 0500000000000000\n"
+    )
+    assert run("eval", FILE, "even", "--ops", "DW_OP_lit1", *STATE)[0] == 2
+    status, out, _ = run("eval", FILE, "--ops", "DW_OP_lit1; DW_OP_lit0; DW_OP_div", *STATE, "--lane", "2", "--json")
+    (answer,) = json.loads(out)["lanes"].values()
+    assert (status, answer["error"]["kind"]) == (1, "division_by_zero")

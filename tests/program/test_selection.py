@@ -38,7 +38,9 @@ def test_a_snapshot_is_a_host():
     assert frame.variable("even").value() == frame["even"].value(0) == 10
     assert dg.eval("left", lanes=[2, 4]).array.tolist() == [4, 8]
     assert [str(each) for each in dg.locate("even")] == ["4 bytes of v2 lane 0"]
-    assert [str(each) for each in dg.locate("even", 5)] == ["4 bytes of v2 lane 5"]
+    assert [str(each) for each in dg.locate("even", 6)] == ["4 bytes of v2 lane 6"]
+    with pytest.raises(dwarfgpu.Unavailable, match="`even` is not in scope at line 12, where the lane is"):
+        dg.locate("even", 5)
     dg.use(None)
     with pytest.raises(dwarfgpu.UsageError):
         dg.selected()

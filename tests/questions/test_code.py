@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from dwarfgpu.errors import Unsupported
-from dwarfgpu.questions.code import instructions
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,11 +127,13 @@ def test_host_code(require_tool):
 
 
 def test_instructions_for_x(run):
-    found = instructions(run.debugger, 0x7F0000001548, 3)
-    assert [row[:2] for row in found] == [(0x7F0000001548, 4), (0x7F000000154C, 4), (0x7F0000001550, 8)]
-    assert found[2][2:] == (bytes.fromhex("010085d202050200"), "v_mul_lo_u32 v1, v2, v2")
-    assert instructions(run.debugger, 0x7F0000001548, 0) == []
-    assert len(instructions(run.debugger, 0x7F0000001618, 9)) == 1  # the last one of the section
+    found = json.loads(run("x/3i --json 0x7f0000001548"))["instructions"]
+    assert [row["address"] for row in found] == [0x7F0000001548, 0x7F000000154C, 0x7F0000001550]
+    assert (found[2]["bytes"], found[2]["text"]) == ("010085d202050200", "v_mul_lo_u32 v1, v2, v2")
+    assert found[0]["is_frame"]
+    assert found[0]["source"] == {"file": "src/asm/lane-pc.c", "line": 15}
+    assert not run("x/0i 0x7f0000001548")
+    assert run("x/9i 0x7f0000001618").count("\n") == 1  # the last one of the section
 
 
 def test_without_a_disassembler_there_are_bytes(monkeypatch):
@@ -150,12 +152,9 @@ def test_without_a_disassembler_there_are_bytes(monkeypatch):
         "as bytes (install llvm-objdump of LLVM or ROCm, or name one\n"
         "with `set disassembler PATH`)\n"
     )
-    run.written.clear()
-    instructions(run.debugger, 0x7F0000001548, 1)
-    assert "no disassembler" in "".join(run.written)
-    run.written.clear()
-    instructions(run.debugger, 0x7F000000154C, 1)
-    assert not run.written  # it is said once
+    assert "no disassembler" in run("x/i 0x7f0000001548")
+    assert "no disassembler" not in run("x/i 0x7f000000154c")  # it is said once
+    assert "no disassembler" in json.loads(run("x/i --json 0x7f000000154c"))["problems"][0]["message"]
 
 
 def test_the_disassembler_that_is_named(run, tmp_path, require_tool):

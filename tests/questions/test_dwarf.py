@@ -51,7 +51,8 @@ def test_explain_what_is_absent(run):
 
 def test_explain_in_several_lanes(run):
     text = run("explain -lane 0-3 left")
-    assert "  lanes 0-3:\n" in text
+    assert "  lanes 0,2:\n" in text  # each place of lanes by itself
+    assert "  lanes 1,3:\n" in text
     assert text.endswith("  at v3, its own lane\n")
     assert all(len(line) <= 80 for line in run("explain -all even").splitlines())
 
@@ -88,7 +89,10 @@ def test_explain_a_constant_and_a_static():
 
 def test_locate(run):
     assert run("locate left") == "left: int\n  lane 2\n    bytes 0-3  v3, its own lane\n"
-    assert run("locate -all left") == "left: int\n  lanes 0-63\n    bytes 0-3  v3, its own lane\n"
+    assert run("locate -all left") == (
+        "left: int\n  lanes 0-19\n    bytes 0-3  v3, its own lane\n"
+        "  lanes 20-63: `left` is not in scope at line 10, where the lane is\n"
+    )
     assert run("locate $v3[7]") == "$v3[7]: int\n  lane 2\n    bytes 0-3  v3, lane 7\n"
     assert run("locate limit + 1") == "limit + 1: int\n  lane 2\n    bytes 0-3  a constant\n"
     assert run("locate -all slots") == (

@@ -143,7 +143,7 @@ def test_kernels_of_no_code_object(threads):  # noqa: F811
 @pytest.mark.parametrize("name", ["saved.json", "saved.dgs"])
 def test_saving_the_machine_as_it_is_now(tmp_path, name):
     run = Run(LANES, STATE)
-    run.debugger.frame.assign(run.debugger.frame["limit"], "7", "all")
+    run.debugger.frame.assign(run.debugger.frame["limit"], "7", "active")
     path = tmp_path / name
     assert run(f"save snapshot {path}") == f"Saved 3 waves to {path}\n"
     again = Run(LANES, path)

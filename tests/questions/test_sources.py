@@ -118,7 +118,7 @@ def test_wave32_and_source_in_the_line_table():
 def test_a_frame_is_shown_with_its_line(run):
     assert line_text(run.debugger, run.debugger.frame) == "15\t    } else {"
     assert run("frame").splitlines()[1] == "15\t    } else {"
-    assert "15\t    } else {" in run("lane 5")
+    assert "12\t    if ((lane & 1) == 0) {  // c2" in run("lane 5")  # where the lane is
 
 
 # --- Where source is ------------------------------------------------------------------------------------------------

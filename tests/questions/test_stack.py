@@ -100,7 +100,7 @@ def test_a_lane_that_stands_elsewhere_in_the_function():
     run = Run(LANES, STATE)
     run("lane 4")
     assert run("bt").splitlines() == [
-        "#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16",
+        "#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:19",
         "    lane 4 is inactive; it stands in X () at src/asm/lane-pc.c:19",
     ]
 

@@ -160,7 +160,11 @@ def test_settings_change_the_look(run):
 
 
 def test_lanes_with_one_value_are_folded_and_idle_ones_are_in_parentheses(run):
-    assert run("print -lane 0-3,20-24 left") == "$1 = {[0]=0, [1]=(2), [2]=4, [3]=(6), [20-24]=(0)}\n"
+    assert run("print -lane 0-3,20-24 left") == (
+        "$1 = {[0]=0, [1]=(2), [2]=4, [3]=(6), [20-24]=<not in scope>}\n"
+        "  lanes 20-24: <not in scope> (`left` is not in scope at line 10, where the\n"
+        "    lane is)\n"
+    )
     assert run("print -active limit").startswith("$2 = {[0]=20, [2]=20,")
     assert run("print -lane 5 limit") == "$3 = {[5]=(20)}\n"
 
@@ -447,8 +451,10 @@ def test_assignments_are_made_in_the_focus_lane_or_in_the_ones_that_are_said(run
     assert run("print -lane 0-2 left") == "$1 = {[0]=40, [1]=(2), [2]=4}\n"
     run("set var -lane 1-2 left = left + 1")
     assert run("print -lane 0-2 left") == "$2 = {[0]=40, [1]=(3), [2]=5}\n"
-    run("set variable -all left = $lane")
-    assert run("print -lane 0-2,63 left") == "$3 = {[0]=0, [1]=(1), [2]=2, [63]=(63)}\n"
+    error = run.fails("set variable -all left = $lane")
+    assert error.message.startswith("no variable `left` in X")
+    run("set variable -lane 0-19 left = $lane")
+    assert run("print -lane 0-2,19 left") == "$3 = {[0]=0, [1]=(1), [2]=2, [19]=(19)}\n"
     assert run("print left = 9", "set left = 8", "print left") == "$4 = 9\n$5 = 8\n"
 
 

@@ -110,13 +110,31 @@ PREFIX = [
     user("", "truncated", "35 e9"),
     user("", "leb128_overflow", "e9 ffffffffffffffffff02"),
     # The operands of DW_OP_LLVM_NVIDIA_mux are known to nobody, so what follows cannot be decoded.
-    user("DW_OP_LLVM_NVIDIA_mux 0x", "DW_OP_LLVM_NVIDIA_mux", "e90d"),
-    user("DW_OP_LLVM_NVIDIA_mux 01", "DW_OP_LLVM_NVIDIA_mux", "e90d 01"),
-    user("DW_OP_lit1; DW_OP_LLVM_NVIDIA_mux 0102", "DW_OP_LLVM_NVIDIA_mux", "31 e90d 01 02"),
+    row("LLVM Dwarf.def", "DW_OP_LLVM_NVIDIA_mux 0x", "DW_OP_LLVM_NVIDIA_mux", "e90d", dialect="llvm-user"),
+    row("LLVM Dwarf.def", "DW_OP_LLVM_NVIDIA_mux 01", "DW_OP_LLVM_NVIDIA_mux", "e90d 01", dialect="llvm-user"),
+    row(
+        "LLVM Dwarf.def",
+        "DW_OP_lit1; DW_OP_LLVM_NVIDIA_mux 0102",
+        "DW_OP_LLVM_NVIDIA_mux",
+        "31 e90d 01 02",
+        dialect="llvm-user",
+    ),
     # ... also where a branch goes into it, but what stands before it runs.
-    user("DW_OP_skip 4; DW_OP_LLVM_NVIDIA_mux 012f30", "DW_OP_LLVM_NVIDIA_mux", "2f 0400 e90d 01 2f 30"),
-    user("DW_OP_lit1; DW_OP_lit0; DW_OP_div; DW_OP_LLVM_NVIDIA_mux 0x", "division_by_zero", "31 30 1b e90d"),
-    user("DW_OP_drop; DW_OP_LLVM_NVIDIA_mux 0x", "stack_underflow", "13 e90d"),
+    row(
+        "LLVM Dwarf.def",
+        "DW_OP_skip 4; DW_OP_LLVM_NVIDIA_mux 012f30",
+        "DW_OP_LLVM_NVIDIA_mux",
+        "2f 0400 e90d 01 2f 30",
+        dialect="llvm-user",
+    ),
+    row(
+        "LLVM Dwarf.def",
+        "DW_OP_lit1; DW_OP_lit0; DW_OP_div; DW_OP_LLVM_NVIDIA_mux 0x",
+        "division_by_zero",
+        "31 30 1b e90d",
+        dialect="llvm-user",
+    ),
+    row("LLVM Dwarf.def", "DW_OP_drop; DW_OP_LLVM_NVIDIA_mux 0x", "stack_underflow", "13 e90d", dialect="llvm-user"),
     # 0xe9 is a prefix in this dialect alone.
     row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf5"),
     row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="gnu"),

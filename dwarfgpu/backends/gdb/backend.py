@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.backends.protocol import (
-    Backend,
     Capabilities,
+    WaveBackend,
+    check_size,
     memory_unavailable,
     not_writable,
     register_unavailable,
 )
-from dwarfgpu.errors import EvaluationError, UsageError
+from dwarfgpu.errors import EvaluationError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,7 +117,7 @@ class Process(Protocol):
         """Return what GDB knows of dispatches, by its names for them."""
 
 
-class GdbBackend(Backend):
+class GdbBackend(WaveBackend):
     """Threads of a process in GDB that have one target; each is a wave.
 
     It describes one stop of the process: after the process has run, every access is refused.
@@ -146,22 +146,10 @@ class GdbBackend(Backend):
     def changes(self) -> int:  # type: ignore[override]
         return self.process.changes
 
-    @property
-    def wave_count(self) -> int:
-        return len(self.ids)
-
-    def register(self, number: int) -> TargetRegister | None:
-        """Return the register of the target with a DWARF number."""
-        return self.target.register(number)
-
     def register_named(self, name: str) -> TargetRegister | None:
         """Return the register with a name, that of the target or GDB's."""
         ours = next((ours for ours, theirs in GDB_NAMES.items() if theirs == name.lower()), name)
         return self.target.register_named(ours) or self.target.register_named(name)
-
-    def wave_named(self, name: str) -> int | None:
-        """Return the index of the thread with a name."""
-        return self.ids.index(name) if name in self.ids else None
 
     # --- Where waves belong ---------------------------------------------------------------------------------------
 
@@ -227,9 +215,7 @@ class GdbBackend(Backend):
 
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
         self._check_wave(register, wave)
-        size = -(-register.bit_size // 8)
-        if len(data) != size:
-            raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
+        check_size(register, data)
         try:
             content = int.from_bytes(data, self.target.byte_order)
             self.process.write_register(wave, _gdb_name(register), content)
@@ -259,13 +245,13 @@ class GdbBackend(Backend):
         count: int,
     ) -> tuple[Array, Array]:
         self._check_current()  # no slot has anything then, and each would say so
-        return Backend.gather_memory(self, space, addresses, size, waves, lanes, count)
+        return super().gather_memory(space, addresses, size, waves, lanes, count)
 
     def gather_register(
         self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         self._check_current()
-        return Backend.gather_register(self, register, offsets, size, waves, lanes, count)
+        return super().gather_register(register, offsets, size, waves, lanes, count)
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 

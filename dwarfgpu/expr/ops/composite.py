@@ -329,8 +329,7 @@ def _overlaid(
     start = position + bit_offset
     stop = start + bit_size
     if start < 0:
-        message = f"the overlay begins {shown(-start)} bits before the base storage"
-        raise IllFormed("bad_operand", message, spec=spec)
+        raise IllFormed("bad_operand", f"the overlay begins {shown(-start)} bits before the base storage", spec=spec)
     if bit_size == 0 and start <= size:
         return place
     parts = []

@@ -36,39 +36,39 @@ def _truth(ev: Evaluation, flags: Flags) -> Value:
     return Value(ev.generic, b.of_flags(flags))
 
 
-@operation("DW_OP_le", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_le", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def le(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A <= B, else 0; the generic type is compared as signed."""
     numbers = computable(left, right)
     return _truth(ev, b.either(numbers.less(left.bits, right.bits), numbers.equal(left.bits, right.bits)))
 
 
-@operation("DW_OP_ge", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_ge", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def ge(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A >= B, else 0; the generic type is compared as signed."""
     numbers = computable(left, right)
     return _truth(ev, b.either(numbers.less(right.bits, left.bits), numbers.equal(left.bits, right.bits)))
 
 
-@operation("DW_OP_eq", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_eq", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def eq(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A = B, else 0."""
     return _truth(ev, computable(left, right).equal(left.bits, right.bits))
 
 
-@operation("DW_OP_lt", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_lt", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def lt(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A < B, else 0; the generic type is compared as signed."""
     return _truth(ev, computable(left, right).less(left.bits, right.bits))
 
 
-@operation("DW_OP_gt", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_gt", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def gt(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A > B, else 0; the generic type is compared as signed."""
     return _truth(ev, computable(left, right).less(right.bits, left.bits))
 
 
-@operation("DW_OP_ne", "A:value B:value -- R:value", "DWARF 5, 2.5.1.5 (1)")
+@operation("DW_OP_ne", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def ne(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A differs from B, else 0."""
     return Value(ev.generic, 1 ^ b.of_flags(computable(left, right).equal(left.bits, right.bits)))
@@ -87,6 +87,7 @@ def bra(_ev: Evaluation, condition: Value, _displacement: int) -> object:
 
 
 def _call(ev: Evaluation, reference: DieReference) -> None:
+    """Perform the location of an entry on the same stack; an entry with a constant pushes where its bytes are."""
     die = ev.need("unit").die(reference)
     location = die.location
     if isinstance(location, tuple):

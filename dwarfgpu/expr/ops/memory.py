@@ -58,8 +58,7 @@ def space_of(ev: Evaluation, identifier: Value, spec: str) -> AddressSpace:
     number = uniform(identifier.bits)
     space = ev.target.space(number)
     if space is None:
-        message = f"{shown(number)} is not an address space of {ev.target.name}"
-        raise IllFormed("bad_address_space", message, spec=spec)
+        raise IllFormed("bad_address_space", f"{shown(number)} is not an address space of {ev.target.name}", spec=spec)
     return space
 
 

@@ -139,11 +139,11 @@ def entry_value(ev: Evaluation, block: bytes) -> Value:
     caller = frame.caller()
     last: list[Step] = []
 
-    def executed(_ev: Evaluation, _expression: object, step: Step, *_stacks: object) -> None:
+    def remember(_ev: Evaluation, _expression: object, step: Step, *_stacks: object) -> None:
         last[:] = [step]
 
     changes = {"frame": caller, "object": None, "initial_stack": (), "result_kind": None}
-    result = ev.evaluate(expression, executed, pc=getattr(caller, "place", None), **changes)
+    result = ev.evaluate(expression, remember, pc=getattr(caller, "place", None), **changes)
     if type(result) is Value:
         return result
     if type(result) is Location and last and last[0].operation.name == "DW_OP_regx":

@@ -32,8 +32,7 @@ def pick(ev: Evaluation, index: int) -> None:
         raise IllFormed("stack_underflow", message, spec="A.2.5.4.1 (3)")
     entry = ev.stack[-1 - index]
     if type(entry) is IncompleteComposite:
-        message = "a composite cannot be copied before it is complete"
-        raise IllFormed("incomplete_composite", message, spec="A.2.5.4.1")
+        raise IllFormed("incomplete_composite", "a composite cannot be copied before it is complete", spec="A.2.5.4.1")
     ev.stack.append(entry)
 
 

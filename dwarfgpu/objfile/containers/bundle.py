@@ -10,9 +10,8 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.containers.offload import (
     BUNDLE_MAGIC,
     COMPRESSED_MAGIC,

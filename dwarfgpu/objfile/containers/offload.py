@@ -10,9 +10,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.containers.place import TargetId, parse_target
 from dwarfgpu.objfile.elf.header import malformed
 
@@ -241,13 +240,11 @@ def compressed_header(raw: memoryview, file: str, offset: int) -> CompressedHead
         error.at(offset=offset)
         raise error
     if len(raw) < layout.size:
-        message = "the header of a compressed bundle is truncated"
-        raise malformed(file, "truncated", message, offset=offset, spec=SPEC)
+        raise malformed(file, "truncated", "the header of a compressed bundle is truncated", offset=offset, spec=SPEC)
     _, _, method, *sizes, hash_ = layout.unpack_from(raw)
     whole = sizes[0] if len(sizes) == 2 else 0
     if method not in METHODS:
-        message = f"compression method {method} is not known"
-        raise malformed(file, "bad_compression", message, offset=offset, spec=SPEC)
+        raise malformed(file, "bad_compression", f"compression method {method} is not known", offset=offset, spec=SPEC)
     if whole and not layout.size <= whole <= len(raw):
         message = f"a compressed bundle claims {whole} bytes, {len(raw)} are left"
         raise malformed(file, "truncated", message, offset=offset, spec=SPEC)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 
-from attrs import frozen
-
 from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.immutable import frozen
 
 MAP_FROM = 1 << 20
 """Files of this size and more are mapped into memory, smaller ones are read."""
@@ -22,7 +21,7 @@ URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 KINDS = ("host", "hip", "hipv4", "openmp", "sycl", "cuda")
 
 
-@frozen(repr=False)
+@frozen
 class FilePlace:
     """What a user named: a file, the part of it that counts, and which image of that is meant."""
 
@@ -39,7 +38,7 @@ class FilePlace:
         return self.path if is_whole else file_uri(self.path, self.offset, self.size)
 
 
-@frozen(repr=False)
+@frozen
 class TargetId:
     """A processor and the features whose settings are fixed, as a bundle entry ID or a user gives them.
 
@@ -100,12 +99,9 @@ def _number(text: str, key: str) -> int | None:
 def _percent_decoded(text: str) -> str:
     if "%" not in text:
         return text
-    first, *parts = os.fsencode(text).split(b"%")
-    out = [first]
-    for part in parts:
-        is_code = len(part) >= 2 and all(byte in b"0123456789abcdefABCDEF" for byte in part[:2])
-        out.append(bytes([int(part[:2], 16)]) + part[2:] if is_code else b"%" + part)
-    return os.fsdecode(b"".join(out))
+    from urllib.parse import unquote_to_bytes
+
+    return os.fsdecode(unquote_to_bytes(os.fsencode(text)))
 
 
 def file_uri(path: str, offset: int, size: int | None) -> str:
@@ -127,8 +123,7 @@ def read_place(place: FilePlace) -> memoryview:
         raise UsageError(f"{place.path!r} is not a file name: {error}") from None
     end = len(data) if place.size is None else place.offset + place.size
     if end > len(data):
-        message = f"{place.path}: the URI needs {end} bytes, the file has {len(data)}"
-        raise MalformedFile("truncated", message)
+        raise MalformedFile("truncated", f"{place.path}: the URI needs {end} bytes, the file has {len(data)}")
     return data[place.offset : end]
 
 

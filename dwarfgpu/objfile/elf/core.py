@@ -10,9 +10,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_X86_64, ET_CORE, PT_LOAD, malformed
 
 if TYPE_CHECKING:
@@ -75,8 +74,7 @@ class CoreFile:
 def read_core(image: Image) -> CoreFile:
     """Read the parts of a core file of an x86-64 process. An error in one part leaves the others readable."""
     if image.type != ET_CORE:
-        message = f"{image.name} is not a core file: its type is {image.type_name}"
-        raise MalformedFile("not_a_core", message)
+        raise MalformedFile("not_a_core", f"{image.name} is not a core file: its type is {image.type_name}")
     if image.machine != EM_X86_64 or image.address_size != 8:
         message = f"{image.name}: core files of {image.machine_name} are not supported"
         raise Unsupported("core", message, hint="use a core file of an x86-64 process")

@@ -9,9 +9,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import MalformedFile
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -85,7 +84,7 @@ def malformed(
     return error
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class ElfLayout:
     """How the tables of one class and byte order are laid out; ``section`` and so on are the formats of their rows."""
 
@@ -101,7 +100,7 @@ class ElfLayout:
     word: struct.Struct
 
 
-@frozen(repr=False)
+@frozen
 class Header:
     """The fields of the ELF header (gABI, "ELF Header")."""
 
@@ -121,7 +120,7 @@ class Header:
     names_index: int
 
 
-@frozen(repr=False)
+@frozen
 class SectionHeader:
     """One row of the section header table, in the order of a 64-bit file."""
 
@@ -137,7 +136,7 @@ class SectionHeader:
     entry_size: int
 
 
-@frozen(repr=False)
+@frozen
 class Segment:
     """One row of the program header table."""
 
@@ -185,8 +184,7 @@ def read_header(data: memoryview, file: str) -> Header:
     layout = layout_of(8 if data[4] == 2 else 4, "little" if data[5] == 1 else "big")
     if len(data) < 16 + layout.header.size:
         size = 16 + layout.header.size
-        message = f"an ELF header needs {size} bytes, {len(data)} are left"
-        raise malformed(file, "truncated", message, offset=0)
+        raise malformed(file, "truncated", f"an ELF header needs {size} bytes, {len(data)} are left", offset=0)
     # e_version and e_ehsize tell nothing that a reader could act on
     type_, machine, _, entry, phoff, shoff, flags, _, phstride, phcount, shstride, shcount, names = (
         layout.header.unpack_from(data, 16)

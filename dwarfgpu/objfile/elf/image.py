@@ -7,6 +7,7 @@ notes are read when they are asked for, each on its own, so that what is broken 
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -116,7 +117,6 @@ class Image:
         )
         """The sections in the order of the file, with the empty first one."""
         self._by_name: dict[str, list[Section]] | None = None
-        self._code: tuple[Section, ...] | None = None
         self._symbols: SymbolTable | None = None
         self._notes: tuple[Note, ...] | None = None
         self._relocating: dict[int, list[Section]] | None = None
@@ -167,12 +167,10 @@ class Image:
             sections = self._by_name.get(f".z{name[1:]}")
         return tuple(sections or ())
 
-    @property
+    @cached_property
     def code_sections(self) -> tuple[Section, ...]:
         """The sections with instructions."""
-        if self._code is None:
-            self._code = tuple(s for s in self.sections if s.flags & SHF_EXECINSTR and s.size)
-        return self._code
+        return tuple(section for section in self.sections if section.flags & SHF_EXECINSTR and section.size)
 
     def relocation_sections(self, index: int) -> list[Section]:
         """Return the sections with the relocations of a section in a file that is not linked.

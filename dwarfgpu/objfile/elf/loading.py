@@ -10,9 +10,8 @@ import itertools
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import PT_LOAD, malformed
 from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NOTHING, RELATIVE, RULES, SPECS
 
@@ -65,8 +64,7 @@ def _loadable(image: Image) -> list[Segment]:
         raise UsageError(message, kind="not_linked", hint="link it, for example with ld.lld -shared")
     segments = [segment for segment in image.segments if segment.type == PT_LOAD and segment.memory_size]
     if not segments:
-        message = "the file has no segments to load"
-        raise malformed(image.name, "no_segments", message, spec='gABI, "Program Header"')
+        raise malformed(image.name, "no_segments", "the file has no segments to load", spec='gABI, "Program Header"')
     if sum(segment.memory_size for segment in segments) > MAX_LOADED:
         message = f"the segments take more than {MAX_LOADED} bytes of memory"
         raise malformed(image.name, "too_large", message, spec='gABI, "Program Header"')
@@ -106,8 +104,7 @@ class _Loader:
                 continue
             count = dynamic[size] // row.size
             if count > MAX_RELOCATIONS:
-                message = f"more than {MAX_RELOCATIONS} relocations are not applied"
-                raise self._malformed("too_large", message, 0)
+                raise self._malformed("too_large", f"more than {MAX_RELOCATIONS} relocations are not applied", 0)
             table = self._bytes(dynamic[start], count * row.size, "the relocation table")
             for offset, info, addend in row.iter_unpack(bytes(table)):
                 shift, mask = (32, 0xFFFFFFFF) if self._image.layout.address_size == 8 else (8, 0xFF)
@@ -155,8 +152,7 @@ class _Loader:
         wide = self._image.layout.address_size == 8
         section, value = (fields[3], fields[4]) if wide else (fields[5], fields[1])
         if section == SHN_UNDEF:
-            message = f"{rule.name} needs symbol {index}, which no file defines"
-            raise self._malformed("undefined_symbol", message, table)
+            raise self._malformed("undefined_symbol", f"{rule.name} needs symbol {index}, which no file defines", table)
         return int(value) + self._bias
 
     def _bytes(self, address: int, size: int, name: str) -> memoryview:

@@ -11,9 +11,8 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, PT_NOTE, SHT_NOTE, malformed
 from dwarfgpu.objfile.section_source import decode
 
@@ -197,8 +196,7 @@ def hsa_notes(image: Image) -> HsaNotes:
             contents[note.type] = read(note.data, "<" if image.byte_order == "little" else ">")
         except struct.error:
             message = f"{note.type_name} has only {len(note.data)} bytes"
-            error = malformed(image.name, "truncated", message, section=note.place, offset=note.offset)
-            problems.append(error)
+            problems.append(malformed(image.name, "truncated", message, section=note.place, offset=note.offset))
     fields: list[Any] = [*map(contents.get, _READERS), tuple(problems)]
     return HsaNotes(*fields)
 
@@ -225,10 +223,6 @@ def _version(data: bytes, order: str) -> tuple[int, int]:
     return major, minor
 
 
-def _hsail(data: bytes, order: str) -> Hsail:
-    return Hsail(*struct.unpack_from(f"{order}IIBBB", data))
-
-
 def _isa(data: bytes, order: str) -> Isa:
     vendor_size, architecture_size, major, minor, stepping = struct.unpack_from(f"{order}HHIII", data)
     names = data[16:]
@@ -252,7 +246,7 @@ _READERS: dict[int, Callable[[bytes, str], Any]] = {
     NT_AMD_HSA_ISA_NAME: lambda data, _order: _text(data),
     NT_AMD_HSA_PRODUCER: _producer,
     NT_AMD_HSA_PRODUCER_OPTIONS: _options,
-    NT_AMD_HSA_HSAIL: _hsail,
+    NT_AMD_HSA_HSAIL: lambda data, order: Hsail(*struct.unpack_from(f"{order}IIBBB", data)),
 }
 """Readers of descriptors by the type of note, in the order of the fields of `HsaNotes`."""
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_386, EM_AMDGPU, EM_X86_64, SHT_CREL, SHT_RELA, malformed
 
 if TYPE_CHECKING:
@@ -150,8 +149,7 @@ def relocate(data: bytearray, section: Section, source: Section, image: Image) -
     """Apply the rows of the relocation section ``source`` to the content of a section of an image."""
     if source.type == SHT_CREL:
         message = f"{image.name}: compact relocations (SHT_CREL) of {section.name} are not supported"
-        hint = "link the file, or assemble it without --crel"
-        raise Unsupported("relocation", message, spec="gABI", hint=hint)
+        raise Unsupported("relocation", message, spec="gABI", hint="link the file, or assemble it without --crel")
     if image.machine not in RULES:
         message = f"{image.name}: relocations of machine {image.machine} in {section.name} are not supported"
         raise Unsupported("relocation", message, hint="link the file first")
@@ -212,8 +210,7 @@ class _Relocator:
         if offset + rule.width > len(self._data):
             raise self._malformed("truncated", f"{rule.name} is past the end of {self._section.name}", offset)
         if symbol >= len(self._values):
-            message = f"{rule.name} names symbol {symbol}, which does not exist"
-            raise self._malformed("bad_symbol", message, offset)
+            raise self._malformed("bad_symbol", f"{rule.name} names symbol {symbol}, which does not exist", offset)
         order = self._layout.byte_order
         end = offset + rule.width
         if addend is None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import (
     EM_AMDGPU,
     SECTION_TYPES,
@@ -226,7 +225,7 @@ ZSTD_MAX_WINDOW = 1 << 27
 _ZSTD_HINT = "install the package zstandard, or use Python 3.14 or later"
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Stream:
     """A compressed stream: how it is compressed, where it begins, and the size it should have afterwards."""
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHT_DYNSYM, SHT_SYMTAB
 from dwarfgpu.objfile.elf.notes import code_object_version, hsa_notes
 from dwarfgpu.objfile.kernels.metadata import target_name

@@ -10,8 +10,7 @@ import struct
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import SHN_XINDEX, text_at
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ locations of all entries are read once, and nothing else of them.
 from __future__ import annotations
 
 import struct
+from functools import cached_property
 from typing import TYPE_CHECKING
-
-from attrs import frozen
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import FIXED, Format, pointer_kind
 from dwarfgpu.encoding.pointers import Bases, read_pointer
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import following
 from dwarfgpu.objfile.frames.frame_section import Fde
 from dwarfgpu.objfile.info.pc_ranges import Ranges
@@ -116,7 +116,6 @@ class FrameIndex:
         self.section = section
         self.header = header
         self.problems: list[DwarfGpuError] = []
-        self._ranges: Ranges | None = None
 
     def fde_at(self, address: int) -> Fde | None:
         """Return the entry that covers an address; of several the one that begins last.
@@ -152,12 +151,10 @@ class FrameIndex:
         if broken is not None and not is_found:
             raise broken
 
-    @property
+    @cached_property
     def ranges(self) -> Ranges:
         """The ranges of all entries that can be read, each with the offset of its entry."""
-        if self._ranges is None:
-            self._ranges = Ranges(self._spans())
-        return self._ranges
+        return Ranges(self._spans())
 
     def _through_header(self, address: int) -> Fde | None:
         """Return the entry that the header's table gives for an address, if it is right.

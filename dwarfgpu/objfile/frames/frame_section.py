@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_EH_PE_absptr, DW_EH_PE_omit
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, EncodedPointer, FrameFormat, read_pointer, read_size
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, following, initial_length
 from dwarfgpu.objfile.info.pc_ranges import is_dead
 from dwarfgpu.objfile.section_source import decode
@@ -199,8 +200,7 @@ class FrameSection:
         try:
             cie = self.cie_at(cie_offset)
         except DwarfGpuError as error:
-            message = f"its CIE cannot be read: {error}"
-            raise IllFormed("bad_cie", message, spec=SPEC) from None
+            raise IllFormed("bad_cie", f"its CIE cannot be read: {error}", spec=SPEC) from None
         cursor = self._cursor(head.body, head.end)
         frame_format = cie.format
         if frame_format is None:  # the range can be read, with the addresses of the file
@@ -394,8 +394,7 @@ def read_range(cursor: Cursor, frame_format: FrameFormat) -> tuple[int, int]:
     encoding, form = frame_format.pointers, frame_format.form
     start = cursor.position
     if encoding == DW_EH_PE_omit:
-        message = "the augmentation omits the location of the entry"
-        raise IllFormed("bad_augmentation", message, spec=SPEC)
+        raise IllFormed("bad_augmentation", "the augmentation omits the location of the entry", spec=SPEC)
     pointer = read_pointer(cursor, encoding, form, frame_format.bases)
     if pointer.indirect:
         message = f"the location of the entry is in memory at {pointer.address:#x}, not in the file"

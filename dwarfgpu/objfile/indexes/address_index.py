@@ -6,12 +6,12 @@ import struct
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
+from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
 from dwarfgpu.objfile.info.forms import ADDRESS_INDEX, NO_DATA, class_of
 from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges, is_dead
 from dwarfgpu.objfile.info.reader_codegen import CODES
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _SIZES = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_udata))
-"""DW_FORM_data1, data2, data4, data8 and udata: the forms of a DW_AT_high_pc that is a size."""
+"""The forms of a DW_AT_high_pc that is a size."""
 _WANTED = (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
 
 
@@ -94,7 +94,6 @@ def _ranges(unit: Unit, plan: Plan, picked: tuple[int, ...], offset: int) -> lis
 # --- The variables of one unit that have an address in the program ------------------------------------
 
 _POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
-_OP_ADDR, _OP_ADDRX, _OP_GNU_ADDR_INDEX = 0x03, 0xA1, 0xFB
 MAX_TYPES = 64
 """How many types may lie between a variable and the one with a size."""
 
@@ -166,10 +165,10 @@ class VariableIndex:
 
 def address_of(unit: Unit, expression: bytes) -> tuple[int, bytes] | None:
     """Return the address that an expression begins with, and the rest of it; None if it begins otherwise."""
-    if not expression or expression[0] not in (_OP_ADDR, _OP_ADDRX, _OP_GNU_ADDR_INDEX):
+    if not expression or expression[0] not in ADDRESS_OPERATIONS:
         return None
     cursor = Cursor(expression, 1, byte_order=unit.format.byte_order, error=MalformedFile)
-    plain = expression[0] == _OP_ADDR
+    plain = expression[0] == ADDRESS_OPERATIONS[0]
     address = cursor.unsigned(unit.address_size) if plain else unit.tables.address(cursor.uleb())
     return address, expression[cursor.position :]
 
@@ -206,14 +205,11 @@ def _elements(array: Die) -> int | None:
             if last is None:
                 return None
             first = _constant(dimension, dw.DW_AT_lower_bound)
-            count = last - (_default_lower_bound(array) if first is None else first) + 1
+            if first is None:
+                first = int(array.unit.root_number(dw.DW_AT_language) in FROM_ONE)
+            count = last - first + 1
         total *= max(count, 0)
     return total
-
-
-def _default_lower_bound(die: Die) -> int:
-    """Return the lower bound of an array that does not name one (DWARF 5, table 7.17)."""
-    return 1 if die.unit.root_number(dw.DW_AT_language) in FROM_ONE else 0
 
 
 FROM_ONE = frozenset(
@@ -250,7 +246,7 @@ def _constant(die: Die, attribute: int) -> int | None:
 SECTION = ".debug_aranges"
 
 
-@frozen(repr=False)
+@frozen
 class AddressSet:
     """The addresses of one unit, as they are in the section: there may be many, and one question needs few."""
 
@@ -291,19 +287,16 @@ def _read_set(data: bytes, start: int, end: int, byte_order: ByteOrder) -> Addre
         raise cursor.fail("truncated", message, "DWARF 5, 6.1.2", start)
     version = cursor.unsigned(2)
     if version != 2:
-        message = f"version {version} of address sets is not known"
-        raise Unsupported("bad_version", message, spec="DWARF 5, 6.1.2")
+        raise Unsupported("bad_version", f"version {version} of address sets is not known", spec="DWARF 5, 6.1.2")
     unit = cursor.unsigned(offset_size)
     address_size, segment_size = cursor.unsigned(1), cursor.unsigned(1)
     check_address_size(cursor, address_size)
     if segment_size not in (0, 1, 2, 4, 8):
-        message = f"a segment selector cannot have {segment_size} bytes"
-        raise cursor.fail("bad_segment_size", message, "DWARF 5, 6.1.2")
+        raise cursor.fail("bad_segment_size", f"a segment selector cannot have {segment_size} bytes", "DWARF 5, 6.1.2")
     tuple_size = segment_size + 2 * address_size
     first = start + -(-(cursor.position - start) // tuple_size) * tuple_size  # they are aligned to their size
     if first > end:
-        message = "the header of a set is not followed by a tuple"
-        raise cursor.fail("truncated", message, "DWARF 5, 6.1.2", start)
+        raise cursor.fail("truncated", "the header of a set is not followed by a tuple", "DWARF 5, 6.1.2", start)
     order = "<" if byte_order == "little" else ">"
     stop = first + (end - first) // tuple_size * tuple_size
     return AddressSet(start, unit, data[first:stop], f"{order}{segment_size}x{CODES[address_size] * 2}")

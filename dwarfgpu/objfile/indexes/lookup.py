@@ -8,11 +8,12 @@ many questions, call `build`.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import DW_AT_abstract_origin, DW_AT_inline, DW_TAG_inlined_subroutine
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.indexes.name_index import KIND_OF, KINDS, IndexEntry, kind_of
+from dwarfgpu.objfile.indexes.name_index import KIND_OF, KINDS, IndexEntry, NameIndex, is_named, kind_of
 from dwarfgpu.objfile.info.forms import REF_UNIT
 from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges
 from dwarfgpu.objfile.info.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.indexes.address_index import AddressSet, VariableIndex
     from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable
-    from dwarfgpu.objfile.indexes.name_index import Kind, NameIndex
+    from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.indexes.name_search import NameSearch, Needle
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
@@ -42,9 +43,6 @@ class Index:
 
     def __init__(self, dwarf: Dwarf) -> None:
         self.dwarf = dwarf
-        self._units: tuple[Unit, ...] | None = None
-        self._groups: list[NameSearch] | None = None
-        self._tables: list[NameTable] | None = None
         self._covered: set[Unit] = set()
         self._names: dict[Unit, NameIndex] = {}
         self._addresses: dict[Unit, Ranges] = {}
@@ -57,12 +55,10 @@ class Index:
         self._ranges: Ranges | None = None
         self._asked = 0
 
-    @property
+    @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The units it is about: split units instead of their skeletons, as far as they can be found."""
-        if self._units is None:
-            self._units = tuple(self.dwarf.compile_units())
-        return self._units
+        return tuple(self.dwarf.compile_units())
 
     def build(self) -> None:
         """Make the index of every unit."""
@@ -75,8 +71,6 @@ class Index:
         """Return the index of the names in a unit."""
         names = self._names.get(unit)
         if names is None:
-            from dwarfgpu.objfile.indexes.name_index import NameIndex
-
             names = self._names[unit] = NameIndex(unit)
         return names
 
@@ -129,9 +123,8 @@ class Index:
         listed = list(self._in_tables(name))
         yield from listed
         needles: dict[int, Needle] = {}
-        for group in self._search_groups():
-            source = group.source
-            needle = needles.setdefault(id(source), Needle(source, name))
+        for group in self._search_groups:
+            needle = needles.setdefault(id(group.source), Needle(group.source, name))
             units = [unit for unit in group.units if not (listed and unit in self._covered)]
             without_string = name == ANONYMOUS.encode()
             for unit in units:
@@ -144,7 +137,7 @@ class Index:
         from dwarfgpu.objfile.indexes.name_search import Needle
 
         needles: dict[int, Needle] = {}
-        for group in self._search_groups():
+        for group in self._search_groups:
             needle = needles.setdefault(id(group.source), Needle(group.source, name))
             try:
                 yield from (unit for unit, _ in group.candidates(needle, group.units))
@@ -152,16 +145,15 @@ class Index:
                 self.dwarf.note(error)
                 yield from group.units
 
+    @cached_property
     def _search_groups(self) -> list[NameSearch]:
-        """Return the units by the section they are in, ready to be searched."""
-        if self._groups is None:
-            from dwarfgpu.objfile.indexes.name_search import NameSearch
+        """The units by the section they are in, ready to be searched."""
+        from dwarfgpu.objfile.indexes.name_search import NameSearch
 
-            groups: dict[tuple[int, str], list[Unit]] = {}
-            for unit in self.units:
-                groups.setdefault((id(unit.dwarf), unit.section), []).append(unit)
-            self._groups = [NameSearch(sorted(units, key=lambda unit: unit.offset)) for units in groups.values()]
-        return self._groups
+        groups: dict[tuple[int, str], list[Unit]] = {}
+        for unit in self.units:
+            groups.setdefault((id(unit.dwarf), unit.section), []).append(unit)
+        return [NameSearch(sorted(units, key=lambda unit: unit.offset)) for units in groups.values()]
 
     def _searched_for(self, group: NameSearch, units: list[Unit], needle: Needle) -> Iterator[tuple[Die, Kind]]:
         if not units:
@@ -195,8 +187,6 @@ class Index:
 
     def _entries(self, dies: Iterable[Die], name: bytes) -> Iterator[tuple[Die, Kind]]:
         """Yield those of the entries that are entries of an index with a name."""
-        from dwarfgpu.objfile.indexes.name_index import is_named
-
         for die in dies:
             with self.dwarf.noting:
                 kind = kind_of(die)
@@ -249,26 +239,22 @@ class Index:
 
     # --- In the producer's index --------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def tables(self) -> list[NameTable]:
         """The name indices of the producer that can be read."""
-        if self._tables is None:
-            self._tables = []
-            if self.dwarf.source.data(".debug_names"):
-                from dwarfgpu.objfile.indexes.debug_names import read_tables
+        tables: list[NameTable] = []
+        if self.dwarf.source.data(".debug_names"):
+            from dwarfgpu.objfile.indexes.debug_names import read_tables
 
-                for table in read_tables(self.dwarf.source):
-                    if isinstance(table, DwarfGpuError):
-                        self.dwarf.note(table)
-                    else:
-                        self._tables.append(table)
-                        self._cover(table)
-        return self._tables
-
-    def _cover(self, table: NameTable) -> None:
-        for offset in (*table.compile_units, *table.type_units):
-            with self.dwarf.noting:
-                self._covered.add(self._listed_unit(offset))
+            for table in read_tables(self.dwarf.source):
+                if isinstance(table, DwarfGpuError):
+                    self.dwarf.note(table)
+                    continue
+                tables.append(table)
+                for offset in (*table.compile_units, *table.type_units):
+                    with self.dwarf.noting:
+                        self._covered.add(self._listed_unit(offset))
+        return tables
 
     def _listed_unit(self, offset: int) -> Unit:
         unit = self.dwarf.unit_at(offset)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import MAX_ORIGINS
 from dwarfgpu.objfile.info.forms import class_of
@@ -207,45 +206,18 @@ KINDS: tuple[Kind, ...] = ("function", "variable", "type", "namespace", "label")
 
 _TAGS: dict[Kind, tuple[int, ...]] = {
     "function": (dw.DW_TAG_subprogram, dw.DW_TAG_entry_point),
-    "variable": (dw.DW_TAG_variable, dw.DW_TAG_constant),  # variable, constant
+    "variable": (dw.DW_TAG_variable, dw.DW_TAG_constant),
     "type": (
-        dw.DW_TAG_array_type,
-        dw.DW_TAG_class_type,
-        dw.DW_TAG_enumeration_type,
-        dw.DW_TAG_pointer_type,
-        dw.DW_TAG_reference_type,
-        dw.DW_TAG_string_type,
-        dw.DW_TAG_structure_type,
-        dw.DW_TAG_subroutine_type,
-        dw.DW_TAG_typedef,
-        dw.DW_TAG_union_type,
-        dw.DW_TAG_ptr_to_member_type,
-        dw.DW_TAG_set_type,
-        dw.DW_TAG_subrange_type,
-        dw.DW_TAG_base_type,
-        dw.DW_TAG_const_type,
-        dw.DW_TAG_file_type,
-        dw.DW_TAG_packed_type,
-        dw.DW_TAG_thrown_type,
-        dw.DW_TAG_volatile_type,
-        dw.DW_TAG_restrict_type,
-        dw.DW_TAG_interface_type,
-        dw.DW_TAG_unspecified_type,
-        dw.DW_TAG_shared_type,
-        dw.DW_TAG_rvalue_reference_type,
-        dw.DW_TAG_template_alias,
-        dw.DW_TAG_coarray_type,
-        dw.DW_TAG_generic_subrange,
-        dw.DW_TAG_dynamic_type,
-        dw.DW_TAG_atomic_type,
-        dw.DW_TAG_immutable_type,
+        *(tag for tag, name in dw.names("DW_TAG").items() if name.endswith("_type") and tag < 0x4080),  # DW_TAG_lo_user
+        *(dw.DW_TAG_typedef, dw.DW_TAG_template_alias, dw.DW_TAG_generic_subrange),
     ),  # all types of DWARF 5; only those with a name count
-    "namespace": (dw.DW_TAG_namespace, dw.DW_TAG_module),  # namespace, module
+    "namespace": (dw.DW_TAG_namespace, dw.DW_TAG_module),
     "label": (dw.DW_TAG_label,),
 }
 KIND_OF: dict[int, Kind] = {tag: kind for kind, tags in _TAGS.items() for tag in tags}
 
-_ADDRESSES = b"\x03\xa1\xfb"  # DW_OP_addr, addrx, GNU_addr_index
+ADDRESS_OPERATIONS = b"\x03\xa1\xfb"
+"""DW_OP_addr, DW_OP_addrx and DW_OP_GNU_addr_index, which are the same in every dialect."""
 # const*, lit*, constx, GNU_const_index
 _CONSTANTS = bytes((*range(0x08, 0x12), *range(0x30, 0x50), 0xA2, 0xFC))
 _STACK_VALUE = 0x9F
@@ -276,7 +248,7 @@ def is_static(location: bytes) -> bool:
     """
     if not location:
         return False
-    return location[0] in _ADDRESSES or (location[0] in _CONSTANTS and location[-1] != _STACK_VALUE)
+    return location[0] in ADDRESS_OPERATIONS or (location[0] in _CONSTANTS and location[-1] != _STACK_VALUE)
 
 
 def may_be_entry(abbreviation: Abbreviation) -> bool:

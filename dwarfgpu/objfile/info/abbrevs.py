@@ -7,6 +7,7 @@ the code, the position to give is that many bytes later (`AbbreviationTable.at`)
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.dwarf_constants import DW_FORM_implicit_const
@@ -105,8 +106,7 @@ class AbbreviationTable:
     ) -> None:
         if not 0 <= offset < len(data):
             message = f"{section} has {len(data)} bytes, no table is at {offset:#x}"
-            error = MalformedFile("bad_offset", message, spec="DWARF 5, 7.5.3")
-            raise error.at(section=section, offset=offset)
+            raise MalformedFile("bad_offset", message, spec="DWARF 5, 7.5.3").at(section=section, offset=offset)
         self.offset = offset
         self.problem: MalformedFile | None = None
         """Why there may be more abbreviations than could be read."""
@@ -119,8 +119,6 @@ class AbbreviationTable:
             data, offset, byte_order=format.byte_order, error=MalformedFile, section=section
         )
         self._room = [len(data)] if room is None else room
-        self._dense: list[Abbreviation | None] | None = None
-        self._rows: list[list[int]] | None = None
         self._kept: dict[Any, Any] = {}
 
     def get(self, code: int) -> Abbreviation:
@@ -151,31 +149,29 @@ class AbbreviationTable:
         abbreviation = self.get(code)
         return abbreviation, end - abbreviation.layout.lead
 
-    @property
+    @cached_property
     def dense(self) -> list[Abbreviation | None]:
         """The abbreviations by code, for codes of one and two bytes. The last element is for all other codes."""
-        if self._dense is None:
-            limit = min(MAX_DENSE, 128 + 4 * len(self.all()))
-            last = max((code for code in self._by_code if code < limit), default=0)
-            self._dense = [None] * (max(last + 1, 128) + 1)
-            for code, abbreviation in self._by_code.items():
-                if code < limit:
-                    self._dense[code] = abbreviation
-        return self._dense
+        limit = min(MAX_DENSE, 128 + 4 * len(self.all()))
+        last = max((code for code in self._by_code if code < limit), default=0)
+        dense: list[Abbreviation | None] = [None] * (max(last + 1, 128) + 1)
+        for code, abbreviation in self._by_code.items():
+            if code < limit:
+                dense[code] = abbreviation
+        return dense
 
-    @property
+    @cached_property
     def rows(self) -> list[list[int]]:
         """``rows[second][first]`` is the code that two bytes encode, or else the last index of `dense`."""
-        if self._rows is None:
-            unused = [len(self.dense) - 1] * 256
-            self._rows = [unused] * 256
-            for code in range(128, len(self.dense)):
-                if self.dense[code] is not None:
-                    second = code >> 7
-                    if self._rows[second] is unused:
-                        self._rows[second] = unused.copy()
-                    self._rows[second][code & 0x7F | 0x80] = code
-        return self._rows
+        unused = [len(self.dense) - 1] * 256
+        rows = [unused] * 256
+        for code in range(128, len(self.dense)):
+            if self.dense[code] is not None:
+                second = code >> 7
+                if rows[second] is unused:
+                    rows[second] = unused.copy()
+                rows[second][code & 0x7F | 0x80] = code
+        return rows
 
     def keep(self, key: Any, make: Callable[[AbbreviationTable], T]) -> T:
         """Return an object that belongs to the table, made when it is first asked for."""
@@ -294,5 +290,4 @@ def wide_code(data: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return code, position
         shift += 7
-    message = "an abbreviation code has more than 64 bits"
-    raise MalformedFile("leb128_overflow", message, spec="DWARF 5, 7.5.2")
+    raise MalformedFile("leb128_overflow", "an abbreviation code has more than 64 bits", spec="DWARF 5, 7.5.2")

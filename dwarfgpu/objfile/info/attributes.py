@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.dwarf_constants import (
     LLVM_OLD_ATTRIBUTES,
     DW_AT_LLVM_language_dialect,
@@ -20,12 +18,13 @@ from dwarfgpu.dwarf_constants import (
     names,
 )
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.forms import Class
 
 
-@frozen(repr=False)
+@frozen
 class AttributeDialect:
     """Which number is which attribute."""
 
@@ -94,8 +93,7 @@ def dialect(name: str) -> AttributeDialect:
     """Return the dialect with a name."""
     chosen = DIALECTS.get(name)
     if chosen is None:
-        message = f"there is no attribute dialect {name}"
-        raise UsageError(message, hint=f"the dialects are {', '.join(DIALECTS)}")
+        raise UsageError(f"there is no attribute dialect {name}", hint=f"the dialects are {', '.join(DIALECTS)}")
     return chosen
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
@@ -121,8 +120,7 @@ class Die:
             yield die
             die = die.origin()
         message = f"a chain of DW_AT_specification and DW_AT_abstract_origin is longer than {MAX_ORIGINS}"
-        error = MalformedFile("reference_cycle", message, spec="DWARF 5, 2.13.2")
-        raise self.unit.error(error, self.offset)
+        raise self.unit.error(MalformedFile("reference_cycle", message, spec="DWARF 5, 2.13.2"), self.offset)
 
     def find(self, name: str) -> Attribute | None:
         """Return the attribute with a name, also of the entries this one completes."""
@@ -358,8 +356,7 @@ class Attribute:
 
     def reference(self) -> Die:
         """Return the entry that is referred to; raise an error if none begins there."""
-        if self.value_class != "reference":
-            raise self._wrong("no reference")
+        self._check("reference")
         return self.die.unit.refer(self.form, self.value)
 
     def resolved(self) -> Any:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import Unsupported
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     ]  # fmt: skip
 
 
-@frozen(repr=False)
+@frozen
 class Form:
     """One form. ``base`` is the class of its values, unless the attribute decides (`class_of`)."""
 
@@ -50,7 +49,7 @@ class Form:
     base: Class
 
 
-@frozen(repr=False)
+@frozen
 class Indirect:
     """The value of DW_FORM_indirect: the form in the data, and the value in that form."""
 
@@ -112,27 +111,10 @@ _ROWS: tuple[tuple[int, Encoding, Class], ...] = (
 FORMS = {code: Form(code, name_of("DW_FORM", code), encoding, base) for code, encoding, base in _ROWS}
 """Every form of DWARF 2 to 5, of GNU and of LLVM. The drafts of version 6 have not numbered any further one."""
 
-STRING_INDEX = frozenset(
-    (
-        dw.DW_FORM_strx,
-        dw.DW_FORM_strx1,
-        dw.DW_FORM_strx2,
-        dw.DW_FORM_strx3,
-        dw.DW_FORM_strx4,
-        dw.DW_FORM_GNU_str_index,
-    )
-)
+_INDICES = frozenset(("uleb", "u1", "u2", "u3", "u4"))
+STRING_INDEX = frozenset(code for code, encoding, base in _ROWS if base == "string" and encoding in _INDICES)
 """Strings through ``.debug_str_offsets``."""
-ADDRESS_INDEX = frozenset(
-    (
-        dw.DW_FORM_addrx,
-        dw.DW_FORM_addrx1,
-        dw.DW_FORM_addrx2,
-        dw.DW_FORM_addrx3,
-        dw.DW_FORM_addrx4,
-        dw.DW_FORM_GNU_addr_index,
-    )
-)
+ADDRESS_INDEX = frozenset(code for code, encoding, base in _ROWS if base == "address" and encoding in _INDICES)
 """Addresses through ``.debug_addr``."""
 REF_UNIT = frozenset((dw.DW_FORM_ref1, dw.DW_FORM_ref2, dw.DW_FORM_ref4, dw.DW_FORM_ref8, dw.DW_FORM_ref_udata))
 """References that count from the beginning of their unit."""
@@ -237,7 +219,7 @@ def class_of(code: int, attribute: int, version: int, name: str = "") -> Class:
 # --- Decoding one value -------------------------------------------------------------------------------------------
 
 
-def read_value(cursor: Cursor, code: int, format: Format, implicit: int = 0) -> Any:
+def read_value(cursor: Cursor, code: int, format: Format) -> Any:
     """Read one value: an int, bytes (block or string), a bool for flag_present, or `Indirect`.
 
     An index with an offset (DW_FORM_LLVM_addrx_offset) is the pair of both. This is the plain description of every
@@ -249,7 +231,7 @@ def read_value(cursor: Cursor, code: int, format: Format, implicit: int = 0) -> 
     if encoding == "nothing":
         return True
     if encoding == "implicit":
-        return implicit
+        return 0
     size = fixed_size(encoding, format)
     if size is not None:
         return cursor.unsigned(size)
@@ -281,5 +263,4 @@ def _read_indirect(cursor: Cursor, format: Format) -> Indirect:
             break
         if code != dw.DW_FORM_indirect:
             return Indirect(code, read_value(cursor, code, format))
-    message = "DW_FORM_indirect must lead to a form with a value"
-    raise cursor.fail("bad_form", message, "DWARF 5, 7.5.3", start)
+    raise cursor.fail("bad_form", "DW_FORM_indirect must lead to a form with a value", "DWARF 5, 7.5.3", start)

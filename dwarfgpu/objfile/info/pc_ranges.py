@@ -6,11 +6,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.forms import class_of
+from dwarfgpu.objfile.info.scopes import CODE_SCOPES
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
@@ -135,16 +135,7 @@ class Ranges:
 # An inlined call is an entry below the function it was inlined into, with the ranges of its code. So the scopes that
 # cover an address, from the outside in, tell who called whom.
 
-SCOPES = frozenset(
-    (
-        dw.DW_TAG_lexical_block,
-        dw.DW_TAG_inlined_subroutine,
-        dw.DW_TAG_subprogram,
-        dw.DW_TAG_with_stmt,
-        dw.DW_TAG_catch_block,
-        dw.DW_TAG_try_block,
-    )
-)
+SCOPES = CODE_SCOPES - {dw.DW_TAG_entry_point, dw.DW_TAG_subroutine_type}
 """Entries that own addresses."""
 _GROUPS = frozenset((dw.DW_TAG_module, dw.DW_TAG_namespace, dw.DW_TAG_lexical_block))
 """Entries that may own scopes without having ranges of their own."""

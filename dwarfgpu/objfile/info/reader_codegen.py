@@ -216,6 +216,5 @@ def _sleb(data: bytes, position: int, first: int) -> tuple[int, int]:
     if result >> (shift - 1):
         result -= 1 << shift
     if not -(1 << 63) <= result < 1 << 63:
-        message = "a signed LEB128 number has more than 64 bits"
-        raise MalformedFile("leb128_overflow", message, spec="DWARF 5, 7.6")
+        raise MalformedFile("leb128_overflow", "a signed LEB128 number has more than 64 bits", spec="DWARF 5, 7.6")
     return result, position

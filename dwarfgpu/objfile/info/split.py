@@ -9,10 +9,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import MalformedFile, MissingContext, Unsupported
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,8 +76,7 @@ class PackageIndex:
             self.version = int.from_bytes(data[:2], byte_order)  # version 5 has two bytes, then padding
         if self.version not in (2, 5):
             message = f"version {self.version} is not known"
-            error = Unsupported("bad_version", message, spec="DWARF 5, 7.3.5.3")
-            raise error.at(section=section, offset=0)
+            raise Unsupported("bad_version", message, spec="DWARF 5, 7.3.5.3").at(section=section, offset=0)
         columns, self.units, self.slots = self._number(4), self._number(8), self._number(12)
         names = _SECTIONS_2 if self.version == 2 else _SECTIONS_5
         self._ids = 16
@@ -87,8 +85,7 @@ class PackageIndex:
         self._offsets = header + 4 * columns
         self._sizes = self._offsets + 4 * columns * self.units
         if columns > MAX_COLUMNS or self._sizes + 4 * columns * self.units > len(data):
-            message = f"it claims {self.units} units and {columns} columns, but is too short for them"
-            raise self._error(message)
+            raise self._error(f"it claims {self.units} units and {columns} columns, but is too short for them")
         if self.slots & (self.slots - 1):
             raise self._error(f"its hash table has {self.slots} slots, which is not a power of two")
         numbers = [self._number(header + 4 * i) for i in range(columns)]

@@ -87,11 +87,12 @@ class UnitTree:
         if parent is None:
             self._read(offset + 1)
             if self._position <= offset:
-                raise self._no_entry(offset)
+                raise self.no_entry(offset)
             parent = self._parents[offset] = self._find_parent(offset)
         return parent
 
-    def _no_entry(self, offset: int) -> DwarfGpuError:
+    def no_entry(self, offset: int) -> DwarfGpuError:
+        """Return the error of a reference to where no entry begins."""
         message = f"no entry begins at {self._unit + offset:#x}"
         error = MalformedFile("bad_reference", message, spec="DWARF 5, 7.5.5")
         return error.at(section=self._section, offset=self._unit + offset)  # type: ignore[no-any-return]
@@ -169,7 +170,7 @@ class UnitTree:
                 elif owner in self._above:
                     owner = self._above[owner]
                 else:
-                    raise self._no_entry(offset)
+                    raise self.no_entry(offset)
                 position += 1
                 continue
             abbreviation, start = table.at(data, position)
@@ -217,8 +218,7 @@ class UnitTree:
         """Set a mark. The parents of those that own it are remembered, so that one mark is enough to go on from."""
         waiting, above = self._open, self._above
         if len(waiting) > MAX_DEPTH:
-            message = f"entries are nested more than {MAX_DEPTH} deep"
-            raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.3")
+            raise MalformedFile("limit_exceeded", f"entries are nested more than {MAX_DEPTH} deep", spec="DWARF 5, 2.3")
         self._marks.append(position)
         self._owners.append(waiting[-1])
         for i in range(len(waiting) - 1, 0, -1):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
 from dwarfgpu.objfile.info import attributes as at
 from dwarfgpu.objfile.info import forms
@@ -210,9 +209,7 @@ class Unit:
     def die_at(self, offset: int) -> Die:
         """Return the entry at an offset from the header; raise an error if none begins there."""
         if not self.tree.contains(offset):
-            message = f"no entry begins at {self.offset + offset:#x}"
-            error = MalformedFile("bad_reference", message, spec="DWARF 5, 7.5.5")
-            raise self.error(error, offset)
+            raise self.tree.no_entry(offset)
         return self.die_known_at(offset)
 
     def die_known_at(self, offset: int) -> Die:
@@ -242,8 +239,7 @@ class Unit:
             except (*FAILURES, DwarfGpuError):
                 pass  # with all of the unit it may be right
         if self.first >= size or not self.data[self.first]:
-            error = MalformedFile("no_unit_entry", "the unit has no entries", spec="DWARF 5, 3.1")
-            raise self.error(error, self.first)
+            raise self.error(MalformedFile("no_unit_entry", "the unit has no entries", spec="DWARF 5, 3.1"), self.first)
         abbreviation, values, _ = self.entry(self.first)
         return abbreviation, values
 
@@ -383,8 +379,7 @@ class Unit:
         if form == dw.DW_FORM_LLVM_addrx_offset:
             index, offset = value
             return self.tables.address(index) + int(offset)
-        message = f"{forms.form_name(form)} is not an address"
-        raise self.error(MalformedFile("bad_form", message, spec="DWARF 5, 7.5.5"))
+        raise self.error(MalformedFile("bad_form", f"{forms.form_name(form)} is not an address", spec="DWARF 5, 7.5.5"))
 
     def refer(self, form: int, value: int) -> Die:
         """Return the entry that a value of class reference leads to; raise an error if none begins there."""
@@ -407,7 +402,7 @@ class Unit:
 SPEC = "DWARF 5, 7.5.1"
 
 
-@frozen(repr=False)
+@frozen
 class UnitHeader:
     """The data before the entries of a unit."""
 
@@ -468,8 +463,7 @@ def read_header(data: bytes | memoryview, offset: int, section: str, byte_order:
     version = cursor.unsigned(2)
     if not 2 <= version <= 6:
         message = f"the unit has the unknown version {version}; the known ones are 2 to 6"
-        error = Unsupported("bad_version", message, spec=SPEC)
-        raise error.at(section=section, offset=offset)
+        raise Unsupported("bad_version", message, spec=SPEC).at(section=section, offset=offset)
     if version >= 5:
         unit_type = cursor.unsigned(1)
         address_size = cursor.unsigned(1)

@@ -150,8 +150,7 @@ class UnitTables:
         if base is None:
             if self.unit.suffix:
                 raise self._no_skeleton("addresses")
-            message = "the unit has no DW_AT_addr_base"
-            raise self.unit.error(MissingContext("addr_base", message, spec="DWARF 5, 3.1.1"))
+            raise self.unit.error(MissingContext("addr_base", "the unit has no DW_AT_addr_base", spec="DWARF 5, 3.1.1"))
         return address_table(self.unit.source.data(".debug_addr"), base, self.unit.format)
 
     def _no_skeleton(self, name: str) -> DwarfGpuError:
@@ -235,8 +234,7 @@ def address_table(data: bytes, base: int, form: Format) -> Sequence[int]:
         return addresses_of(data, header, form.byte_order)
     if not 0 <= base <= len(data):
         message = f"the base {base:#x} is outside the section"
-        error = MalformedFile("bad_base", message, spec="DWARF 5, 7.27")
-        raise error.at(section=".debug_addr", offset=base)
+        raise MalformedFile("bad_base", message, spec="DWARF 5, 7.27").at(section=".debug_addr", offset=base)
     check_address_size(Cursor(data, base, error=MalformedFile, section=".debug_addr"), form.address_size)
     return numbers(data, base, len(data), form.address_size, little=form.byte_order == "little")
 

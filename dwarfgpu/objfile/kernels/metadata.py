@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+import attrs
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import malformed
 from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, hsa_notes
 
@@ -123,21 +124,17 @@ class Metadata:
     problems: tuple[DwarfGpuError, ...]
 
 
-_ARGUMENT_FIELDS = {
-    ".name": str, ".type_name": str, ".offset": int, ".size": int, ".align": int, ".value_kind": str,
-    ".value_type": str, ".address_space": str, ".access": str, ".actual_access": str, ".pointee_align": int,
-    ".is_const": bool, ".is_restrict": bool, ".is_volatile": bool, ".is_pipe": bool,
-}  # fmt: skip
-_KERNEL_FIELDS = {
-    ".name": str, ".symbol": str, ".kind": str, ".language": str, ".language_version": tuple,
-    ".kernarg_segment_size": int, ".kernarg_segment_align": int, ".group_segment_fixed_size": int,
-    ".private_segment_fixed_size": int, ".uses_dynamic_stack": bool, ".wavefront_size": int, ".sgpr_count": int,
-    ".vgpr_count": int, ".agpr_count": int, ".sgpr_spill_count": int, ".vgpr_spill_count": int,
-    ".max_flat_workgroup_size": int, ".reqd_workgroup_size": tuple, ".workgroup_size_hint": tuple,
-    ".uniform_work_group_size": bool, ".max_num_workgroups_x": int, ".max_num_workgroups_y": int,
-    ".max_num_workgroups_z": int, ".workgroup_processor_mode": bool, ".cluster_dims": tuple,
-    ".vec_type_hint": str, ".device_enqueue_symbol": str,
-}  # fmt: skip
+_TYPES = {"str": str, "int": int, "bool": bool, "tuple[int, ...]": tuple}
+
+
+def _fields_of(record: type) -> dict[str, type]:
+    """Return the types of the values in a document by key: those of the fields of a record that hold one value."""
+    types = ((field.name, str(field.type).removesuffix(" | None")) for field in attrs.fields(record))
+    return {f".{name}": _TYPES[kind] for name, kind in types if kind in _TYPES}
+
+
+_ARGUMENT_FIELDS = _fields_of(KernelArgument)
+_KERNEL_FIELDS = _fields_of(KernelMetadata)
 _NO_ARGUMENT: dict[str, Any] = {key[1:]: None for key in _ARGUMENT_FIELDS}
 _NO_KERNEL: dict[str, Any] = {key[1:]: None for key in _KERNEL_FIELDS}
 _REQUIRED = (".name", ".symbol", ".kernarg_segment_size", ".group_segment_fixed_size", ".private_segment_fixed_size",
@@ -449,8 +446,7 @@ def parse_yaml(text: str, fail: Callable[[int, str], Exception]) -> Any:
     try:
         import yaml
     except ImportError:
-        message = "the metadata of code object V2 is YAML: pip install dwarfgpu[yaml]"
-        raise Unsupported("no_yaml", message) from None
+        raise Unsupported("no_yaml", "the metadata of code object V2 is YAML: pip install dwarfgpu[yaml]") from None
     if len(text) > MAX_SIZE:
         raise fail(1, f"more than {MAX_SIZE} characters")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, read_value
 from dwarfgpu.objfile.section_source import decode
@@ -128,8 +127,7 @@ def read_line_header(
     version = cursor.unsigned(2)
     if not 2 <= version <= 6:
         message = f"version {version} of line tables is not known"
-        unknown = Unsupported("line_version", message, spec="DWARF 5, 6.2.4")
-        raise unknown.at(section=section, offset=offset)
+        raise Unsupported("line_version", message, spec="DWARF 5, 6.2.4").at(section=section, offset=offset)
     if version >= 5:
         address_size = cursor.unsigned(1)
         check_address_size(cursor, address_size)

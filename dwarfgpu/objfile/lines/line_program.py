@@ -13,8 +13,6 @@ from itertools import islice
 from operator import length_hint
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.dwarf_constants import (
     DW_LNE_define_file,
     DW_LNE_end_sequence,
@@ -35,6 +33,7 @@ from dwarfgpu.dwarf_constants import (
 )
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import ADDRESS_SIZES
 from dwarfgpu.objfile.lines.line_header import FileEntry, LineHeader, file_entry
 from dwarfgpu.objfile.section_source import decode
@@ -269,8 +268,7 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
             add_mark(mark)
             mark = lasting
         except IndexError:
-            message = "a special opcode in a table whose line range is 0"
-            raise _error("bad_line_range", message, "6.2.5.1") from None
+            raise _error("bad_line_range", "a special opcode in a table whose line range is 0", "6.2.5.1") from None
 
 
 def _special_steps(header: LineHeader, step: int) -> tuple[list[int], list[int]]:

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import each_contribution
 from dwarfgpu.objfile.lines.line_header import FileEntry, LineHeader, StringAt, join, read_line_header
 from dwarfgpu.objfile.lines.line_program import LineRow, Rows, Sequence, run
@@ -86,7 +85,7 @@ class LineTable:
             if address < piece.end:
                 row = self._row_at(piece, address)
                 if row is not None:
-                    rows_there.append(self._span(row))
+                    rows_there.append(self._span(self._statement(row, piece.sequence.first), row))
             index -= 1
         rows_there.reverse()
         return rows_there
@@ -139,8 +138,19 @@ class LineTable:
                 return row
         return None
 
-    def _span(self, index: int) -> LineSpan:
-        row, next_address = self.rows[index], self.rows.addresses[index + 1]
+    def _statement(self, last: int, first: int) -> int:
+        """Return the last of the rows at one address that begins a statement, as GDB does; the last if none does."""
+        rows = self.rows
+        row = last
+        while row >= first and rows.addresses[row] == rows.addresses[last]:
+            if rows[row].is_stmt:
+                return row
+            row -= 1
+        return last
+
+    def _span(self, index: int, last: int | None = None) -> LineSpan:
+        """Return a row with its addresses, which end behind the last of the rows at its address."""
+        row, next_address = self.rows[index], self.rows.addresses[(index if last is None else last) + 1]
         return LineSpan(row.address, max(row.address, next_address), row)
 
     # --- Files ----------------------------------------------------------------------------------------------------

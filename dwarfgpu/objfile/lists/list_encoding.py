@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import (
     TableHeader,
     check_address_size,
@@ -43,7 +42,7 @@ OPERANDS = ("", "x", "xx", "xu", "uu", "", "a", "aa", "au", "uu")
 """For each kind its operands: ``a`` an address, ``x`` the index of one, ``u`` an offset or length."""
 
 
-@frozen(repr=False)
+@frozen
 class ListContext:
     """What the entries of a list depend on."""
 
@@ -54,7 +53,7 @@ class ListContext:
     address_at: AddressAt | None = None
 
 
-@frozen(repr=False)
+@frozen
 class RawEntry:
     """One entry as it is encoded."""
 
@@ -68,8 +67,7 @@ class RawEntry:
 def list_cursor(data: bytes, offset: int, section: str, context: ListContext, end: int | None) -> Cursor:
     """Return a cursor at the first entry of a list. ``end`` bounds it if the end of its table is known."""
     if offset < 0:
-        error = MalformedFile("bad_offset", f"a list cannot begin at {offset}", spec="DWARF 5, 7.5.5")
-        raise error.at(section=section)
+        raise MalformedFile("bad_offset", f"a list cannot begin at {offset}", spec="DWARF 5, 7.5.5").at(section=section)
     cursor = Cursor(data, offset, end, byte_order=context.byte_order, error=MalformedFile, section=section)
     check_address_size(cursor, context.address_size)
     return cursor
@@ -147,8 +145,7 @@ class Bounds:
 
     def _indexed(self, index: int) -> int:
         if self.address_at is None:
-            message = f"the entry needs address {index}, but there is no .debug_addr table"
-            raise MissingContext("debug_addr", message)
+            raise MissingContext("debug_addr", f"the entry needs address {index}, but there is no .debug_addr table")
         return self.address_at(index)
 
     def _checked(self, start: int, end: int) -> tuple[int, int]:
@@ -187,7 +184,7 @@ def pairs_before_5(cursor: Cursor, address_size: int) -> Iterator[tuple[int, int
             yield offset, dw.DW_LLE_offset_pair, (begin, end)
 
 
-@frozen(repr=False)
+@frozen
 class ListTable:
     """A contribution to ``.debug_loclists`` or ``.debug_rnglists``: the lists of one unit (DWARF 5, 7.28 and 7.29)."""
 
@@ -206,8 +203,7 @@ class ListTable:
             raise self._error("index_out_of_range", f"there is no list {index}, the table has {header.count}")
         start = header.base + index * header.offset_size
         if start + header.offset_size > header.end:
-            message = f"the table claims {header.count} offsets, but ends before number {index}"
-            raise self._error("truncated", message)
+            raise self._error("truncated", f"the table claims {header.count} offsets, but ends before number {index}")
         place = header.base + int.from_bytes(self.data[start : start + header.offset_size], self.byte_order)
         if place >= header.end:
             raise self._error("bad_offset", f"list {index} begins at {place:#x}, past the end of its table")

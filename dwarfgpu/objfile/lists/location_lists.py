@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.lists.list_encoding import (
     Bounds,
     ListContext,
@@ -24,7 +23,7 @@ from dwarfgpu.objfile.lists.list_encoding import (
 )
 
 
-@frozen(repr=False)
+@frozen
 class ListEntry:
     """One location list entry: an operation expression, and when it is valid."""
 
@@ -47,7 +46,7 @@ class ListEntry:
         return self.start <= pc < self.end
 
 
-@frozen(repr=False)
+@frozen
 class LocationList:
     """The entries of one list. Some may be missing when there is an ``error``."""
 
@@ -155,15 +154,6 @@ def _before_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
             yield RawEntry(offset, kind, operands)
 
 
-_GNU_KINDS = (
-    dw.DW_LLE_end_of_list,
-    dw.DW_LLE_base_addressx,
-    dw.DW_LLE_startx_endx,
-    dw.DW_LLE_startx_length,
-    dw.DW_LLE_offset_pair,
-)
-
-
 def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
     """Read ``.debug_loc.dwo`` before version 5 (DW_LLE_GNU_*): kinds as in version 5 up to 4.
 
@@ -174,7 +164,7 @@ def _gnu_split(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
         kind = cursor.unsigned(1)
         if kind == dw.DW_LLE_end_of_list:
             return
-        if kind >= len(_GNU_KINDS):
+        if kind > dw.DW_LLE_offset_pair:
             message = f"the GNU location list entry kind {kind:#x} is not known"
             raise cursor.fail("unknown_entry_kind", message, "DWARF 5, 7.7.3", offset)
         if kind == dw.DW_LLE_offset_pair:

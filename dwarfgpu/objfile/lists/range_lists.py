@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from attrs import frozen
+from itertools import starmap
 
 from dwarfgpu.dwarf_constants import DW_LLE_default_location, DW_LLE_end_of_list, DW_LLE_start_length, name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.lists.list_encoding import (
     Bounds,
     ListContext,
@@ -103,5 +103,4 @@ def _version_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
 
 
 def _before_5(cursor: Cursor, address_size: int) -> Iterator[RawEntry]:
-    for offset, kind, operands in pairs_before_5(cursor, address_size):
-        yield RawEntry(offset, kind, operands)
+    return starmap(RawEntry, pairs_before_5(cursor, address_size))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import frozen
-
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.pc_ranges import Position
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.scopes import FunctionScope
@@ -69,7 +68,7 @@ class SymbolInfo:
     """What was looked up counts from the symbol."""
 
 
-@frozen(repr=False)
+@frozen
 class AtAddress:
     """All that is known about one address."""
 
@@ -91,7 +90,7 @@ class AtAddress:
     """Those whose object contains the address, where it is one of data."""
 
 
-@frozen(repr=False)
+@frozen
 class Named:
     """One thing that a name means."""
 
@@ -230,7 +229,7 @@ def _variables(file: CodeObject, address: int) -> tuple[Named, ...]:
     return tuple(variables)
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class _Row:
     source: SourceLine
     file: int

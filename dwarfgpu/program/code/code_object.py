@@ -10,9 +10,10 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image, open_image
 from dwarfgpu.objfile.section_source import ImageSections
@@ -38,7 +39,7 @@ EMBEDDED = (".hip_fatbin", ".llvm.offloading")
 # --- The target ---------------------------------------------------------------------------------------------------
 
 
-@frozen(repr=False)
+@frozen
 class TargetOf:
     """Which target a file is for, and how that is known."""
 
@@ -91,11 +92,11 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
     return TargetOf(generic, reason, is_known=False)
 
 
-def _has_one_wave_size(found: TargetOf) -> bool:
+def _has_one_wave_size(choice: TargetOf) -> bool:
     """Return whether all waves of the processor have the same number of lanes, whatever the kernels say."""
     from dwarfgpu.targets.amdgpu.processors import processor_named
 
-    processor = processor_named(target_id(found.target).partition(":")[0]) if found.is_known else None
+    processor = processor_named(target_id(choice.target).partition(":")[0]) if choice.is_known else None
     return processor is not None and len(processor.wave_sizes) == 1
 
 
@@ -148,6 +149,9 @@ class CodeObject:
         self.debug_path: str | None = None
         """The path of the separate file with its debugging information; None when it must be searched for."""
         self._problems: list[DwarfGpuError] = []
+
+    def __repr__(self) -> str:
+        return f"CodeObject({self.name!r})"
 
     @property
     def is_amdgpu(self) -> bool:
@@ -375,7 +379,7 @@ def check_has_kernels(file: CodeObject) -> None:
         raise NotFound("no_kernels", message, hint=hint)
 
 
-@frozen(repr=False)
+@frozen
 class CodeObjectContents:
     """What a file holds, and what is wrong with the rest."""
 

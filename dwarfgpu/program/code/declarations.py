@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, kind_of
 from dwarfgpu.objfile.info.pc_ranges import Ranges
@@ -17,9 +16,9 @@ from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.source_files import short_name
 from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.aggregates import object_qualifiers
 from dwarfgpu.program.types.declaration import Declarer, type_text
 from dwarfgpu.program.types.reader import canonical, is_cplus
-from dwarfgpu.program.types.sizes import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,8 +76,10 @@ def _of_unit(
     for offset in sorted(offsets):
         try:
             die = unit.die_known_at(offset)
-            if KIND_OF.get(die.tag) != kind or (kind != "function" and not _is_defined(die, kind)):
+            if KIND_OF.get(die.tag) != kind:
                 continue
+            if kind != "function" and (kind_of(die) != kind or (kind == "variable" and is_local(die))):
+                continue  # it is not in the index, or it is a variable of a function
             name = canonical(qualified_name(die) or "")
             if name and matches(name):
                 text = _text(state, die, kind, name)
@@ -86,11 +87,6 @@ def _of_unit(
                     yield Declared(name, *_place(code, die), text)
         except DwarfGpuError as error:  # what is broken hides nothing beside it
             code.file.dwarf.note(error)
-
-
-def _is_defined(die: Die, kind: Kind) -> bool:
-    """Whether an entry is one of the index, and a variable none of a function."""
-    return kind_of(die) == kind and (kind != "variable" or not is_local(die))
 
 
 def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
@@ -130,12 +126,7 @@ def _method(state: Execution, die: Die, type: t.Function, name: str) -> str | No
     artificial = None if first is None else first.find_number(dw.DW_AT_artificial)
     if first is None or artificial is None or not artificial.value:
         return None
-    pointer = resolved(state.types.type_of(first))
-    words = []
-    target: t.Type | None = pointer.target if isinstance(pointer, t.Pointer) else None
-    while isinstance(target, t.Qualified):
-        words.append(target.word)
-        target = target.target
+    words = object_qualifiers(state.types.type_of(first))
     parameters = Declarer(is_cplus=True).parameters(type, skip=1)
     declarator = f"{name}({'' if parameters == 'void' else parameters}){''.join(f' {word}' for word in words)}"
     return type_text(type.result, declarator, is_cplus=True)

@@ -13,9 +13,8 @@ import shutil
 import struct
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import Unsupported, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHF_ALLOC
 
 if TYPE_CHECKING:
@@ -138,7 +137,9 @@ def run(path: str, machine: DisassemblyTarget, code: bytes, address: int) -> str
     with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
         file = os.path.join(folder, "code.o")  # noqa: PTH118
         with open(file, "wb") as out:  # noqa: PTH123
-            out.write(input_text(code) if is_assembler else code_image(code, address, machine.image))
+            # on one line, so that the column of a warning tells the byte
+            assembly = "".join(_BYTE % byte for byte in code).encode()
+            out.write(assembly if is_assembler else code_image(code, address, machine.image))
         try:
             done = subprocess.run(  # noqa: S603 (the program is one of those above, or the user's)
                 [path, *_options(name, machine), file],
@@ -161,7 +162,7 @@ def run(path: str, machine: DisassemblyTarget, code: bytes, address: int) -> str
     if len(done.stdout) > MAX_OUTPUT:
         raise DisassemblerFailed("failed", f"{name} wrote {len(done.stdout)} bytes")
     written = done.stdout.decode(errors="backslashreplace")
-    return as_objdump(written, complaint, code, address) if is_assembler else written
+    return "\n".join(as_objdump(written, complaint, code, address)) if is_assembler else written
 
 
 def _options(name: str, machine: DisassemblyTarget) -> list[str]:
@@ -218,17 +219,8 @@ _WRITTEN = re.compile(r"\t(.*?)\s*; encoding: \[((?:0x[0-9a-f]{2},?)+)\]")
 _INVALID = re.compile(r":1:(\d+): warning: (?:invalid|potentially undefined) instruction encoding")
 
 
-def input_text(code: bytes) -> bytes:
-    """Return code as the assembler reads it: on one line, so that the column of a warning tells the byte."""
-    return "".join(_BYTE % byte for byte in code).encode()
-
-
-def as_objdump(written: str, warnings: str, code: bytes, address: int) -> str:
-    """Return the assembler's output as ``llvm-objdump`` writes it: with addresses, and with bytes that are not code."""
-    return "\n".join(_lines(written, warnings, code, address))
-
-
-def _lines(written: str, warnings: str, code: bytes, address: int) -> Iterator[str]:
+def as_objdump(written: str, warnings: str, code: bytes, address: int) -> Iterator[str]:
+    """Yield the assembler's lines as ``llvm-objdump`` writes them: with addresses, and with bytes that are not code."""
     size = len(_BYTE % 0)
     invalid = {(int(column) - 1) // size for column in _INVALID.findall(warnings)}
     at = 0

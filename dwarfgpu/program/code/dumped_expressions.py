@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.listing import operands_of, registers_of, statements
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types.declaration import Declarer
 from dwarfgpu.program.types.model import Opaque

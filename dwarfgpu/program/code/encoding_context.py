@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:

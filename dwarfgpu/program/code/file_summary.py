@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_UT_partial
 from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA
 from dwarfgpu.objfile.elf.summary import ImageInfo, Missing, SectionInfo, describe
 from dwarfgpu.objfile.section_source import decode

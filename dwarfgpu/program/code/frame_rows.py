@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu import dialects
 from dwarfgpu.cfi.instructions import FrameInstruction, Instructions, decode
@@ -19,6 +19,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, encoding_text
 from dwarfgpu.errors import DwarfGpuError, NotFound
 from dwarfgpu.expr.instruction import decode as decode_expression
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, FrameIndex, read_frame_header
 from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
 from dwarfgpu.program.code.code_lookup import named

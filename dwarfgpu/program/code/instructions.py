@@ -9,9 +9,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.disassemblers import (
     DisassemblerFailed,
     NoDisassembler,
@@ -185,12 +186,12 @@ MAX_CODE = 1 << 20
 """More bytes are not disassembled at once."""
 
 
+@frozen
 class ProgramCode:
     """Finds the instructions at addresses of the running program."""
 
-    def __init__(self, state: Execution, disassembler: Disassembler) -> None:
-        self.state = state
-        self.disassembler = disassembler
+    state: Execution
+    disassembler: Disassembler
 
     def between(self, low: int, high: int) -> Listing:
         """Return the instructions that begin from ``low`` up to ``high``."""

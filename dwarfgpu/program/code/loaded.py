@@ -12,6 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingCont
 from dwarfgpu.expr.context import DieInfo as ExpressionDie
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.types import ENCODINGS, BaseType
+from dwarfgpu.immutable import immutable
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
@@ -233,29 +234,16 @@ MAX_CONSTANT = 1 << 16
 """How many bytes an object has whose value is a number; none has more than 16."""
 
 
+@immutable
 class FileUnit:
     """A unit of a file that is loaded, for a program location, which says what of a location list is valid.
 
     ``pc`` is an address of the running program, in a caller one in the call; None is no program location.
     """
 
-    __slots__ = ("code", "pc", "unit")
-
-    def __init__(self, unit: Unit, code: LoadedCode, pc: int | None) -> None:
-        self.unit = unit
-        self.code = code
-        self.pc = pc
-
-    def __repr__(self) -> str:
-        return f"FileUnit({self.unit!r}, {self.code!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, FileUnit) and other.unit is self.unit and other.code is self.code and other.pc == self.pc
-        )
-
-    def __hash__(self) -> int:
-        return hash((id(self.unit), id(self.code), self.pc))
+    unit: Unit
+    code: LoadedCode
+    pc: int | None
 
     # --- Questions of expressions ---------------------------------------------------------------------------------
 

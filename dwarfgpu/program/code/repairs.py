@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr import table
 from dwarfgpu.expr.instruction import Expression, Instruction
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -227,7 +226,7 @@ def _statements(text: str) -> list[list[str]]:
 # value. A condition is a fact about the operands or the target, named in `CONDITIONS`.
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Seen:
     """A compiler in whose output an idiom was seen."""
 
@@ -251,7 +250,7 @@ CLANG_22 = Seen("clang", r"(?<!AMD )clang version (\d{1,4})\.", 22, 22)
 """LLVM's own; that of ROCm describes variables in another way."""
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Site:
     """Where an expression is, as far as repairs depend on it."""
 
@@ -262,7 +261,7 @@ class Site:
     """Returns an entry of ``.debug_addr`` as it is in the file; None if there is none."""
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Repair:
     """One idiom: how it is written, and what it means."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import EvaluationError, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Memory
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.loading import PT_DYNAMIC
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ NOT_ALLOCATED = (1 << 64) - 1
 _SPEC = "A.2.5.4.4.3 (4)"
 
 
+@frozen
 class ThreadStorage:
     """The thread-local storage of one thread of a process."""
 
-    def __init__(self, machine: Machine, loaded: Loaded, wave: int) -> None:
-        self.machine = machine
-        self.loaded = loaded
-        self.wave = wave
+    machine: Machine
+    loaded: Loaded
+    wave: int
 
     def location(self, offset: int, code: LoadedCode | None) -> Location:
         """Return where a variable of a file is, from its offset in the storage of the file."""
@@ -159,10 +160,8 @@ def below(pointer: int, block: Segment) -> int:
 
 def _dynamic_of(code: LoadedCode) -> int | None:
     """Return where a file has its dynamic section in the process."""
-    for segment in code.file.image.segments:
-        if segment.type == PT_DYNAMIC:
-            return code.bias + segment.address
-    return None
+    segments = code.file.image.segments
+    return next((code.bias + segment.address for segment in segments if segment.type == PT_DYNAMIC), None)
 
 
 def _missing(message: str, hint: str | None = None) -> MissingContext:

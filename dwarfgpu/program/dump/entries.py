@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of, names, number_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.dies import VALUE_KINDS
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers
 from dwarfgpu.objfile.info.scopes import in_scopes, scopes_of, split_name

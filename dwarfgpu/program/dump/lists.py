@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.dwarf_constants import DW_FORM_indirect, DW_LLE_default_location, DW_LLE_GNU_view_pair
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.lists import location_lists, range_lists
 from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, list_tables
@@ -34,14 +33,8 @@ _COLUMNS: dict[str, Columns] = {
         ("end", "address"),
         ("expression", "code"),
     ),
-    "rnglist": (
-        ("offset", "address"),
-        ("kind", "text"),
-        ("operands", "text"),
-        ("start", "address"),
-        ("end", "address"),
-    ),
 }
+_COLUMNS["rnglist"] = _COLUMNS["loclist"][:-1]
 _TITLES = {"loclist": "location list", "rnglist": "range list"}
 
 

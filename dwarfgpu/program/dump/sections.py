@@ -120,9 +120,9 @@ _ROW_COLUMNS: Columns = (
 _FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
 
 
-def parts(file: CodeObject, section: str, pc: int | None = None) -> Iterator[SectionPart]:
+def line_parts(file: CodeObject, section: str, pc: int | None = None) -> Iterator[SectionPart]:
     """Yield the tables of ``.debug_line``; with ``pc`` those that have a row for it, and only these rows."""
-    for table in _tables(file, section):
+    for table in _line_tables(file, section):
         if table.error is not None:
             file.dwarf.note(table.error)
         rows: Iterable[LineRow] = table.rows
@@ -130,10 +130,10 @@ def parts(file: CodeObject, section: str, pc: int | None = None) -> Iterator[Sec
             rows = [span.row for span in table.at(pc)]
             if not rows:
                 continue
-        yield _part(table, rows)
+        yield _line_part(table, rows)
 
 
-def _tables(file: CodeObject, section: str) -> Iterator[LineTable]:
+def _line_tables(file: CodeObject, section: str) -> Iterator[LineTable]:
     """Yield the tables in order; a table that a unit names has the strings of that unit."""
     dwarf = file.dwarf
     named: dict[int, Unit] = {}
@@ -172,7 +172,7 @@ def _line_strings(file: CodeObject) -> Callable[[str, int], bytes]:
     return string_at
 
 
-def _part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
+def _line_part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
     header = table.header
     directories = tuple(enumerate(header.directories, 0 if header.version >= 5 else 1))
     files = tuple(
@@ -182,13 +182,13 @@ def _part(table: LineTable, rows: Iterable[LineRow]) -> SectionPart:
     tables = (
         Table("directories", _DIRECTORY_COLUMNS, directories),
         Table("files", _FILE_COLUMNS, files),
-        Table("rows", _ROW_COLUMNS, map(_row, rows)),
+        Table("rows", _ROW_COLUMNS, map(_line_row, rows)),
     )
     title = f"line table, version {header.version}"
-    return SectionPart(header.section, header.offset, title, _facts(header), tables)
+    return SectionPart(header.section, header.offset, title, _line_facts(header), tables)
 
 
-def _facts(header: LineHeader) -> dict[str, Any]:
+def _line_facts(header: LineHeader) -> dict[str, Any]:
     return {
         "size": header.end - header.offset,
         "format": "DWARF64" if header.offset_size == 8 else "DWARF32",
@@ -203,7 +203,7 @@ def _facts(header: LineHeader) -> dict[str, Any]:
     }
 
 
-def _row(row: LineRow) -> tuple[Any, ...]:
+def _line_row(row: LineRow) -> tuple[Any, ...]:
     flags = " ".join(name for name in _FLAGS if getattr(row, name))
     return row.address, row.line, row.column, row.file, row.isa, row.discriminator, row.op_index, flags
 
@@ -227,7 +227,7 @@ _TABLES: dict[str, Callable[[CodeObject, str], Iterator[SectionPart]]] = {
 }
 _BY_ADDRESS: dict[str, Callable[[CodeObject, str, int | None], Iterator[SectionPart]]] = {
     ".debug_aranges": address_ranges,
-    ".debug_line": parts,
+    ".debug_line": line_parts,
 }
 """The sections that can be searched for an address."""
 _SHOWN = ENTRIES | FRAMES | _LISTS.keys() | _TABLES.keys() | _BY_ADDRESS.keys()

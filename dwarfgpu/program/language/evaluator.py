@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import uniform, uniform_flag
 from dwarfgpu.program.code.scopes import scope_of_name
 from dwarfgpu.program.language import history

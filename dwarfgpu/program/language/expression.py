@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,7 +19,7 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import Variable, variable_called
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.lanes import Group, LaneSet
     from dwarfgpu.objfile.info.dies import Die
@@ -46,13 +47,21 @@ class SourceExpression(Quantity):
         """The type of the value; an error where it depends on a value that is missing."""
         return self.find(self.frame.lane(None)).type
 
-    def _evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
+    @cached_property
+    def depends_on_place(self) -> bool:
+        return any(len(node.parts) == 1 and node.file is None for node in _names_in(self.tree))
+
+    def in_frame(self, frame: Frame) -> Quantity:
+        return frame[self.text]
+
+    def evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
+        """Return the value in some lanes, and the evaluator that has what is to be assigned."""
         evaluator = Evaluator(self.frame, lanes, self.text)
         return evaluator.object(self.tree), evaluator
 
     def find(self, lanes: LaneSet) -> Object:
         """Return the value as an object, for some lanes. Assignments in it are made."""
-        value, evaluator = self._evaluate(lanes)
+        value, evaluator = self.evaluate(lanes)
         finish([evaluator])
         return value
 
@@ -61,7 +70,7 @@ class SourceExpression(Quantity):
         evaluators: dict[int, Evaluator] = {}
 
         def find(part: LaneSet) -> Object:
-            value, evaluator = self._evaluate(part)
+            value, evaluator = self.evaluate(part)
             evaluators[id(value)] = evaluator
             return value
 
@@ -69,10 +78,15 @@ class SourceExpression(Quantity):
         finish([evaluators[id(group.result)] for group in groups if group.result is not None])
         return groups
 
-    def perform(self, lanes: LaneSet) -> None:
+    def perform(self, numbers: tuple[int | None, ...]) -> None:
         """Evaluate it for its assignments, which are made if it has a value in all of the lanes."""
-        groups = each_part(lanes, self._evaluate)
-        finish([_result(group, lanes)[1] for group in groups])
+        evaluators: list[Evaluator] = []
+        for place, lanes in self.frame.places_of(numbers, self):
+            expression = self if place is self.frame else SourceExpression(place, self.text)
+            for chosen, lane_set in place.lane_sets(lanes):
+                groups = each_part(lane_set, expression.evaluate)
+                evaluators += [_result(group, lane_set, chosen)[1] for group in groups]
+        finish(evaluators)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
         """Return why there is no value: the reason of the variable or register that the expression is part of."""
@@ -109,8 +123,19 @@ def make(write: Write, frame: Frame, lanes: LaneSet) -> None:
 def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str | None) -> None:
     """Make the assignment ``target = text`` in some lanes, after all values have been computed."""
     numbers = frame.lane_numbers(lanes)
-    tree = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
     writes: list[tuple[Write, LaneSet]] = []
+    for place, lanes_there in frame.places_of(numbers, target):
+        there = target if place is frame else target.in_frame(place)
+        writes += _assignments(place, there, text, lanes_there)
+    for write, part in writes:
+        make(write, frame, part)
+
+
+def _assignments(
+    frame: Frame, target: Quantity, text: str, numbers: tuple[int | None, ...]
+) -> Iterator[tuple[Write, LaneSet]]:
+    """Yield what an assignment writes in some lanes of a frame."""
+    tree = parse(text, lambda name: frame.state.names.type(frame, name) is not None)
 
     def find(part: LaneSet) -> Any:
         evaluator = Evaluator(frame, part, text)
@@ -118,9 +143,7 @@ def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str
         return evaluator.writes[-1], part
 
     for lane_numbers, chosen in frame.lane_sets(numbers):
-        writes += [_result(group, chosen, lane_numbers) for group in each_part(chosen, find)]
-    for write, part in writes:
-        make(write, frame, part)
+        yield from (_result(group, chosen, lane_numbers) for group in each_part(chosen, find))
 
 
 def _result(group: Group[Any], lanes: LaneSet, numbers: Sequence[int | None] | None = None) -> Any:
@@ -148,18 +171,24 @@ def type_named(frame: Frame, name: str) -> Type:
 def variables_in(frame: Frame, tree: Any) -> list[Variable]:
     """Return the variables that an expression names, each once."""
     variables: dict[Die, Variable] = {}
+    for node in _names_in(tree):
+        try:
+            variable = variable_called(frame, node.parts, node.file)
+        except DwarfGpuError:
+            variable = None
+        if variable is not None:
+            variables.setdefault(variable.die, variable)
+    return list(variables.values())
+
+
+def _names_in(tree: Any) -> Iterator[Name]:
+    """Yield the names in an expression, in the order of the text."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Name):
-            try:
-                variable = variable_called(frame, node.parts, node.file)
-            except DwarfGpuError:
-                variable = None
-            if variable is not None:
-                variables.setdefault(variable.die, variable)
+            yield node
         elif isinstance(node, tuple):
             waiting += reversed(node)
         elif attrs.has(type(node)):
             waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]
-    return list(variables.values())

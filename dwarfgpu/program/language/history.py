@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit, Part
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import uniform
 from dwarfgpu.program.language import registers
 from dwarfgpu.program.language import syntax as s

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, is_static
 from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
 from dwarfgpu.program.code import scopes
@@ -126,10 +125,11 @@ class Names:
         """Return the entries that a name may mean without its scopes, if they are all one thing."""
         entries = [] if parts[0] == "" else [*self.find("::".join(parts), kinds)]
         if len({qualified_name(die) for _code, die in entries}) > 1:
-            return []  # seen from nowhere here, and not the only one
+            return []  # the name alone does not tell which is meant
         return sorted(entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code))
 
     def find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
+        """Yield the entries of the index with a name, each with its file; variables of functions are left out."""
         for code in self.state.loaded.codes:
             if not code.file.has_dwarf:
                 continue
@@ -346,6 +346,7 @@ def _is_static(die: Die) -> bool:
 # An imported declaration makes one entry visible, by another name where it has one of its own; an imported
 # module makes everything visible that a namespace, or a module of Fortran, has (DWARF 5, 3.2.3 to 3.2.5).
 
+_IMPORTS = frozenset((dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module))
 MAX_LOOKUPS = 256
 """The number of scopes in which a name is searched: directives may lead to each other."""
 
@@ -440,10 +441,7 @@ class Imports:
 
 def _may_import(unit: Unit) -> bool:
     """Whether a unit has imports at all, which most units have not."""
-    return any(
-        abbreviation.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module)
-        for abbreviation in unit.table.all()
-    )
+    return any(abbreviation.tag in _IMPORTS for abbreviation in unit.table.all())
 
 
 def _shared(path: Path, other_path: Path) -> int:
@@ -459,7 +457,7 @@ def _shared(path: Path, other_path: Path) -> int:
 def _collect_imports(owner: Die, scope: Path, imports: dict[Path, Imported]) -> None:
     own = imports.setdefault(scope, Imported({}, []))
     for die in owner.children():
-        if die.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module):
+        if die.tag in _IMPORTS:
             _add(die, own)
         elif die.tag in (dw.DW_TAG_namespace, dw.DW_TAG_module) and die.has_children and len(scope) < MAX_SCOPES:
             _collect_imports(die, (*split_name(qualified_name(die) or ""),), imports)
@@ -471,7 +469,7 @@ def _of_block(block: Die) -> Imported:
     for owner in block.origins():
         try:
             for die in owner.children():
-                if die.tag in (dw.DW_TAG_imported_declaration, dw.DW_TAG_imported_module):
+                if die.tag in _IMPORTS:
                     _add(die, imported)
         except DwarfGpuError as error:
             owner.unit.dwarf.note(error)

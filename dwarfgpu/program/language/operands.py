@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.arithmetic import ExactFloats, Floats, Integers
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import VOID, Base, Enumeration, Lazy, Pointer, Void
 from dwarfgpu.program.types.sizes import byte_size, resolved
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
 
-@frozen
+@immutable
 class ScalarOperand:
     """A value of a scalar type: its pattern, as an unsigned number."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Pointer, Qualified
 
@@ -29,11 +30,11 @@ ARITHMETIC = frozenset(
 MAX_DECLARATORS = 64
 
 
+@frozen
 class TypeParser:
     """The parser of the type that begins at the current token of a parser."""
 
-    def __init__(self, parser: Parser) -> None:
-        self.parser = parser
+    parser: Parser
 
     def starts(self) -> bool:
         """Whether a type begins here."""
@@ -46,8 +47,7 @@ class TypeParser:
 
     def type(self) -> s.TypeNode:
         """Parse a whole type: its name and its declarator."""
-        base = self._specifiers()
-        return self._declarator(base, 0)
+        return self._declarator(self._specifiers(), 0)
 
     # --- Specifiers -----------------------------------------------------------------------------------------------
 
@@ -308,7 +308,8 @@ class TypeParser:
                 break
             parser.advance()
         parser.expect(")")
-        if [getattr(parameter, "name", None) for parameter in parameters] == ["void"]:
+        only = parameters[0] if len(parameters) == 1 else None
+        if isinstance(only, s.NamedType) and only.name == "void":
             return (), is_variadic
         return tuple(parameters), is_variadic
 
@@ -316,13 +317,13 @@ class TypeParser:
 # --- Building types -----------------------------------------------------------------------------------
 
 
+@frozen
 class TypeBuilder:
     """The builder of types. ``lookup`` finds one by name and keyword, ``space_number`` an address space by name."""
 
-    def __init__(self, model: DataModel, lookup: Lookup, space_number: SpaceNumber | None = None) -> None:
-        self.model = model
-        self.lookup = lookup
-        self.space_number = space_number
+    model: DataModel
+    lookup: Lookup
+    space_number: SpaceNumber | None = None
 
     def build(self, node: s.TypeNode) -> Type:
         """Return the type of a tree."""

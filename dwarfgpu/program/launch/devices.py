@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import target_id
 from dwarfgpu.program.launch.structures import read_object
 from dwarfgpu.program.stack.wave_positions import waves_of
@@ -57,7 +56,7 @@ class DispatchRow:
 
 
 def agents(stopped: Stopped) -> list[Agent]:
-    """The agents that waves are on."""
+    """Return the agents that waves are on."""
     machine = waves_of(stopped)
     members: dict[str, list[int]] = {}
     for wave, name in enumerate(machine.ids):
@@ -70,29 +69,29 @@ def agents(stopped: Stopped) -> list[Agent]:
 
 
 def dispatches(stopped: Stopped) -> list[DispatchRow]:
-    """The dispatches, in the order of the machine."""
+    """Return the dispatches, in the order of the machine."""
     machine = waves_of(stopped)
     members: dict[int, list[int]] = {}
     for wave, owner in enumerate(machine.dispatch.tolist()):
         members.setdefault(owner, []).append(wave)
-    found = []
+    rows = []
     for index, dispatch in enumerate(machine.dispatches):
         waves = members.get(index, [])
         agent, queue = _owners(machine.ids[waves[0]]) if waves else ("1", "1")
-        found.append(DispatchRow(agent, queue, dispatch, tuple(waves), _fence(stopped, dispatch)))
-    return found
+        rows.append(DispatchRow(agent, queue, dispatch, tuple(waves), _fence(stopped, dispatch)))
+    return rows
 
 
 def queues(stopped: Stopped) -> list[Queue]:
-    """The queues that dispatches are in."""
-    found: dict[tuple[str, str, int | None], list[int]] = {}
+    """Return the queues that dispatches are in."""
+    members: dict[tuple[str, str, int | None], list[int]] = {}
     for row in dispatches(stopped):
-        found.setdefault((row.agent, row.queue, row.dispatch.queue), []).extend(row.waves)
-    return [_queue(stopped, *key, tuple(waves)) for key, waves in found.items()]
+        members.setdefault((row.agent, row.queue, row.dispatch.queue), []).extend(row.waves)
+    return [_queue(stopped, *key, tuple(waves)) for key, waves in members.items()]
 
 
 def _owners(name: str) -> tuple[str, str]:
-    """The agent and the queue in the name of a wave, which is agent:queue:dispatch:wave; 1 where it is another."""
+    """Return the agent and the queue in the name of a wave, agent:queue:dispatch:wave; 1 where it is another."""
     parts = name.split(":")
     return (parts[0], parts[1]) if len(parts) == 4 and all(map(str.isdecimal, parts)) else ("1", "1")
 
@@ -111,18 +110,18 @@ def _queue(stopped: Stopped, agent: str, number: str, address: int | None, waves
 
 
 def _fence(stopped: Stopped, dispatch: Dispatch) -> str | None:
-    """The fences of the packet, as ROCgdb abbreviates them."""
+    """Return the fences of the packet, as ROCgdb abbreviates them."""
     if dispatch.packet is None:
         return None
     try:
-        bits = {each.name: each.value for each in _read(stopped, "packet", dispatch.packet)["header"].bits}
+        bits = {part.name: part.value for part in _read(stopped, "packet", dispatch.packet)["header"].bits}
     except DwarfGpuError:
         return None
-    found = ["B"] if bits["barrier"] else []
+    fences = ["B"] if bits["barrier"] else []
     for letter, name in (("A", "acquire_fence_scope"), ("R", "release_fence_scope")):
         scope = _SCOPES.get(bits[name])
-        found += [] if scope is None else [letter + scope]
-    return "|".join(found)
+        fences += [] if scope is None else [letter + scope]
+    return "|".join(fences)
 
 
 def _read(stopped: Stopped, kind: str, address: int) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu import address_spaces, queue
 from dwarfgpu.targets.amdgpu.geometry import AXES
 from dwarfgpu.targets.amdgpu.initial_state import (

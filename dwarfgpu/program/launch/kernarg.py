@@ -11,10 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.initial_state import align
 
 if TYPE_CHECKING:

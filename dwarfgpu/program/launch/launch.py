@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.backends import machine as machines
 from dwarfgpu.backends.starting import RegisterCounts, Waves, check_room, start_waves
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
 from dwarfgpu.program.launch.dispatch import FIRST_ADDRESS, Addresses
 from dwarfgpu.program.launch.planning import plan
@@ -47,7 +46,7 @@ class Launched:
 def machine_for(file: CodeObject | str, kernel: str) -> Machine:
     """Return an empty machine of the target that a kernel was compiled for."""
     code_object = opened(file) if isinstance(file, str) else file
-    (chosen, *_more) = code_object.kernels_named([kernel])
+    chosen = code_object.kernels_named([kernel])[0]
     described = chosen.descriptor or chosen.code
     return machines.Machine(find_target(code_object.image, described.wavefront_size if described else None).target)
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import Unsupported, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import find_target, target_id
 from dwarfgpu.program.launch import kernarg
 from dwarfgpu.program.launch.dispatch import (

@@ -7,9 +7,9 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from attrs import frozen
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend

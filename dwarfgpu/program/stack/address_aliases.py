@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import MissingContext, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.strict_json import parse_integer
 from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, GenericView, LaneView, lane_to_wave, wave_to_lane

@@ -14,9 +14,9 @@ from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.language.tokens import is_assignment
-from dwarfgpu.program.stack.call_stack import Stack
+from dwarfgpu.program.stack.call_stack import Stack, unknown_place
 from dwarfgpu.program.stack.lane_state import Simt
-from dwarfgpu.program.stack.wave_groups import WaveGroup, unknown_place, wave_groups
+from dwarfgpu.program.stack.wave_groups import WaveGroup, wave_groups
 from dwarfgpu.program.stack.wave_positions import unknown_mask, waves_of
 from dwarfgpu.program.variables.answers import AsWritten, Values
 from dwarfgpu.program.variables.variable import Variable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Array
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.variables.quantity import Quantity
 
 
 CHUNK = 16_384
@@ -122,14 +123,65 @@ def _together(
     if refusal is not None:
         values.refuse(refusal)
         return values
-    step = max(1, CHUNK // len(lanes)) if lanes else 1
-    for first in range(0, len(numbers) if lanes else 0, step):
-        values.ask(first * len(lanes), LaneSet.product(numbers[first : first + step], b.array(lanes, 64)))
-        values.read()  # while it is in the cache
+    places = _places(frame, quantity, lanes, len(numbers)) if quantity is not None else None
+    if places is None:
+        step = max(1, CHUNK // len(lanes)) if lanes else 1
+        for first in range(0, len(numbers) if lanes else 0, step):
+            values.ask(first * len(lanes), LaneSet.product(numbers[first : first + step], b.array(lanes, 64)))
+            values.read()  # while it is in the cache
+    else:
+        for place, positions in places:
+            _ask_at(values, place, positions)
     if values.type is None and isinstance(quantity, Variable):
         values.type = quantity.type
     values.repaired = tuple(_as_written(variable, values) for variable in list(frame.repaired.values()))
     return values
+
+
+def _places(
+    frame: Frame, quantity: Quantity, lanes: tuple[int, ...], wave_count: int
+) -> list[tuple[Frame | DwarfGpuError, Array]] | None:
+    """Return where the slots are, lanes of waves: the frames or errors, and which slots; None where all are together.
+
+    "If the current lane is specified and the architecture program location LPC computed by the DW_AT_LLVM_lane_pc
+    attribute for the current lane is not the undefined location description, it must be LPC" (A.2.5.1).
+    """
+    stack = frame.stack
+    if stack is None or not quantity.depends_on_place or not Simt(stack.call(frame.level)[0]).says_places:
+        return None
+    if isinstance(stack.wave, int):
+        return [(place, b.array(positions, 64)) for place, positions in frame.by_place(lanes)]
+    import numpy as np
+
+    pcs = np.full((wave_count, len(lanes)), frame.pc, dtype=np.uint64)
+    entered = np.ones((wave_count, len(lanes)), dtype=bool)
+    all_pcs, all_entered = Simt(stack.call(frame.level)[0]).pcs_in_waves()
+    for position, lane in enumerate(lanes):
+        if lane < all_pcs.shape[1]:
+            pcs[:, position], entered[:, position] = all_pcs[:, lane], all_entered[:, lane]
+    flat, is_in = pcs.reshape(-1), entered.reshape(-1)
+    inside = is_in.nonzero()[0].astype(np.uint64)
+    places: list[tuple[Frame | DwarfGpuError, Array]] = [
+        (frame.at_pc(int(flat[inside[group[0]]])), inside[group]) for group in b.groups(flat[inside])
+    ]
+    if len(inside) < len(flat):
+        places.append((frame.not_entered(), (~is_in).nonzero()[0].astype(np.uint64)))
+    return places
+
+
+def _ask_at(values: Values, place: Frame | DwarfGpuError, positions: Array) -> None:
+    """Ask for slots that are at one place, given by their numbers."""
+    if isinstance(place, DwarfGpuError):
+        values.refuse(place, positions)
+        return
+    quantity = place[values.text]
+    lanes = b.array([lane or 0 for lane in values.lanes], 64)
+    for first in range(0, len(positions), CHUNK):
+        some = positions[first : first + CHUNK]
+        waves = values.waves[some // len(lanes)]
+        slots = LaneSet(len(some), waves, lanes[some % len(lanes)])
+        values.ask(0, slots.select(b.arange(len(some))), quantity, some)
+        values.read()
 
 
 def _as_written(variable: Variable, values: Values) -> AsWritten:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.cfi import rules
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
 from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.selectors import no_lanes
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def backtraces(
         raise no_lanes(stopped.machine.target)
     if lane is not None and not 0 <= lane < count:
         raise UsageError(f"{stopped.machine.target.name} has {count} lanes, no lane {lane}")
-    writer = _FrameWriter(stopped, lane, registers=registers)
+    writer = _FrameWriter(stopped, lane, registers)
     groups: dict[Any, list[int]] = {}
     by_key: dict[Any, Backtrace] = {}
     for wave in waves:
@@ -142,16 +141,16 @@ def _kind_of(storage: Storage) -> Any:
     return type(storage), storage.data if isinstance(storage, Implicit) else None
 
 
+@frozen
 class _FrameWriter:
     """Turns the activations of threads into the frames that are shown."""
 
-    def __init__(self, stopped: Stopped, lane: int | None, *, registers: bool) -> None:
-        self.stopped = stopped
-        self.lane = lane
-        self.registers = registers
+    stopped: Stopped
+    lane: int | None
+    registers: bool
 
     def backtrace(self, wave: int) -> Backtrace:
-        stack = self.stopped.stack(wave)
+        stack = self.stopped.wave(wave).seen_by(self.lane).stack
         shown: list[ShownFrame] = []
         skipped = 0
         explicit: set[int] = set()
@@ -172,18 +171,31 @@ class _FrameWriter:
         self, activation: Activation, frames: tuple[Frame, ...], mask: int | None, explicit: set[int]
     ) -> Iterator[ShownFrame]:
         """Yield the frames that are inlined, and the function itself with what belongs to it."""
-        code, pc = frames[-1].code, activation.pc
+        code, pc = frames[-1].code, _pc_of(frames[-1], activation)
         file = None if code is None else code.file.name
         for frame in frames[:-1]:
             yield ShownFrame(frame.number, pc, file, frame.call, lanes=mask)
-        cfa = error = None
-        try:
-            cfa = activation.cfa(activation.thread.lanes)
-        except DwarfGpuError as missing:
-            error = missing
         saved = tuple(saved_registers(activation, explicit)) if self.registers else None
-        outer = frames[-1]
-        yield ShownFrame(outer.number, pc, file, outer.call, outer.is_signal_frame, cfa, error, mask, saved)
+        yield shown_frame(frames[-1], activation, mask, saved)
+
+
+def shown_frame(
+    frame: Frame, activation: Activation, mask: int | None, saved: tuple[Saved, ...] | None = None
+) -> ShownFrame:
+    """Return what is shown of a frame, with the CFA of its activation."""
+    cfa = error = None
+    try:
+        cfa = activation.cfa(activation.thread.lanes)
+    except DwarfGpuError as missing:
+        error = missing
+    file = None if frame.code is None else frame.code.file.name
+    pc = _pc_of(frame, activation)
+    return ShownFrame(frame.number, pc, file, frame.call, frame.is_signal_frame, cfa, error, mask, saved)
+
+
+def _pc_of(frame: Frame, activation: Activation) -> int:
+    """Return the program counter of a frame: that of its wave, or of the lane that sees it."""
+    return activation.pc if frame.pc is None else frame.pc
 
 
 def saved_registers(activation: Activation, explicit: set[int] | None = None) -> Iterator[Saved]:
@@ -248,7 +260,7 @@ def _spans(location: Location, register: TargetRegister) -> Iterator[RegisterSpa
     stretches = list(stretches_of(location, register.bit_size))
     unit = register.lane_bits or 1
     position = 0
-    for _found, size in stretches:
+    for _location, size in stretches:
         if position % unit or size % unit:
             unit = 1
         position += size

@@ -11,12 +11,15 @@ from dwarfgpu.cfi.activation import Parted, Thread
 from dwarfgpu.cfi.unwind import MAX_FRAMES, CallStack
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.program.stack.frame import Frame, frames_at
+from dwarfgpu.program.stack.lane_state import Simt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.bits import Bits
+    from dwarfgpu.cfi.activation import Activation
     from dwarfgpu.cfi.unwind import End
+    from dwarfgpu.program.stack.lane_state import LanePc
     from dwarfgpu.program.stack.stopped import Machine, Stopped
     from dwarfgpu.program.stack.wave import Wave
 
@@ -36,6 +39,10 @@ class Stack:
         max_frames: int = MAX_FRAMES,
         owner: Wave | None = None,
     ) -> None:
+        self.lane: int | None = None
+        """The lane whose view it is; None where it is that of the wave."""
+        self.wave_stack: Stack = self
+        """The frames as the wave has them."""
         self.state = stopped.state
         self.machine = stopped.machine
         self.wave: Any = wave
@@ -53,6 +60,8 @@ class Stack:
         self._activations = CallStack(self.thread, _place_of(self.machine, self.wave), self.max_frames)
         self._calls: list[tuple[Frame, ...]] = []
         self._frames: list[Frame] = []
+        self._lane_pcs: dict[int, tuple[LanePc, ...] | None] = {}
+        self._of_lanes: dict[int, LaneStack] = {}
         self._changes = self.machine.changes
         """The number of writes before the frames were found."""
 
@@ -103,16 +112,39 @@ class Stack:
             activation = activations.at(len(self._calls))
             if activation is None:
                 return ()
-            code = self.state.loaded.at(activation.place)
-            frames = frames_at(self.state, code, activation.place, len(self._frames), self, activation)
+            frames = self._frames_of(activation)
             self._calls.append(frames)
             self._frames += frames
         return self._calls[level]
+
+    def _frames_of(self, activation: Activation) -> tuple[Frame, ...]:
+        """Return the frames of the next call, which follow those that are known."""
+        place = activation.place
+        return frames_at(self.state, self.state.loaded.at(place), place, len(self._frames), self, activation)
 
     def at(self, level: int) -> Frame | None:
         """Return the function whose code a call executes, 0 for the innermost one; None when the stack ends before."""
         frames = self.call(level)
         return frames[-1] if frames else None
+
+    # --- Lanes ----------------------------------------------------------------------------------------------------
+
+    def of_lane(self, lane: int) -> Stack:
+        """Return the frames as a lane sees them."""
+        self._refresh()
+        stack = self._of_lanes.get(lane)
+        if stack is None:
+            stack = self._of_lanes[lane] = LaneStack(self, lane)
+        return stack
+
+    def lane_pcs(self, level: int) -> tuple[LanePc, ...] | None:
+        """Return where the lanes are in a call; None where no function says so and all are where the wave is."""
+        self._refresh()
+        if level not in self._lane_pcs:
+            frame = self.call(level)[0]
+            simt = Simt(frame)
+            self._lane_pcs[level] = simt.known_places(frame.active_mask)[0] if simt.says_places else None
+        return self._lane_pcs[level]
 
     def __iter__(self) -> Iterator[Frame]:
         """Return the functions whose code the calls execute, innermost first."""
@@ -132,6 +164,43 @@ class Stack:
         return activations.end
 
 
+class LaneStack(Stack):
+    """The frames of a wave as one of its lanes sees them, with numbers of their own.
+
+    "If the current lane is specified and the architecture program location LPC computed by the DW_AT_LLVM_lane_pc
+    attribute for the current lane is not the undefined location description, it must be LPC" (A.2.5.1, current program
+    location). A call that the lane was not active in is shown as the wave has it.
+    """
+
+    lane: int
+
+    def __init__(self, wave_stack: Stack, lane: int) -> None:  # it shares all else with the wave
+        self.wave_stack = wave_stack
+        self.lane = lane
+        self.state, self.machine, self.thread = wave_stack.state, wave_stack.machine, wave_stack.thread
+        self.wave, self.owner, self.max_frames = wave_stack.wave, wave_stack.owner, wave_stack.max_frames
+        self._begin()
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._activations = self.wave_stack.activations
+
+    def _frames_of(self, activation: Activation) -> tuple[Frame, ...]:
+        same = self.wave_stack.call(activation.level)
+        pcs = self.wave_stack.lane_pcs(activation.level)
+        at = None if pcs is None or not 0 <= self.lane < len(pcs) else pcs[self.lane].pc
+        place = activation.place if at is None or at == activation.pc else at
+        if place == activation.place and same[0].number == len(self._frames):
+            return same
+        return frames_at(self.state, self.state.loaded.at(place), place, len(self._frames), self, activation)
+
+    def of_lane(self, lane: int) -> Stack:
+        return self.wave_stack.of_lane(lane)
+
+    def lane_pcs(self, level: int) -> tuple[LanePc, ...] | None:
+        return self.wave_stack.lane_pcs(level)
+
+
 def negative_frame(number: int) -> UsageError:
     """Return the error of a frame with a negative number."""
     return UsageError(f"there is no frame {number}", kind="no_frame", hint="frames count from 0, the innermost")
@@ -142,6 +211,10 @@ def _place_of(machine: Machine, wave: Any) -> int:
     first = wave if isinstance(wave, int) else int(wave[0])
     pc = machine.program_counter(first)
     if pc is None:
-        message = f"the place of wave {machine.ids[first]} is not known: it has no program counter"
-        raise MissingContext("pc", message)
+        raise unknown_place(machine.ids[first])
     return pc
+
+
+def unknown_place(wave: str) -> MissingContext:
+    """Return the error of a wave whose place is not known."""
+    return MissingContext("pc", f"the place of wave {wave} is not known: it has no program counter")

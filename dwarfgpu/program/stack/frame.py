@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
@@ -20,6 +20,7 @@ from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.table import find as find_operation
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
@@ -30,6 +31,7 @@ from dwarfgpu.program.stack.execution import FileFrame
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.selectors import no_lanes
 from dwarfgpu.program.values.storage import ObjectSurroundings
+from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.variable import Variable, kind_of
 
 if TYPE_CHECKING:
@@ -156,8 +158,9 @@ class Frame:
 
     @property
     def pc(self) -> int | None:
-        """The program counter, or where execution continues when the callee returns."""
-        return self.place if self.activation is None else self.activation.pc
+        """The program counter, or where execution continues when the callee returns; of a lane its own."""
+        activation = self.activation
+        return self.place if activation is None or self.place != activation.place else activation.pc
 
     @property
     def function(self) -> Die | None:
@@ -246,6 +249,81 @@ class Frame:
             return tuple(lane for lane in every if mask is None or mask >> lane & 1)
         return tuple(dict.fromkeys(lanes))
 
+    def in_lane(self, lane: int | None) -> Frame:
+        """Return the frame as a lane sees it: at the place of the lane, where a function says that (A.2.5.1).
+
+        The innermost frame is that of the innermost function that the lane is in. Raise `Unavailable` for a lane that
+        was not active when the function was called.
+        """
+        stack = self.stack
+        if lane is None or stack is None or not self._is_one:
+            return self
+        pcs = stack.lane_pcs(self.level)
+        if pcs is None or not 0 <= lane < len(pcs):
+            return self
+        at = pcs[lane]
+        if at.pc is None:
+            if at.error is not None:
+                raise MissingContext("pc", f"the place of the lane is not known: {at.error.message}")
+            raise self.not_entered()
+        if stack.lane == lane or (stack.lane is None and at.pc == self.pc):
+            return self
+        return self._among(stack.of_lane(lane).call(self.level))
+
+    def not_entered(self) -> reasons.Unavailable:
+        """Return the error of a lane that was not active when the function was called (A.2.5.1 current call frame)."""
+        name = self.outer.name or "the function"
+        return reasons.unavailable(reasons.NOT_ENTERED, f"the lane was not active when `{name}` was called")
+
+    def _among(self, frames: tuple[Frame, ...]) -> Frame:
+        """Return the frame that is this one elsewhere in the function: the innermost, or as many calls inwards."""
+        assert self.stack is not None  # noqa: S101 (without a state there are no lanes)
+        length = len(self.stack.call(self.level))
+        depth = 0 if self.is_innermost else max(0, len(frames) - length + self._depth)
+        frame = frames[min(depth, len(frames) - 1)]
+        if not self._is_repaired:
+            frame = frame.as_written()
+        frame.trace, frame.repaired = self.trace, self.repaired
+        return frame
+
+    def at_pc(self, pc: int) -> Frame:
+        """Return the frame as lanes see it that are at another place of the function."""
+        if pc == self.pc:
+            return self
+        return self._among(frames_at(self.state, self.state.loaded.at(pc), pc, 0, self.stack, self.activation))
+
+    def by_place(self, numbers: tuple[int | None, ...]) -> list[tuple[Frame | DwarfGpuError, list[int]]]:
+        """Return some lanes grouped by where they are: the frame as they see it, or why they have none, and which.
+
+        Lanes are given by their positions among the numbers.
+        """
+        stack = self.stack
+        pcs = None if stack is None or not self._is_one else stack.lane_pcs(self.level)
+        if pcs is None:
+            return [(self, list(range(len(numbers))))]
+        groups: dict[Any, tuple[Frame | DwarfGpuError, list[int]]] = {}
+        for position, lane in enumerate(numbers):
+            at = pcs[lane] if lane is not None and 0 <= lane < len(pcs) else None
+            key = None if at is None else (at.pc, str(at.error))
+            if key not in groups:
+                try:
+                    groups[key] = self.in_lane(lane), []
+                except DwarfGpuError as error:
+                    groups[key] = error, []
+            groups[key][1].append(position)
+        return list(groups.values())
+
+    def places_of(
+        self, numbers: tuple[int | None, ...], quantity: Quantity
+    ) -> Iterator[tuple[Frame, tuple[int | None, ...]]]:
+        """Yield some lanes grouped by where they are, for what is done in all of them or not at all."""
+        places = self.by_place(numbers) if quantity.depends_on_place else [(self, list(range(len(numbers))))]
+        for place, positions in places:
+            if isinstance(place, DwarfGpuError):
+                place.message += f" (lane {numbers[positions[0]]})"
+                raise place
+            yield place, tuple(numbers[position] for position in positions)
+
     def lane_set(self, numbers: tuple[int | None, ...]) -> LaneSet:
         """Return some lanes as one set."""
         if len(numbers) == 1:
@@ -279,6 +357,10 @@ class Frame:
     def _find_mask(self) -> tuple[int | None, DwarfGpuError | None]:
         if self.activation is None or not self.has_lanes:
             return None, None
+        stack = self.stack
+        if stack is not None and stack.lane is not None:
+            frame = stack.wave_stack.call(self.level)[0]
+            return frame.active_mask, frame.mask_error
         try:
             mask = Simt(self).active_mask()
         except DwarfGpuError as error:
@@ -297,10 +379,16 @@ class Frame:
         return count
 
     def active_lanes(self) -> int | None:
-        """Return the execution mask on entry: the lanes that made the call. None where it has no value.
+        """Return the lanes that made the call, as a mask. None where they are not known.
 
-        A target without one has a single lane, which is active.
+        They are those with a place in the call, where its functions say where lanes are (A.2.5.1 current call frame),
+        else those of the execution mask on entry. A target without one has a single lane, which is active.
         """
+        pcs = None if self.stack is None or not self._is_one else self.stack.lane_pcs(self.level)
+        if pcs is not None:
+            if any(at.error is not None for at in pcs):
+                return None
+            return sum(1 << lane for lane, at in enumerate(pcs) if at.pc is not None)
         number = self.target.execution_mask
         if number is None:
             return 1
@@ -668,7 +756,7 @@ def _based(base: Expression) -> Expression:
 NOT_SAVED, UNAVAILABLE = "not saved", "unavailable"
 
 
-@frozen(repr=False)
+@frozen
 class RegisterContents:
     """What a register holds, as a pattern; ``undefined`` has the bits of which nothing is known."""
 

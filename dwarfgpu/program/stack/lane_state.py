@@ -7,22 +7,25 @@ are ignored.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import bits as b
+from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.locations import Location, is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit
-from dwarfgpu.lanes import LaneSet
+from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import LaneSet, each_part
 from dwarfgpu.program.code.loaded import FileUnit
 
 if TYPE_CHECKING:
-    from dwarfgpu.bits import Bits
+    from dwarfgpu.bits import Array, Bits
     from dwarfgpu.expr.access import Reading
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.program.stack.frame import Frame
@@ -31,7 +34,7 @@ MAX_LANES = 1024
 """The limit of lanes. No GPU has more than 64 in a wave, and a work-group has no more than this."""
 
 
-@frozen(repr=False)
+@frozen
 class LanePc:
     """Where a lane is, as far as one function says."""
 
@@ -156,6 +159,56 @@ class Simt:
             if all(known.pc is not None for known in result):
                 break
         return tuple([LanePc(self.pc)] * count if result is None else result)
+
+    def known_places(self, mask: int | None) -> tuple[tuple[LanePc, ...], DwarfGpuError | None]:
+        """Return where each lane is, and the error where the attribute cannot be evaluated.
+
+        An active lane is at the place of the wave, whatever else is not known.
+        """
+        try:
+            return self.lane_pcs(), None
+        except DwarfGpuError as error:
+            active = mask or 0
+            lanes = range(self.lane_count)
+            return tuple(LanePc(self.pc) if active >> lane & 1 else LanePc(None, error) for lane in lanes), error
+
+    def pcs_in_waves(self) -> tuple[Array, Array]:
+        """Return where lanes are in many waves that are at one place, as ``[wave, lane]``: pcs, and which have one.
+
+        Raise `Parted` where each wave must be asked by itself.
+        """
+        import numpy as np
+
+        waves = self.activation.thread.lanes
+        shape = waves.count, self.lane_count
+        pcs, known = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool)
+        for die in self.scopes:
+            attribute = die.find("DW_AT_LLVM_lane_pc")
+            if attribute is None:
+                continue
+            for group in each_part(waves, partial(self._columns, attribute)):
+                if group.result is None:
+                    raise Parted
+                where: Any = slice(None) if group.positions is None else group.positions
+                for lane, (addresses, undefined) in enumerate(group.result):
+                    pcs[where, lane] = np.where(known[where, lane], pcs[where, lane], addresses)
+                    known[where, lane] |= np.equal(undefined, 0)
+        return pcs, known
+
+    def _columns(self, attribute: Attribute, waves: LaneSet) -> list[tuple[Bits, Bits]]:
+        """Return the elements of the vector in some waves: the bits, and those without a value, all or none."""
+        size = 8 * self.target.address_size
+        vector = self._evaluated(attribute, waves, "A.3.3.5 (5)")
+        self._check_vector(vector, self.lane_count * size)
+        columns = []
+        for lane in range(self.lane_count):
+            element = locations.moved(vector, lane * size, undefined_size=locations.UNDEFINED_BITS, spec="A.3.3.5 (5)")
+            reading = self._reading(element, size, waves)
+            is_whole = b.is_zero(reading.undefined)
+            if not b.all_of(b.either(is_whole, b.equal(reading.undefined, (1 << size) - 1))):
+                raise Parted
+            columns.append((reading.bits, reading.undefined))
+        return columns
 
     def _elements(self, attribute: Attribute, count: int) -> list[LanePc]:
         """Return the elements of the vector that an attribute describes, evaluated once for all lanes."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.call_stack import negative_frame
-from dwarfgpu.program.stack.lane_state import LanePc, Simt
+from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.wave_positions import place_of, waves_of
 
 if TYPE_CHECKING:
@@ -50,16 +52,6 @@ class LaneStatus:
 
 
 @frozen
-class LanePlace:
-    """Where a lane is."""
-
-    pc: int | None = None
-    frame: int | None = None
-    call: CallFrame | None = None
-    error: DwarfGpuError | None = None
-
-
-@frozen
 class Lanes:
     """The lanes of a wave, seen from one of its frames."""
 
@@ -82,103 +74,85 @@ class Lanes:
 
 def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
     """Return where the lanes of a wave are; ``frame`` is a number as backtraces have it."""
-    return LaneFinder(stopped).lanes(wave, frame)
+    machine = waves_of(stopped)
+    stack = stopped.stack(wave)
+    seen_from = _frame_numbered(stack, frame, machine.ids[wave])
+    simt = Simt(seen_from)
+    where = place_of(machine, wave)
+    problems = [*where.problems]
+    count = simt.lane_count
+    mask = None
+    try:
+        mask = int(simt.active_mask())
+    except DwarfGpuError as error:
+        problems.append(error)
+    iterations = 1
+    try:
+        iterations = simt.iterations()
+    except DwarfGpuError as error:
+        problems.append(error)
+    places = _LanePlacer(stack, seen_from, count).places(simt, mask, problems)
+    lanes = []
+    for lane in range(count):
+        state = UNKNOWN if mask is None else ACTIVE if mask >> lane & 1 else INACTIVE
+        if where.used is not None and lane >= where.used:
+            lanes.append(LaneStatus(lane, UNUSED))
+        else:
+            lanes.append(evolve(places[lane], state=state, work_item=where.item(lane)))
+    return Lanes(
+        machine.ids[wave],
+        where,
+        frame,
+        simt.pc,
+        seen_from.call,
+        count,
+        mask,
+        iterations,
+        simt.says_places,
+        tuple(lanes),
+        tuple(problems),
+    )
 
 
-class LaneFinder:
-    """Finds where the lanes of waves are."""
-
-    def __init__(self, stopped: Stopped) -> None:
-        self.stopped = stopped
-        self.machine = waves_of(stopped)
-
-    def lanes(self, wave: int, number: int = 0) -> Lanes:
-        """Return the lanes of a wave, seen from a frame."""
-        stack = self.stopped.stack(wave)
-        frame = self._frame_numbered(stack, number, self.machine.ids[wave])
-        simt = Simt(frame)
-        problems: list[DwarfGpuError] = []
-        where = place_of(self.machine, wave)
-        problems += where.problems
-        count = simt.lane_count
-        mask = None
-        try:
-            mask = int(simt.active_mask())
-        except DwarfGpuError as error:
-            problems.append(error)
-        iterations = 1
-        try:
-            iterations = simt.iterations()
-        except DwarfGpuError as error:
-            problems.append(error)
-        finder = _LanePlacer(stack, frame, count)
-        places = finder.places(simt, mask, problems)
-        lanes = []
-        for lane in range(count):
-            item = where.item(lane)
-            state = UNKNOWN if mask is None else ACTIVE if mask >> lane & 1 else INACTIVE
-            if where.used is not None and lane >= where.used:
-                lanes.append(LaneStatus(lane, UNUSED))
-                continue
-            at = places[lane]
-            lanes.append(LaneStatus(lane, state, item, at.pc, at.frame, at.call, at.error))
-        return Lanes(
-            self.machine.ids[wave],
-            where,
-            number,
-            simt.pc,
-            frame.call,
-            count,
-            mask,
-            iterations,
-            simt.says_places,
-            tuple(lanes),
-            tuple(problems),
-        )
-
-    def _frame_numbered(self, stack: Stack, number: int, wave: str) -> Frame:
-        """Return the frame with a number."""
-        if number < 0:
-            raise negative_frame(number)
-        frame = stack.frame(number)
-        if frame is not None:
-            return frame
-        message = f"there is no frame {number}: wave {wave} has {stack.count}"
-        raise UsageError(message, hint=f"{stack.end.message}; `dwarfgpu bt` shows all")
+def _frame_numbered(stack: Stack, number: int, wave: str) -> Frame:
+    """Return the frame with a number."""
+    if number < 0:
+        raise negative_frame(number)
+    frame = stack.frame(number)
+    if frame is not None:
+        return frame
+    message = f"there is no frame {number}: wave {wave} has {stack.count}"
+    raise UsageError(message, hint=f"{stack.end.message}; `dwarfgpu bt` shows all")
 
 
+@frozen
 class _LanePlacer:
     """Finds where the lanes of one wave are, in a frame or in its callers."""
 
-    def __init__(self, stack: Stack, frame: Frame, count: int) -> None:
-        self.stack = stack
-        self.frame = frame
-        self.count = count
+    stack: Stack
+    frame: Frame
+    count: int
 
-    def places(self, simt: Simt, mask: int | None, problems: list[DwarfGpuError]) -> list[LanePlace]:
-        """Return the place of each lane; none for one that was never active."""
-        places = [LanePlace()] * self.count
+    def places(self, simt: Simt, mask: int | None, problems: list[DwarfGpuError]) -> list[LaneStatus]:
+        """Return the place of each lane, whose state is not looked at; no place for one that was never active."""
+        places = [LaneStatus(lane, UNKNOWN) for lane in range(self.count)]
         left = set(range(self.count))
         for frames in self._outwards():
             is_first = frames[-1] is self.frame.outer
-            try:
-                pcs = (simt if is_first else Simt(frames[0])).lane_pcs()
-            except DwarfGpuError as error:
+            pcs, error = (simt if is_first else Simt(frames[0])).known_places(mask if is_first else None)
+            if error is not None:
                 problems.append(error)
                 if not is_first or mask is None:
                     break
-                pcs = tuple(  # an active lane is at the place of the wave, whatever else is not known
-                    LanePc(simt.pc) if mask >> lane & 1 else LanePc(None, error) for lane in range(self.count)
-                )
             for lane in sorted(left):
                 if lane >= len(pcs):
                     continue
                 at = pcs[lane]
                 if at.pc is not None:
-                    number, call = self._call(frames, at.pc)
-                    places[lane] = LanePlace(at.pc, number, call)
+                    number, call = self._seen(frames, lane)
+                    places[lane] = evolve(places[lane], pc=at.pc, frame=number, call=call)
                 elif at.error is not None:
-                    places[lane] = LanePlace(error=at.error)
+                    places[lane] = evolve(places[lane], error=at.error)
                 else:
                     continue
                 left.discard(lane)
@@ -193,21 +167,9 @@ class _LanePlacer:
             yield frames
             level += 1
 
-    def _call(self, ours: tuple[Frame, ...], pc: int) -> tuple[int, CallFrame]:
-        """Return the number of the frame in which a lane is, and the function with its line.
-
-        A lane need not be in the inlined functions that the wave is in: it counts for the innermost one that both are
-        in. In a caller the wave's place is in the call before the address.
-        """
-        outer = ours[-1]
-        place = outer.place if pc == outer.pc else pc
-        theirs = self.stack.state.loaded.calls_at(pc if place is None else place)
-        shown = len(theirs) - 1
-        if outer is self.frame.outer and not self.frame.is_innermost:
-            shown = min(shown, outer.number - self.frame.number)
-        shared = 0
-        for frame, call in zip(reversed(ours), reversed(theirs), strict=False):
-            if shared and frame.call.offset != call.offset:
-                break
-            shared += 1
-        return outer.number - min(shown, shared - 1), theirs[len(theirs) - 1 - shown]
+    def _seen(self, frames: tuple[Frame, ...], lane: int) -> tuple[int, CallFrame]:
+        """Return the frame that a lane is in, by its number for that lane, and the function with its line."""
+        frame = frames[0] if frames[-1] is not self.frame.outer else self.frame
+        with suppress(DwarfGpuError):  # else only the functions around say more of the lane
+            frame = frame.in_lane(lane)
+        return frame.number, frame.call

@@ -6,10 +6,9 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.stack.frame import frames_at
 from dwarfgpu.program.types.model import Array, Function
@@ -75,7 +74,7 @@ class LinespecReader:
         if _NUMBER.match(text):
             return [self._numbered(text)]
         match = _FILE.match(text)
-        if match is not None and not self._is_function(text):
+        if match is not None and not ("::" in text and any(True for _span in self.functions(text))):
             return list(self._in_file(match[1].strip().strip("'\""), match[2].strip()))
         spans = list(self.functions(text))
         if not spans:
@@ -135,9 +134,6 @@ class LinespecReader:
         if line is None:
             return Linespec(None, 0, address, function, is_address)
         return Linespec(line.file, line.line, address, function, is_address)
-
-    def _is_function(self, text: str) -> bool:
-        return "::" in text and next(self.functions(text), None) is not None
 
     def functions(self, name: str) -> Iterator[CodeSpan]:
         """Yield the functions with a name that have code; else where they are inlined; else symbols of code."""

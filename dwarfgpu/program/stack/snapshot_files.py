@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.backends import snapshot
 from dwarfgpu.backends.columns import names_of
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Dispatch
@@ -19,7 +18,7 @@ MAX_NAMES = 4
 """How many waves are named."""
 
 
-@frozen(eq=False, repr=False)
+@frozen
 class Summary:
     """What is in a snapshot."""
 

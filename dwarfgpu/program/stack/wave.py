@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.call_stack import Stack, negative_frame
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.stopped import Stopped
 
 
-@frozen(repr=False)
+@frozen
 class Lane:
     """One lane of a wave."""
 
@@ -59,6 +58,14 @@ class Wave:
         )
 
     # --- Frames ---------------------------------------------------------------------------------------------------
+
+    def seen_by(self, lane: int | None) -> Wave:
+        """Return the wave with the frames that a lane sees, which are at the places of the lane (A.2.5.1)."""
+        if lane is None:
+            return self
+        view = Wave(self.state, self.stopped, self.index)
+        view._stack = self.stack.of_lane(lane)
+        return view
 
     @property
     def stack(self) -> Stack:

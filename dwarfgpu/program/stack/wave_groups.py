@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
-from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.storages import Register
+from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault
-from dwarfgpu.program.stack.call_stack import Stack
+from dwarfgpu.program.stack.call_stack import Stack, unknown_place
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.wave_positions import WavePlace, place_of, unknown_mask, waves_of
 
@@ -82,11 +83,6 @@ def _group(waves: Array, pc: int | None) -> WaveGroup:
     return WaveGroup(int(waves[0]) if len(waves) == 1 else waves, pc)
 
 
-def unknown_place(name: str) -> MissingContext:
-    """Return the error of a wave whose place is not known."""
-    return MissingContext("pc", f"the place of wave {name} is not known: it has no program counter")
-
-
 # --- Waves as a list ------------------------------------------------------------------------------------------------
 
 
@@ -105,15 +101,15 @@ class WaveRow:
     """What is not known, and why."""
 
 
-def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, each: bool = False) -> list[WaveRow]:
-    """Return waves with their places and active lanes: equal ones in one row; with ``each``, one row a wave."""
+def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, separate: bool = False) -> list[WaveRow]:
+    """Return waves with their places and active lanes: equal ones in one row; with ``separate``, one row a wave."""
     rows: dict[Any, list[int]] = {}
     about: dict[Any, WavesAtPlace] = {}
     machine = waves_of(stopped)
     for standing in standings(stopped, waves):
         for wave in standing.waves:
             owner = machine.place_of(wave)[0]
-            key = standing.pc, owner, standing.mask, str(standing.error), wave if each else None
+            key = standing.pc, owner, standing.mask, str(standing.error), wave if separate else None
             rows.setdefault(key, []).append(wave)
             about.setdefault(key, standing)
     result = []
@@ -197,7 +193,7 @@ class WaveRun:
 
 
 def wave_runs(
-    stopped: Stopped, waves: list[int] | None = None, *, each: bool = False, apart: Iterable[int | None] = ()
+    stopped: Stopped, waves: list[int] | None = None, *, separate: bool = False, apart: Iterable[int | None] = ()
 ) -> list[WaveRun]:
     """Return waves (by default all) in the order of their numbers; those in ``apart`` are alone in their run."""
     machine = waves_of(stopped)
@@ -207,7 +203,7 @@ def wave_runs(
     runs: list[list[Any]] = []
     for wave in sorted(by_wave):
         at_place = by_wave[wave]
-        if runs and not each and wave not in alone:
+        if runs and not separate and wave not in alone:
             _first, last, standing = runs[-1]
             is_next = last == wave - 1 and last not in alone
             if is_next and standing is at_place and dispatches[last] == dispatches[wave]:

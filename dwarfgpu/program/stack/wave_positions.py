@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.geometry import Geometry, WavePosition, geometry
 
 if TYPE_CHECKING:

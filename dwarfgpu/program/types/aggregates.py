@@ -131,9 +131,12 @@ def _bit_offset(die: Die, to: t.Lazy[t.Type], offset: int, bit_size: int | None)
 
 def _base(types: Types, die: Die) -> t.BaseClass:
     offset, location = _place(die)
+    return t.BaseClass(types.lazy(die), offset, location, _is_virtual(die) or location is not None, _access(die))
+
+
+def _is_virtual(die: Die) -> bool:
     virtual = die.number(dw.DW_AT_virtuality)
-    is_virtual = virtual is not None and virtual.value not in (0, None)
-    return t.BaseClass(types.lazy(die), offset, location, is_virtual or location is not None, _access(die))
+    return virtual is not None and virtual.value not in (0, None)
 
 
 def _is_static(die: Die) -> bool:
@@ -182,21 +185,19 @@ def _label_list(data: bytes) -> tuple[tuple[int, int], ...]:
 
 
 def _method(types: Types, die: Die) -> t.Method:
-    virtual = die.number(dw.DW_AT_virtuality)
     first = next((child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter), None)
     has_object = die.number(dw.DW_AT_object_pointer) is not None or (
         first is not None and first.flag(dw.DW_AT_artificial)
     )
     qualifiers: tuple[str, ...] = ()
     if has_object and first is not None:
-        qualifiers = _object_qualifiers(types.type_of(first))
+        qualifiers = object_qualifiers(types.type_of(first))
     to: t.Lazy[Any] = t.Lazy((die.unit, die.offset, "function"), lambda: types.of(die))
-    made: t.Lazy[t.Function] = to
     return t.Method(
         die.name or "(unnamed)",
-        made,
+        to,
         _access(die),
-        virtual is not None and virtual.value not in (0, None),
+        _is_virtual(die),
         not has_object,
         die.flag(dw.DW_AT_artificial),
         qualifiers,
@@ -205,7 +206,7 @@ def _method(types: Types, die: Die) -> t.Method:
     )
 
 
-def _object_qualifiers(kind: t.Type) -> tuple[str, ...]:
+def object_qualifiers(kind: t.Type) -> tuple[str, ...]:
     """Return the qualifiers of the target of ``this``, which are those of the method."""
     while isinstance(kind, t.Qualified):
         kind = kind.target
@@ -235,18 +236,18 @@ def bound(die: Die, number: int) -> t.Bound:
     return None if attribute is None else bound_of(attribute)
 
 
-def bound_of(found: Attribute) -> t.Bound:
+def bound_of(attribute: Attribute) -> t.Bound:
     """Return the value of an attribute that may be a number, an expression or a reference (2.19)."""
-    kind = found.value_class
+    kind = attribute.value_class
     if kind == "constant":
-        return int(found.value)
+        return int(attribute.value)
     if kind == "reference":
-        return t.Dynamic(found, found.reference())
+        return t.Dynamic(attribute, attribute.reference())
     if kind in ("exprloc", "block", "loclist"):
-        return t.Dynamic(found)
-    message = f"{found.name} is neither a number nor computed ({found.form_name})"
+        return t.Dynamic(attribute)
+    message = f"{attribute.name} is neither a number nor computed ({attribute.form_name})"
     error = MalformedFile("bad_class", message, spec="DWARF 5, 2.19")
-    raise found.die.unit.error(error, found.die.offset)
+    raise attribute.die.unit.error(error, attribute.die.offset)
 
 
 def dimension(die: Die) -> t.Dimension:
@@ -301,14 +302,21 @@ def _signed(die: Die, number: int) -> t.Bound:
     return value
 
 
+def base_type_of(die: Die) -> Die | None:
+    """Return the base type that the type of an entry leads to, through names and qualifiers; None where it does not."""
+    for _ in range(9):
+        if die.number(dw.DW_AT_type) is None or (target := die.type()) is None:
+            return None
+        if target.tag == dw.DW_TAG_base_type:
+            return target
+        die = target
+    return None
+
+
 def _signed_index_bits(die: Die) -> int:
     """Return how many bits the index type of a subrange has if it is signed, else 0."""
-    index = die.type() if die.number(dw.DW_AT_type) is not None else None
-    for _ in range(8):
-        if index is None or index.tag == dw.DW_TAG_base_type:
-            break
-        index = index.type()
-    if index is None or index.tag != dw.DW_TAG_base_type:
+    index = base_type_of(die)
+    if index is None:
         return 0
     encoding, size = index.number(dw.DW_AT_encoding), index.number(dw.DW_AT_byte_size)
     if encoding is None or size is None or encoding.value not in _SIGNED or type(size.value) is not int:

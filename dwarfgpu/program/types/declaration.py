@@ -255,6 +255,9 @@ def safe_text(type: t.Type) -> str:
         return "(broken type)"
 
 
+t.ReadableType.write = staticmethod(safe_text)
+
+
 # --- Structures, classes and unions -------------------------------------------------------------------
 
 MAX_OPENED = 8

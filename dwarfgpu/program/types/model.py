@@ -7,9 +7,9 @@ a pointer to a large class costs nothing. Types can also be made without a file,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from attrs import frozen
+from dwarfgpu.immutable import frozen, immutable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,20 @@ class Lazy(Generic[T]):
         return f"Lazy({self.key!r})"
 
 
-class Referring:
+class ReadableType:
+    """A type of the program, shown as the source writes it: ``<Type int *>``.
+
+    `declaration`, which needs this module, sets the function that writes the text.
+    """
+
+    __slots__ = ()
+    write: ClassVar[Callable[[Any], str]] = staticmethod(lambda kind: kind.__class__.__name__)
+
+    def __repr__(self) -> str:
+        return f"<Type {type(self).write(self)}>"
+
+
+class Referring(ReadableType):
     """A type that refers to another: a record with a field ``to``."""
 
     __slots__ = ()
@@ -80,7 +93,7 @@ class Typed:
 # --- Properties that are computed (DWARF 5, 2.19 and 5.18) -----------------------------------------------------------
 
 
-@frozen(repr=False)
+@frozen
 class Dynamic:
     """A property that depends on an object or on the program: an expression, or another entry whose value it is."""
 
@@ -111,15 +124,15 @@ Bound: TypeAlias = "int | Dynamic | None"
 # --- Types --------------------------------------------------------------------------------------------------------
 
 
-@frozen(repr=False)
-class Void:
+@frozen
+class Void(ReadableType):
     """No type: the target of ``void *``, and the result of a ``void`` function."""
 
     name: str = "void"
 
 
-@frozen(repr=False)
-class Base:
+@immutable
+class Base(ReadableType):
     """A base type (DWARF 5, 5.1 and A.5.1)."""
 
     name: str
@@ -158,7 +171,7 @@ class Base:
         )
 
 
-@frozen(repr=False)
+@frozen
 class Pointer(Referring):
     """A pointer or a reference (DWARF 5, 5.3, A.5.3)."""
 
@@ -178,7 +191,7 @@ class Pointer(Referring):
         return self.sign != "*"
 
 
-@frozen(repr=False)
+@frozen
 class MemberPointer(Referring):
     """A pointer to a member (DWARF 5, 5.14, A.5.14)."""
 
@@ -190,7 +203,7 @@ class MemberPointer(Referring):
     die: Die | None = None
 
 
-@frozen(repr=False)
+@frozen
 class Qualified(Referring):
     """A type with a word before it (DWARF 5, 5.3): const, volatile, restrict, _Atomic. Others have no word in C."""
 
@@ -199,7 +212,7 @@ class Qualified(Referring):
     die: Die | None = None
 
 
-@frozen(repr=False)
+@frozen
 class Typedef(Referring):
     """A name for a type (DWARF 5, 5.4), a template alias too."""
 
@@ -208,7 +221,7 @@ class Typedef(Referring):
     die: Die | None = None
 
 
-@frozen(repr=False)
+@frozen
 class Dimension:
     """One dimension of an array (DWARF 5, 5.13)."""
 
@@ -234,8 +247,8 @@ class Dimension:
         return self.count is None and self.upper is None
 
 
-@frozen(repr=False)
-class Array:
+@frozen
+class Array(ReadableType):
     """An array (DWARF 5, 5.5): its element and its dimensions, in the order of the declaration."""
 
     element_type: Lazy[Type]
@@ -270,7 +283,7 @@ class Array:
         return self.generic is not None or any(isinstance(value, Dynamic) for value in properties)
 
 
-@frozen(repr=False)
+@frozen
 class Member(Typed):
     """A data member (DWARF 5, 5.7.6)."""
 
@@ -288,7 +301,7 @@ class Member(Typed):
     die: Die | None = None
 
 
-@frozen(repr=False)
+@frozen
 class BaseClass(Typed):
     """A class that another one inherits from (DWARF 5, 5.7.3)."""
 
@@ -299,7 +312,7 @@ class BaseClass(Typed):
     access: str | None = None
 
 
-@frozen(repr=False)
+@frozen
 class StaticMember(Typed):
     """A member that all objects share; its value is that of a variable, or a constant."""
 
@@ -309,7 +322,7 @@ class StaticMember(Typed):
     access: str | None = None
 
 
-@frozen(repr=False)
+@frozen
 class Method:
     """A member function: its declaration, and how it is called."""
 
@@ -324,7 +337,7 @@ class Method:
     die: Die | None = None
 
 
-@frozen(repr=False)
+@frozen
 class Variant:
     """What a variant part holds for some values of its discriminant (DWARF 5, 5.7.10)."""
 
@@ -333,7 +346,7 @@ class Variant:
     members: tuple[Member, ...]
 
 
-@frozen(repr=False)
+@frozen
 class VariantPart:
     """Groups of members, one of which exists in an object, as a discriminant says."""
 
@@ -341,7 +354,7 @@ class VariantPart:
     variants: tuple[Variant, ...]
 
 
-@frozen(repr=False)
+@frozen
 class TemplateArgument:
     """A type that a template was instantiated with."""
 
@@ -349,7 +362,7 @@ class TemplateArgument:
     to: Lazy[Type]
 
 
-@frozen(repr=False)
+@frozen
 class Body:
     """The parts of a structure, union or class."""
 
@@ -364,8 +377,8 @@ class Body:
     arguments: tuple[TemplateArgument, ...] = ()
 
 
-@frozen(repr=False)
-class Struct:
+@frozen
+class Struct(ReadableType):
     """A structure, class, union or interface (DWARF 5, 5.7). ``is_incomplete``: only declared, and defined nowhere."""
 
     kind: str
@@ -383,7 +396,7 @@ class Struct:
         return self.contents.get()
 
 
-@frozen(repr=False)
+@frozen
 class Enumerator:
     """One name of an enumeration."""
 
@@ -391,8 +404,8 @@ class Enumerator:
     value: int
 
 
-@frozen(repr=False)
-class Enumeration:
+@frozen
+class Enumeration(ReadableType):
     """An enumeration (DWARF 5, 5.8)."""
 
     name: str | None
@@ -411,8 +424,8 @@ class Enumeration:
         return self.contents.get()
 
 
-@frozen(repr=False)
-class Function:
+@frozen
+class Function(ReadableType):
     """The type of a function (DWARF 5, 5.6 and 3.3)."""
 
     to: Lazy[Type]
@@ -426,8 +439,8 @@ class Function:
         return self.to.get()
 
 
-@frozen(repr=False)
-class String:
+@frozen
+class String(ReadableType):
     """A string type of Fortran and others (DWARF 5, 5.11)."""
 
     name: str | None
@@ -441,7 +454,7 @@ class String:
     die: Die | None = None
 
 
-@frozen(repr=False)
+@frozen
 class Subrange(Referring):
     """A subrange that is a type by itself (DWARF 5, 5.13), as in Ada and Pascal."""
 
@@ -452,16 +465,16 @@ class Subrange(Referring):
     die: Die | None = None
 
 
-@frozen(repr=False)
-class UnspecifiedType:
+@frozen
+class UnspecifiedType(ReadableType):
     """A type that has a name and nothing else (DWARF 5, 5.2): ``decltype(nullptr)``."""
 
     name: str
     die: Die | None = None
 
 
-@frozen(repr=False)
-class Opaque:
+@frozen
+class Opaque(ReadableType):
     """A type of which no more than name and size are understood: sets, files, co-arrays, and what vendors add."""
 
     tag: str

@@ -333,12 +333,10 @@ def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:
 
 
 def _is_unsigned(die: Die) -> bool:
-    under = die.type() if die.number(dw.DW_AT_type) is not None else None
-    for _ in range(8):
-        if under is None or under.tag == dw.DW_TAG_base_type:
-            break
-        under = under.type()
-    encoding = None if under is None else _number(under, dw.DW_AT_encoding)
+    from dwarfgpu.program.types.aggregates import base_type_of
+
+    base = base_type_of(die)
+    encoding = None if base is None else _number(base, dw.DW_AT_encoding)
     return encoding in (dw.DW_ATE_boolean, dw.DW_ATE_unsigned, dw.DW_ATE_unsigned_char, dw.DW_ATE_UTF)
 
 

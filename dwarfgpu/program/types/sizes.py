@@ -12,15 +12,18 @@ MAX_DEPTH = 64
 MAX_BYTES = 1 << 62
 """The largest size that is accepted; a larger one is an error in the file."""
 
+_NAMED = (t.Typedef, t.Qualified)
+_NAMED_OR_PART = (*_NAMED, t.Subrange)
+
 
 def stripped(kind: t.Type) -> t.Type:
     """Return a type without the names and qualifiers in front of it."""
-    return _behind(kind, (t.Typedef, t.Qualified))
+    return _behind(kind, _NAMED) if isinstance(kind, _NAMED) else kind
 
 
 def resolved(kind: t.Type) -> t.Type:
     """Return the stored type: without names and qualifiers, and for a subrange the type it is a part of."""
-    return _behind(kind, (t.Typedef, t.Qualified, t.Subrange))
+    return _behind(kind, _NAMED_OR_PART) if isinstance(kind, _NAMED_OR_PART) else kind
 
 
 def _behind(kind: Any, wrappers: Any) -> t.Type:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import Array, Dimension, Dynamic
 from dwarfgpu.program.types.sizes import byte_size, element_bits, resolved
 from dwarfgpu.program.values.storage import ObjectPlace
@@ -184,11 +185,11 @@ def number(bound: Bound, owner: Object, *stack: int) -> int:
     return owner.place.storage.number(bound, owner.place, *stack)
 
 
-def place_of(found: Dynamic, owner: Object) -> ObjectPlace:
+def place_of(dynamic: Dynamic, owner: Object) -> ObjectPlace:
     """Return the place that an expression or another entry names."""
-    if found.entry is not None:
-        return _of_entry(found.entry, owner).place
-    return owner.place.storage.place(found, owner.place)
+    if dynamic.entry is not None:
+        return _of_entry(dynamic.entry, owner).place
+    return owner.place.storage.place(dynamic, owner.place)
 
 
 def _of_entry(die: Die, owner: Object) -> Object:

@@ -6,12 +6,12 @@ read is an error of that object alone.
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, shown
+from dwarfgpu.immutable import immutable
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
@@ -27,7 +27,7 @@ MAX_NESTING = 32
 """How deep a name is searched in bases and unnamed members. A broken file may have a class that is its own base."""
 
 
-@frozen
+@immutable
 class Object:
     """A value of a type, at a place."""
 
@@ -37,6 +37,11 @@ class Object:
     """Of a bit-field."""
     container: Object | None = None
     """The object that it is a member of, on which its bounds may depend."""
+
+    def __repr__(self) -> str:
+        address = self.address
+        where = "" if address is None or not isinstance(address.value, int) else f" at {address.value:#x}"
+        return f"<Object {safe_text(self.type)}{where}>"
 
     @property
     def inner(self) -> t.Type:
@@ -58,7 +63,7 @@ class Object:
 
     # --- Scalars --------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def scalar(self) -> Scalar | None:
         """The way the bits are read; None where the value has parts."""
         return scalar_of(self.type, self.place.storage.byte_order, self.bit_size)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.expr.floats import FloatFormat, float_format
+from dwarfgpu.immutable import immutable
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
 
 _SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))
+_UNSIGNED = frozenset(
+    (
+        dw.DW_ATE_boolean,
+        dw.DW_ATE_unsigned,
+        dw.DW_ATE_unsigned_char,
+        dw.DW_ATE_address,
+        dw.DW_ATE_unsigned_fixed,
+    )
+)
+_KINDS = {dw.DW_ATE_boolean: "boolean", dw.DW_ATE_address: "pointer"}
+"""What is no plain integer."""
 _FLOATS = frozenset(
     (
         dw.DW_ATE_float,
@@ -35,7 +47,7 @@ _CHARACTERS = {"char16_t": "u", "char32_t": "U", "wchar_t": "L", "char8_t": "u8"
 """The types that are characters by their name, and the prefix of their literals."""
 
 
-@frozen
+@immutable
 class Scalar:
     """The way the bits of a scalar are read."""
 
@@ -127,7 +139,7 @@ def _base(type: t.Base, byte_order: ByteOrder) -> Scalar | None:
             return Scalar("float", storage, layout.bit_size, True, 0, layout, swapped)
         return Scalar("float", storage, bits, True, shift, layout, swapped)
     is_signed = encoding in _SIGNED
-    kind = {dw.DW_ATE_boolean: "boolean", dw.DW_ATE_address: "pointer"}.get(encoding, "integer")
+    kind = _KINDS.get(encoding, "integer")
     prefix = _prefix(type)
     if prefix is not None:
         kind = "character"
@@ -136,14 +148,7 @@ def _base(type: t.Base, byte_order: ByteOrder) -> Scalar | None:
         scale = (2, type.binary_scale)
     elif type.decimal_scale is not None:
         scale = (10, type.decimal_scale)
-    known = encoding in _SIGNED or encoding in (
-        dw.DW_ATE_boolean,
-        dw.DW_ATE_unsigned,
-        dw.DW_ATE_unsigned_char,
-        dw.DW_ATE_address,
-        dw.DW_ATE_unsigned_fixed,
-    )
-    if not known and prefix is None:
+    if not is_signed and encoding not in _UNSIGNED and prefix is None:
         return Scalar("bytes", storage, storage, swapped=swapped)
     return Scalar(kind, storage, bits, is_signed, shift, None, swapped, prefix or "", scale)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from dwarfgpu import bits as b
 from dwarfgpu.bits import comparable
@@ -27,6 +27,7 @@ from dwarfgpu.expr.ops.memory import at_address
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.code.loaded import FileUnit, constant_bytes
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Address", "Bytes", "ObjectPlace", "Reading", "Storage", "cannot_access"]
 
 
-@frozen
+@immutable
 class Address:
     """An address, and the number of its address space; None is the default one."""
 
@@ -49,7 +50,7 @@ class Address:
     value: Bits = field(eq=comparable)
 
 
-@frozen
+@immutable
 class ObjectPlace:
     """A position in a storage: where an object begins."""
 
@@ -86,14 +87,14 @@ class Storage(Protocol):
     def address_of(self, bit_offset: int) -> Address | None:
         """Return the address of a position; None where the storage is not memory."""
 
-    def place(self, found: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
+    def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         """Evaluate an expression that gives the place of an object's data, member or base.
 
         The object of a member or a base is on the initial stack (A.5.7.3), above the value of a pointer to a member
         where there is one (A.5.14). That of a descriptor is the object of the context (A.5.18.1).
         """
 
-    def number(self, found: Dynamic, place: ObjectPlace, *stack: int) -> int:
+    def number(self, dynamic: Dynamic, place: ObjectPlace, *stack: int) -> int:
         """Evaluate an expression that gives a number about an object: a bound, a stride, a rank."""
 
     def variable(self, die: Die) -> ObjectPlace | None:
@@ -132,11 +133,11 @@ class Bytes:
     def address_of(self, bit_offset: int) -> Address | None:
         return None
 
-    def place(self, found: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
-        raise _nothing_computes(found)
+    def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
+        raise _nothing_computes(dynamic)
 
-    def number(self, found: Dynamic, place: ObjectPlace, *stack: int) -> int:
-        raise _nothing_computes(found)
+    def number(self, dynamic: Dynamic, place: ObjectPlace, *stack: int) -> int:
+        raise _nothing_computes(dynamic)
 
     def variable(self, die: Die) -> ObjectPlace | None:
         return None
@@ -289,17 +290,17 @@ class Located:
 
     # --- Computed properties --------------------------------------------------------------------------------------
 
-    def place(self, found: Dynamic, place: ObjectPlace, value: Any = None) -> ObjectPlace:
-        return self.around.located(self._evaluated(found, place, value, "location"))
+    def place(self, dynamic: Dynamic, place: ObjectPlace, value: Any = None) -> ObjectPlace:
+        return self.around.located(self._evaluated(dynamic, place, value, "location"))
 
-    def number(self, found: Dynamic, place: ObjectPlace, *stack: int) -> int:
+    def number(self, dynamic: Dynamic, place: ObjectPlace, *stack: int) -> int:
         index = generic(self.around.context.target.address_size)
         entries = tuple(Value(index, entry & index.mask) for entry in stack)
         result = self.around.evaluated(
-            found.source, object=_location(place), initial_stack=entries, result_kind="value"
+            dynamic.source, object=_location(place), initial_stack=entries, result_kind="value"
         )
         if not isinstance(result, Value) or not isinstance(result.bits, int):
-            message = f"{found.attribute} does not give a single number"
+            message = f"{dynamic.attribute} does not give a single number"
             raise EvaluationError("no_number", message, spec="DWARF 5, 2.19")
         return int(result.displacement()) if not result.type.is_generic else b.signed(result.bits, result.type.bit_size)
 

@@ -10,19 +10,18 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, run_in_parts
+from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
-from dwarfgpu.program.variables.columns import column_of, python_value
+from dwarfgpu.program.variables.columns import MAX_DEPTH, MAX_ELEMENTS, column_of, python_value
 from dwarfgpu.program.variables.reasons import (
     NO_MEMORY,
     NO_REGISTER,
@@ -52,6 +51,8 @@ if TYPE_CHECKING:
 STATES = ("active", "inactive", "absent", "undefined", "error")
 """What the numbers in `Values.codes` mean; lanes in the last three have no value, and a reason."""
 CODES = {state: code for code, state in enumerate(STATES)}
+NO_NAME = "no_name"
+"""The error of a name that means nothing at a place."""
 WITH_VALUE = frozenset((CODES["active"], CODES["inactive"]))
 
 
@@ -106,6 +107,24 @@ class _Chunk:
     """The number of the first slot."""
     lanes: LaneSet
     groups: list[Group[Object]]
+    quantity: Quantity
+    """What was asked for, at the place of the lanes."""
+    positions: Any = None
+    """Where its slots are behind the first one, an ascending array; None where they follow each other."""
+
+    def slots(self, positions: Any) -> Any:
+        """Return the numbers of some of the slots, or of all."""
+        if self.positions is not None:
+            own = self.positions if positions is None else self.positions[positions]
+            return own.astype("i8") + self.first
+        count = self.lanes.count
+        return range(self.first, self.first + count) if positions is None else positions.astype("i8") + self.first
+
+    def position_of(self, slot: int) -> int:
+        """Return the position of a slot, or -1."""
+        if self.positions is not None:
+            return _index_in(self.positions, slot - self.first)
+        return slot - self.first if self.first <= slot < self.first + self.lanes.count else -1
 
 
 class Values:
@@ -113,9 +132,10 @@ class Values:
 
     ``array`` has one element a lane, of a numpy type that is like the type of the program: a number for a scalar, a
     record for a structure, bytes (``V8``) for what numpy has no type for; without numpy it is a list of numbers, lists
-    and dictionaries. An element without a whole value is 0; ``states`` says so: ``active`` and ``inactive`` lanes have
-    a value, ``absent``, ``undefined`` and ``error`` lanes a reason. ``of`` gives what one lane has as an object, which
-    may have parts without a value.
+    and dictionaries. Where lanes have no whole value it is a masked array (`numpy.ma`) in which they are masked, and in
+    a list they are None; `filled` gives them a number instead. ``states`` says why: ``active`` and ``inactive`` lanes
+    have a value, ``absent``, ``undefined`` and ``error`` lanes a reason. ``of`` gives what one lane has as an object,
+    which may have parts without a value.
 
     Of several waves the array is ``array[wave, lane]``, and what else has one item a lane has a list a wave.
     """
@@ -155,10 +175,16 @@ class Values:
         self._chunks: list[_Chunk] = []
         self._read_chunks = 0
         """How many of the chunks are in the array."""
-        self._missing: list[tuple[Sequence[int], Callable[[int], DwarfGpuError]]] = []
+        self._missing: list[tuple[Any, Callable[[int], DwarfGpuError]]] = []
         """The slots that have no whole value, ascending, and the error of each by its position there."""
         self._array: Any = None
         self._reasons: dict[Any, Reason] | None = None
+
+    def __repr__(self) -> str:
+        kind = "of no type" if self.type is None else safe_text(self.type)
+        waves = "" if self.waves is None else f"{len(self.waves)} waves, "
+        lanes = "1 lane" if len(self.lanes) == 1 else f"{len(self.lanes)} lanes"
+        return f"<Values{self.text and f' {self.text}'}: {kind}, {waves}{lanes}>"
 
     @property
     def byte_order(self) -> ByteOrder:
@@ -167,18 +193,29 @@ class Values:
 
     # --- Asking ---------------------------------------------------------------------------------------------------
 
-    def ask(self, first: int, lanes: LaneSet) -> None:
-        """Evaluate for some slots, of which the first has a number."""
-        assert self._quantity is not None  # noqa: S101 (without one there is only an error)
-        groups = self._quantity.groups(lanes)
-        self._chunks.append(_Chunk(first, lanes, groups))
+    def ask(self, first: int, lanes: LaneSet, quantity: Quantity | None = None, positions: Any = None) -> None:
+        """Evaluate for some slots, of which the first has a number; ``positions`` are those behind it, if not all.
+
+        ``quantity`` is what was asked for at the place of these lanes, where that is not the place of the frame.
+        """
+        quantity = quantity or self._quantity
+        assert quantity is not None  # noqa: S101 (without one there is only an error)
+        groups = quantity.groups(lanes)
+        self._chunks.append(_Chunk(first, lanes, groups, quantity, positions))
         for group in groups:
             if self.type is None and group.result is not None:
                 self.type = group.result.type
 
-    def refuse(self, error: DwarfGpuError) -> None:
-        """Give all slots an error in place of a value."""
-        self._missing.append((range(len(self)), lambda _index: error))
+    def raise_misuse(self) -> None:
+        """Raise what is wrong with the question itself: the error of all lanes, such as that of an unknown name."""
+        errors = [group.outcome(0) for chunk in self._chunks for group in chunk.groups if group.result is None]
+        known = any(group.result is not None for chunk in self._chunks for group in chunk.groups)
+        if errors and not known and isinstance(errors[0], UsageError):
+            raise errors[0]
+
+    def refuse(self, error: DwarfGpuError, slots: Any = None) -> None:
+        """Give some slots, by their ascending numbers, an error in place of a value; by default all."""
+        self._missing.append((range(len(self)) if slots is None else slots, lambda _index: error))
 
     # --- Lane by lane ---------------------------------------------------------------------------------------------
 
@@ -199,7 +236,7 @@ class Values:
         if key in self.reasons:
             raise Unavailable(self.reasons[key])
         position = self.lanes.index(lane)
-        value = self.array[position if name is None else (self.names.index(name), position)]
+        value = self.elements[position if name is None else (self.names.index(name), position)]
         if isinstance(self._array, list) or value.dtype.names is not None or value.dtype.kind == "V":
             return value
         return value.item()
@@ -214,13 +251,11 @@ class Values:
         """Return the same for a lane by its position."""
         slot = wave * len(self.lanes) + position
         for chunk in self._chunks:
-            if chunk.first <= slot < chunk.first + chunk.lanes.count:
-                for group in chunk.groups:
-                    index = slot - chunk.first
-                    if group.positions is not None:
-                        index = _index_in(group.positions, index)
-                    if index >= 0:
-                        return self._lane_answer(chunk, group, index, slot)
+            inside = chunk.position_of(slot)
+            for group in chunk.groups if inside >= 0 else ():
+                index = inside if group.positions is None else _index_in(group.positions, inside)
+                if index >= 0:
+                    return self._lane_answer(chunk, group, index, slot)
         return LaneAnswer(self.lanes[position], self.is_active(slot), None, self.reason_at(wave, position))
 
     @cached_property
@@ -229,9 +264,8 @@ class Values:
         answers: list[Any] = [None] * len(self)
         for chunk in self._chunks:
             for group in chunk.groups:
-                for index, position in enumerate(group.slots(chunk.lanes.count)):
-                    slot = chunk.first + position
-                    answers[slot] = self._lane_answer(chunk, group, index, slot)
+                for index, slot in enumerate(chunk.slots(group.positions)):
+                    answers[slot] = self._lane_answer(chunk, group, index, int(slot))
         for slot, answered in enumerate(answers):
             if answered is None:
                 answers[slot] = self.at(*divmod(slot, len(self.lanes)))
@@ -251,24 +285,27 @@ class Values:
         value = group.result
         if value is None:
             error: Any = group.outcome(index)
-            if self.raises_misuse and isinstance(error, (UsageError, MalformedFile)):
+            is_misuse = isinstance(error, (UsageError, MalformedFile)) and self.raises_misuse
+            if is_misuse and not (error.kind == NO_NAME and self._is_known_elsewhere):
                 raise error
             return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
         if chunk.lanes.count > 1:
-            assert self.frame is not None  # noqa: S101 (it was found in one)
-            value = selected(value, index, self.frame, self._lane_set(slot))
+            frame = chunk.quantity.frame
+            value = selected(value, index, frame, self._lane_set(slot, frame))
         error = problem_of(value)
         if error is not None:
             return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
         return LaneAnswer(lane, is_active, value)
 
-    def _lane_set(self, slot: int) -> LaneSet:
+    @cached_property
+    def _is_known_elsewhere(self) -> bool:
+        """Whether the names of the question mean something at the place of some lane."""
+        return any(group.result is not None for chunk in self._chunks for group in chunk.groups)
+
+    def _lane_set(self, slot: int, frame: Frame) -> LaneSet:
         wave, position = divmod(slot, len(self.lanes))
         lane = self.lanes[position]
-        if self.waves is not None:
-            return LaneSet.one(lane, int(self.waves[wave]))
-        assert self.frame is not None  # noqa: S101 (only of several waves there may be none)
-        return self.frame.lane(lane)
+        return frame.lane(lane) if self.waves is None else LaneSet.one(lane, int(self.waves[wave]))
 
     def _key(self, slot: int) -> Any:
         """Return what a slot is called: its lane, and before it the name of its wave where there are several."""
@@ -360,10 +397,11 @@ class Values:
 
     def _explained(self, reason: Reason, slot: int) -> Reason:
         """Return a reason, with what the description of the variable tells of it."""
-        if reason.kind != UNDEFINED or self._quantity is None:
+        chunk = next((chunk for chunk in self._chunks if chunk.position_of(slot) >= 0), None)
+        if reason.kind != UNDEFINED or chunk is None:
             return reason
         try:
-            explained = self._quantity.explain(self._lane_set(slot))
+            explained = chunk.quantity.explain(self._lane_set(slot, chunk.quantity.frame))
         except (DwarfGpuError, Parted):
             return reason
         return reason if explained is None else explained.reason
@@ -372,18 +410,52 @@ class Values:
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
-        """The values, one for each lane; 0 where there is none."""
+        """The values, one for each lane; lanes without one are masked."""
+        plain: np.ndarray[Any, Any] = self.elements
+        if not self._missing or isinstance(plain, list):
+            return plain
+        import numpy as np
+
+        mask = np.zeros(len(self), dtype=bool)
+        for slots, _error_at in self._missing:
+            mask[slots] = True
+        shape = (mask.size,) if self.waves is None else (len(self.waves), len(self.lanes))
+        masked: np.ndarray[Any, Any] = np.ma.MaskedArray(plain)
+        masked[mask.reshape(shape)] = np.ma.masked
+        return masked
+
+    def filled(self, value: Any = None) -> np.ndarray[Any, Any]:
+        """Return the values as a plain array in which lanes without one have ``value``; by default NaN, or 0."""
+        plain: np.ndarray[Any, Any] = self.elements
+        if not self._missing:
+            return plain
+        if isinstance(plain, list):
+            return [value if item is None else item for item in plain]
+        import numpy as np
+
+        if value is None and plain.dtype.kind in "iuf":
+            plain = plain.astype(np.result_type(plain.dtype, np.float32))
+            value = np.nan
+        copy: np.ndarray[Any, Any] = plain.copy()
+        flat = copy.reshape(len(self), *copy.shape[1 if self.waves is None else 2 :])
+        for slots, _error_at in self._missing if value is not None else ():
+            flat[slots] = value
+        return copy
+
+    @property
+    def elements(self) -> Any:
+        """The values, one for each lane; 0, or None in a list, where there is none."""
         self.read()
         if self._array is None and not b.has_arrays():
-            self._array = [0] * len(self)
+            self._array = [None] * len(self)
         elif self._array is None:
             import numpy as np
 
             self._array = np.zeros(len(self), dtype=np.uint8)
         if self.waves is None:
-            return self._array  # type: ignore[no-any-return]
+            return self._array
         shape = (len(self.waves), len(self.lanes))
-        return self._array.reshape(shape + self._array.shape[1:])  # type: ignore[no-any-return]
+        return self._array.reshape(shape + self._array.shape[1:])
 
     def read(self) -> None:
         """Read what has been found into the array; what is written to the machine later does not change it."""
@@ -394,22 +466,20 @@ class Values:
                 self._read_group(chunk, group)
 
     def _read_group(self, chunk: _Chunk, group: Group[Object]) -> None:
-        count = chunk.lanes.count
         if group.result is None:
-            self._miss(chunk.first, group.positions, count, group.outcome)  # type: ignore[arg-type]
+            self._missing.append((chunk.slots(group.positions), group.outcome))  # type: ignore[arg-type]
             return
         if not b.has_arrays():
             self._read_alone(chunk.first, group.result)
             return
-        frame = self.frame
-        assert frame is not None  # noqa: S101 (it was found in one)
+        frame = chunk.quantity.frame
         byte_order = frame.target.byte_order
         try:
             column = column_of(group.result, byte_order)
         except (Diverge, LaneFault, DwarfGpuError):
             pass  # it is read again in parts
         else:
-            self._keep(chunk.first, group.positions, count, column)
+            self._keep(chunk, group.positions, column)
             return
         part = chunk.lanes if group.positions is None else chunk.lanes.select(group.positions)
 
@@ -425,46 +495,42 @@ class Values:
             elif group.positions is not None:
                 positions = group.positions[positions]
             if inner.result is None:
-                self._miss(chunk.first, positions, count, inner.outcome)  # type: ignore[arg-type]
+                self._missing.append((chunk.slots(positions), inner.outcome))  # type: ignore[arg-type]
                 continue
-            self._keep(chunk.first, positions, count, inner.result)
+            self._keep(chunk, positions, inner.result)
 
     def _read_alone(self, slot: int, value: Object) -> None:
         """Read the value of one lane, without numpy."""
         if self._array is None:
-            self._array = [0] * len(self)
+            self._array = [None] * len(self)
         try:
             self._array[slot] = listed(value)
         except DwarfGpuError as error:
-            self._miss(slot, None, 1, lambda _index, error=error: error)  # type: ignore[misc]
+            self.refuse(error, (slot,))
 
-    def _miss(self, first: int, positions: Any, count: int, error_at: Callable[[int], DwarfGpuError]) -> None:
-        """Note that slots have no whole value."""
-        slots = range(first, first + count) if positions is None else positions.astype("i8") + first
-        self._missing.append((slots, error_at))
-
-    def _keep(self, first: int, positions: Any, count: int, column: Column) -> None:
+    def _keep(self, chunk: _Chunk, positions: Any, column: Column) -> None:
         import numpy as np
 
         numbers = column.numbers
-        is_whole = positions is None and count == len(self)
-        if is_whole and isinstance(numbers, np.ndarray) and numbers.shape == (count,):
+        count = chunk.lanes.count if positions is None else len(positions)
+        slots = chunk.slots(positions)
+        is_one_each = isinstance(numbers, np.ndarray) and not column.kind.shape and numbers.shape == (count,)
+        if count == len(self) and is_one_each:
             self._array = numbers.astype(column.kind)
         else:
             error = self._make_room(column.kind)
             if error is not None:
-                self._miss(first, positions, count, lambda _index: error)
+                self.refuse(error, slots)
                 return
-            self._array[slice(first, first + count) if positions is None else positions + first] = numbers
+            self._array[slice(slots.start, slots.stop) if isinstance(slots, range) else slots] = numbers
         undefined = column.undefined
         if type(undefined) is int and not undefined:
             return
-        size = count if positions is None else len(positions)
-        bad = np.broadcast_to(np.asarray(undefined != 0), (size,)).nonzero()[0]
+        bad = np.broadcast_to(np.asarray(undefined != 0), (count,)).nonzero()[0]
         if len(bad):
-            bad = bad if positions is None else positions[bad]
-            self._array[bad + first] = np.zeros((), dtype=self._array.dtype)
-            self._miss(first, bad, count, lambda _index: optimized_out())
+            missing = np.asarray(slots)[bad]
+            self._array[missing] = np.zeros((), dtype=self._array.dtype)
+            self._missing.append((missing, lambda _index: optimized_out()))
 
     def _make_room(self, kind: Any) -> DwarfGpuError | None:
         """Extend the array to another type, too: `c ? 1 : 0.5` is an int in some lanes and a double in others."""
@@ -487,14 +553,32 @@ class Values:
 
 
 def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Values:
-    """Ask for something in some lanes of its frame."""
+    """Ask for something in some lanes of its frame, each at its own place (A.2.5.1 current program location)."""
     frame = quantity.frame
     numbers = frame.lane_numbers(lanes)
     values = Values(numbers, frame, quantity, text, active=frame.active_mask)
-    first = 0
-    for _numbers, lane_set in frame.lane_sets(numbers):
-        values.ask(first, lane_set)
-        first += lane_set.count
+    places = frame.by_place(numbers)
+    is_together = len(places) == 1 and places[0][0] is frame
+    if not is_together and not quantity.depends_on_place:
+        places = [(frame, list(range(len(numbers))))]
+    for place, positions in places:
+        if isinstance(place, DwarfGpuError):
+            values.refuse(place, positions)
+            continue
+        try:
+            there = quantity if place is frame else quantity.in_frame(place)
+        except Unavailable as error:
+            values.refuse(error, positions)
+            continue
+        is_all = len(positions) == len(numbers)
+        here = numbers if is_all else tuple(numbers[position] for position in positions)
+        first = 0
+        for chosen, lane_set in place.lane_sets(here):
+            if is_all or len(chosen) == 1:
+                values.ask(positions[first], lane_set, there)
+            else:
+                values.ask(0, lane_set, there, b.array(positions, 64))
+            first += lane_set.count
     return values
 
 
@@ -580,25 +664,21 @@ def selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) 
 
 # --- The values of lanes without numpy -----------------------------------------------------------------------------
 
-MAX_ELEMENTS = 1 << 12
-"""Arrays with more elements are kept as objects."""
-MAX_DEPTH = 16
 
-
-def listed(found: Object, depth: int = 0) -> Any:
+def listed(value: Object, depth: int = 0) -> Any:
     """Return an object as lists, dictionaries and numbers; what is too large or too deep stays an object."""
-    found = found.target()
-    inner = resolved(found.type)
+    value = value.target()
+    inner = resolved(value.type)
     if depth > MAX_DEPTH:
-        return found
+        return value
     if isinstance(inner, Struct):
-        members = list(found.members())
-        if all(each.name is not None for each in members):
-            return {each.name: listed(found.field(each), depth + 1) for each in members}
-        return found
+        members = list(value.members())
+        if all(member.name is not None for member in members):
+            return {member.name: listed(value.field(member), depth + 1) for member in members}
+        return value
     if isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
-        elements = found.array()
+        elements = value.array()
         if elements.is_open or elements.length > MAX_ELEMENTS:
-            return found
+            return value
         return [listed(elements.at(index), depth + 1) for index in range(elements.length)]
-    return python_value(found)
+    return python_value(value)

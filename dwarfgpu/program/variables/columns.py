@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attrs import field
@@ -71,13 +72,13 @@ class Column:
 
 def column_of(value: Object, byte_order: ByteOrder) -> Column:
     """Return what an object is in its slots."""
-    import numpy as np
-
     value = value.target()
     scalar = value.scalar
     if scalar is not None:
         reading = pattern_of(value, scalar)
-        return Column(np.dtype(numpy_name(scalar)), scalar.number(reading.bits), reading.undefined)
+        return Column(_dtype_named(numpy_name(scalar)), scalar.number(reading.bits), reading.undefined)
+    import numpy as np
+
     kind = dtype_of(value.type, byte_order)
     size = byte_size(value.type)
     if not size:
@@ -120,7 +121,7 @@ def _bytes_of(bits: Any, size: int, byte_order: ByteOrder) -> Any:
 # --- Types of a program as numpy has them -------------------------------------------------------------
 
 MAX_ELEMENTS = 1 << 12
-"""Arrays with more elements are kept as bytes."""
+"""Arrays with more elements are kept as bytes, or as objects where there is no numpy."""
 MAX_DEPTH = 16
 
 
@@ -136,6 +137,13 @@ def numpy_name(scalar: Scalar) -> str:
         if scalar.bits <= 8 * size:
             return f"{'i' if scalar.is_signed else 'u'}{size}"
     return "O"
+
+
+@cache
+def _dtype_named(name: str) -> Any:
+    import numpy as np
+
+    return np.dtype(name)
 
 
 def dtype_of(type: Type, byte_order: ByteOrder, depth: int = 0) -> Any:

@@ -41,12 +41,31 @@ class Quantity(ABC):
     def find(self, lanes: LaneSet) -> Object:
         """Return the value as one object for some lanes; raise `lanes.Diverge` where they need different ones."""
 
+    @property
+    @abstractmethod
+    def depends_on_place(self) -> bool:
+        """Whether it names something that can mean another thing, or nothing, at another place of the function."""
+
+    @abstractmethod
+    def in_frame(self, frame: Frame) -> Quantity:
+        """Return what it is in another frame of the same call, where some lanes are; `Unavailable` if it is not there.
+
+        A name means what it means at that place.
+        """
+
     # --- One lane -------------------------------------------------------------------------------------------------
+
+    def in_lane(self, lane: int | None) -> Quantity:
+        """Return what it is where a lane is (A.2.5.1 current program location)."""
+        if not self.depends_on_place:
+            return self
+        frame = self.frame.in_lane(self.frame.selected_lane if lane is None else lane)
+        return self if frame is self.frame else self.in_frame(frame)
 
     def object(self, lane: int | None = None) -> Object:
         """Return the value as an object, with members and elements; raise `Unavailable` where there is none."""
         try:
-            return self.find(self.frame.lane(lane))
+            return self.in_lane(lane).find(self.frame.lane(lane))
         except (Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
@@ -59,7 +78,7 @@ class Quantity(ABC):
         `Unavailable`, whose `reason` says why.
         """
         try:
-            return python_value(self.find(self.frame.lane(lane)))
+            return python_value(self.in_lane(lane).find(self.frame.lane(lane)))
         except (Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
@@ -102,11 +121,12 @@ class Quantity(ABC):
         return each_part(lanes, self.find)
 
     def values(self, lanes: Iterable[int] | str | None = None) -> Values:
-        """Return the value in many lanes: an array, and a state for each lane.
+        """Return the value in many lanes: an array, and a state for each lane. An unknown name is an error.
 
         ``lanes`` are numbers, ``active``, or all. Without numpy the array is a list.
         """
         values = values_of(self, "", lanes)
+        values.raise_misuse()
         values.read()
         values.reasons  # noqa: B018 (what is written to the machine later does not change them)
         return values
@@ -138,7 +158,7 @@ class Quantity(ABC):
         """Return a reason, with what is known beyond the bits that are missing."""
         if reason.kind != "undefined":
             return reason
-        explained = self.explain(self.frame.lane(lane))
+        explained = self.in_lane(lane).explain(self.frame.lane(lane))
         return reason if explained is None else explained.reason
 
 

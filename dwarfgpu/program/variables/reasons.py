@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
 
 NO_LOCATION_HERE = "no_location_here"
 """Its location list says nothing about the address."""
+NOT_IN_SCOPE = "not_in_scope"
+"""The lane is at a place where the name means nothing."""
+NOT_ENTERED = "not_entered"
+"""The lane was not active when the function was called."""
 OPTIMIZED_OUT = "optimized_out"
 """It has no location and no constant value, or an empty location."""
 UNDEFINED_OPERATION = "undefined_operation"
@@ -42,7 +45,7 @@ _OF_REGISTERS = ("DW_OP_regx", "DW_OP_breg", "DW_OP_LLVM_aspace_bregx")
 """How the operations begin whose first operand is a register; all others are made of them."""
 _ENTRY_VALUES = ("DW_OP_entry_value", "DW_OP_GNU_entry_value")
 _NOT_PASSED = "it is computed from what a parameter was at the call, which nothing tells"
-_ABSENT = frozenset((NO_LOCATION_HERE, OPTIMIZED_OUT))
+_ABSENT = frozenset((NO_LOCATION_HERE, NOT_IN_SCOPE, NOT_ENTERED, OPTIMIZED_OUT))
 _UNDEFINED = frozenset((UNDEFINED, UNDEFINED_OPERATION, UNDEFINED_RULE, NOT_PASSED))
 
 
@@ -65,6 +68,13 @@ class Reason:
         if self.kind in _ABSENT:
             return "absent"
         return "undefined" if self.kind in _UNDEFINED else "error"
+
+    @property
+    def placeholder(self) -> str:
+        """What is shown in place of the value, as GDB does."""
+        if self.kind in (NOT_IN_SCOPE, NOT_ENTERED):
+            return "<not in scope>" if self.kind == NOT_IN_SCOPE else "<not in this call>"
+        return "<error>" if self.state == "error" else "<optimized out>"
 
 
 class Unavailable(EvaluationError):
@@ -97,6 +107,8 @@ def reason_of(error: DwarfGpuError) -> Reason:
         return Reason(NOT_PASSED, _NOT_PASSED, error=error)
     if error.kind == "undefined_read":
         return Reason(UNDEFINED, "some of its bits have no value", error=error)
+    if error.kind == "no_name":
+        return Reason(NOT_IN_SCOPE, error.message, error=error)
     if isinstance(error, MissingContext):
         return Reason(MISSING, error.message, error=error)
     return Reason(FAILED, error.message, error=error)

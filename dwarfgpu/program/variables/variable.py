@@ -6,13 +6,14 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Part
+from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import location_list
@@ -106,6 +107,8 @@ class Variable(Quantity):
         """``parameter``, ``local``, ``static`` or ``constant``."""
         self.is_shadowed = is_shadowed
         """Whether a variable of an inner block has the same name."""
+        self._is_written = False
+        """Whether it is read as the text alone says, without repairs."""
         self._plan: _Plan | Unavailable | None = None
         self._objects: dict[Any, Object] = {}
         """What it is in the lanes that have asked, if it stays where it is until something is written."""
@@ -135,6 +138,21 @@ class Variable(Quantity):
     def type(self) -> Type:
         """The type of the program."""
         return self.frame.state.types.type_of(self.die)
+
+    @property
+    def depends_on_place(self) -> bool:
+        return self.kind != STATIC
+
+    def in_frame(self, frame: Frame) -> Quantity:
+        known = [variable for variable in frame.variables() if variable.name == self.name]
+        # what hides others is what the name means there; one that is hidden was asked for by itself
+        named = [variable for variable in known if not self.is_shadowed or variable.die == self.die]
+        if not named:
+            source = frame.call.source
+            where = f"in {frame.name or '??'}" if source is None else f"at line {source.line}"
+            message = f"`{self.name}` is not in scope {where}, where the lane is"
+            raise reasons.unavailable(reasons.NOT_IN_SCOPE, message)
+        return named[0].as_written() if self._is_written else named[0]
 
     # --- Its location ---------------------------------------------------------------------------------------------
 
@@ -229,7 +247,7 @@ class Variable(Quantity):
         plan = self._plan_here()
         if isinstance(plan, _Plan):
             plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
-        unrepaired._plan = plan
+        unrepaired._plan, unrepaired._is_written = plan, True
         return unrepaired
 
     def locations(self) -> tuple[Described, ...]:

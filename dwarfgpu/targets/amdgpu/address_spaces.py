@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from dwarfgpu.errors import EvaluationError, MissingContext
+from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu import numbers
 from dwarfgpu.targets.amdgpu.processors import Processor
 from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
@@ -18,7 +19,7 @@ from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
 # --- The address spaces of AMDGPU that are views of others --------------------------------------------
 
 
-@frozen(repr=False)
+@frozen
 class LaneView:
     """private_lane and ``private_lane<n>``: private_wave memory, seen by one lane."""
 
@@ -30,11 +31,9 @@ class LaneView:
         if self.fixed_lane is not None:
             lane = self.fixed_lane
         if lane is None:
-            message = "a private_lane address means the memory of a lane, and there is no lane"
-            raise MissingContext("lane", message)
+            raise MissingContext("lane", "a private_lane address means the memory of a lane, and there is no lane")
         if not 0 <= lane < wave_size:
-            message = f"lane {lane} does not exist in a wave of {wave_size} lanes"
-            raise EvaluationError("memory_unavailable", message)
+            raise EvaluationError("memory_unavailable", f"lane {lane} does not exist in a wave of {wave_size} lanes")
         segments = lane_segments(address, size, lane, wave_size)
         return [(numbers.PRIVATE_WAVE, start, length) for start, length in segments]
 
@@ -45,7 +44,7 @@ class LaneView:
 PRIVATE_LANE = LaneView()
 
 
-@frozen(repr=False)
+@frozen
 class GenericView:
     """generic: global memory with windows to local and private memory."""
 
@@ -97,7 +96,7 @@ SEGMENT_NULL = SIZE - 1
 """The null of local and private memory."""
 
 
-@frozen(repr=False)
+@frozen
 class Apertures:
     """The bases of the apertures of a process, which are multiples of 2^32."""
 

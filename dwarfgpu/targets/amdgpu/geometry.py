@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 
 Triple = tuple[int, int, int]
 
@@ -163,7 +162,6 @@ def geometry(grid: tuple[int, ...], work_group: tuple[int, ...], wave_size: int)
         sizes.append((*size, *(1,) * (3 - len(size))))
     items = sizes[1][0] * sizes[1][1] * sizes[1][2]
     if items > MAX_GROUP_ITEMS:
-        message = f"a work-group of {items} work-items does not fit: a processor has at most {MAX_GROUP_ITEMS}"
-        raise UsageError(message)
+        raise UsageError(f"a work-group of {items} work-items does not fit: a processor has at most {MAX_GROUP_ITEMS}")
     (gx, gy, gz), (wx, wy, wz) = sizes
     return Geometry((gx, gy, gz), (wx, wy, wz), wave_size, given)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,14 +97,12 @@ def _user_sgprs(start: Start) -> list[tuple[InitialRule, int]]:
     return [*wanted, (preload_rule(start), preloaded)] if preloaded else wanted
 
 
-def user_sgpr_count(start: Start) -> int:
-    """Return the first system SGPR: "the first 16 [...] are then immediately followed by the System SGPRs"."""
-    return min(start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit)
-
-
 def _sgprs(start: Start) -> Iterator[InitialRow]:
-    """Yield the rows of SGPRs, densely from s0; those beyond the user SGPRs that the descriptor counts are not set."""
-    end = user_sgpr_count(start)
+    """Yield the rows of SGPRs, densely from s0; those beyond the user SGPRs that the descriptor counts are not set.
+
+    "The first 16 [...] are then immediately followed by the System SGPRs".
+    """
+    end = min(start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit)
     first = 0
     for rule, count in _user_sgprs(start):
         there = min(count, end - first)
@@ -202,10 +200,7 @@ def mode_fields(fields: Mapping[str, int]) -> tuple[tuple[str, int, int, int], .
 
 def mode(fields: Mapping[str, int]) -> int:
     """Return the MODE register of a kernel."""
-    result = 0
-    for _name, first, _width, value in mode_fields(fields):
-        result |= value << first
-    return result
+    return sum(value << first for _name, first, _width, value in mode_fields(fields))
 
 
 # --- The rules of the initial state -------------------------------------------------------------------
@@ -326,17 +321,12 @@ USER_SGPRS: tuple[InitialRule, ...] = (
         "Private Segment Size", "ENABLE_SGPR_PRIVATE_SEGMENT_SIZE", 1, CP, STATE,
         "bytes of private memory of one work-item, a multiple of 4", _private_size,
     ),
-    InitialRule(
-        "Grid Work-Group Count X", "ENABLE_SGPR_GRID_WORKGROUP_COUNT_X", 1, CP, COMPUTE_ABI,
-        "work-groups of the grid in X, with a partial one", _group_count(0),
-    ),
-    InitialRule(
-        "Grid Work-Group Count Y", "ENABLE_SGPR_GRID_WORKGROUP_COUNT_Y", 1, CP, COMPUTE_ABI,
-        "work-groups of the grid in Y, with a partial one", _group_count(1),
-    ),
-    InitialRule(
-        "Grid Work-Group Count Z", "ENABLE_SGPR_GRID_WORKGROUP_COUNT_Z", 1, CP, COMPUTE_ABI,
-        "work-groups of the grid in Z, with a partial one", _group_count(2),
+    *(
+        InitialRule(
+            f"Grid Work-Group Count {axis}", f"ENABLE_SGPR_GRID_WORKGROUP_COUNT_{axis}", 1, CP, COMPUTE_ABI,
+            f"work-groups of the grid in {axis}, with a partial one", _group_count("XYZ".index(axis)),
+        )
+        for axis in "XYZ"
     ),
 )  # fmt: skip
 
@@ -367,21 +357,13 @@ def _group_info(start: Start, place: WavePosition) -> Words:
     return (first + start.geometry.waves_of(place.group),)  # ordered_append_term is 0: nothing is appended
 
 
-def _wave_offset(start: Start, place: WavePosition) -> Words:
-    return (place.number * start.scratch.wave_bytes,)
-
-
-def _ids_in_sgprs(start: Start) -> bool:
-    return not start.processor.has("ttmp-ids")
-
-
 SYSTEM_SGPRS: tuple[InitialRule, ...] = (
     *(
         InitialRule(
-            f"Work-Group Id {axis.upper()}", f"ENABLE_SGPR_WORKGROUP_ID_{axis.upper()}", 1, ADC, STATE,
-            f"work-group ID in {axis.upper()}", _group_id("xyz".index(axis)), _ids_in_sgprs,
+            f"Work-Group Id {axis}", f"ENABLE_SGPR_WORKGROUP_ID_{axis}", 1, ADC, STATE,
+            f"work-group ID in {axis}", _group_id("XYZ".index(axis)), lambda start: not start.processor.has("ttmp-ids"),
         )
-        for axis in "xyz"
+        for axis in "XYZ"
     ),
     InitialRule(
         "Work-Group Info", "ENABLE_SGPR_WORKGROUP_INFO", 1, ADC, STATE,
@@ -389,7 +371,8 @@ SYSTEM_SGPRS: tuple[InitialRule, ...] = (
     ),
     InitialRule(
         "Scratch Wavefront Offset", "ENABLE_PRIVATE_SEGMENT", 1, SPI, STATE,
-        "byte offset of the wave's scratch memory from that of the queue", _wave_offset,
+        "byte offset of the wave's scratch memory from that of the queue",
+        lambda start, place: (place.number * start.scratch.wave_bytes,),
         lambda start: not start.processor.has("flat-architected"),
     ),
 )  # fmt: skip

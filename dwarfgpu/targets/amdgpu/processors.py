@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,7 +140,7 @@ ALTERNATIVES: tuple[tuple[str, str], ...] = (
 )
 
 
-@frozen(repr=False)
+@frozen
 class Processor:
     """One row of the table."""
 

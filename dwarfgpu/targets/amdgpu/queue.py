@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from attrs import frozen
-
 from dwarfgpu.errors import UsageError, shown
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,8 +95,7 @@ class Structure:
             bits = field.size * 8
             low = -(1 << (bits - 1)) if field.kind == "signed" else 0
             if not low <= value < 1 << bits:
-                message = f"{self.name}.{name} has {field.size} bytes, which {shown(value)} does not fit"
-                raise UsageError(message)
+                raise UsageError(f"{self.name}.{name} has {field.size} bytes, which {shown(value)} does not fit")
             data[field.offset : field.offset + field.size] = (value % (1 << bits)).to_bytes(field.size, "little")
         return bytes(data)
 

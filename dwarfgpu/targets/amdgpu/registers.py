@@ -33,14 +33,11 @@ def families(processor: Processor, wave_size: int) -> tuple[RegisterFamily, ...]
         _vector("v", numbers.VGPR_32 if is_32 else numbers.VGPR_64, min(processor.vgpr_count, 512), vector),
     ]
     # vcc is not in the edition of 2020. There are no numbers for vcc_lo, vcc_hi, exec_lo, exec_hi, s106, s107 and m0.
-    if is_32:
-        rows.append(RegisterFamily(numbers.EXEC_32, 1, "exec", 32, index=None, other="exec_mask_32"))
-        rows.append(RegisterFamily(numbers.VCC_32, 1, "vcc", 32, index=None, other="vcc_32"))
-        if processor.vgpr_count > 512:
-            rows.append(_vector("v", numbers.VGPR_32_512, processor.vgpr_count - 512, vector, index=512))
-    else:
-        rows.append(RegisterFamily(numbers.EXEC_64, 1, "exec", 64, index=None, other="exec_mask_64"))
-        rows.append(RegisterFamily(numbers.VCC_64, 1, "vcc", 64, index=None, other="vcc_64"))
+    mask, vcc = (numbers.EXEC_32, numbers.VCC_32) if is_32 else (numbers.EXEC_64, numbers.VCC_64)
+    rows.append(RegisterFamily(mask, 1, "exec", wave_size, index=None, other=f"exec_mask_{wave_size}"))
+    rows.append(RegisterFamily(vcc, 1, "vcc", wave_size, index=None, other=f"vcc_{wave_size}"))
+    if is_32 and processor.vgpr_count > 512:
+        rows.append(_vector("v", numbers.VGPR_32_512, processor.vgpr_count - 512, vector, index=512))
     if processor.has("agprs"):
         rows.append(_vector("a", numbers.AGPR_32 if is_32 else numbers.AGPR_64, 256, vector))
     return tuple(sorted(rows, key=lambda family: family.first))
@@ -115,11 +112,9 @@ def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], .
 
 def named_if_changed(processor: Processor, wave_size: int) -> tuple[tuple[int, int], ...]:
     """Return the ranges (first, last) of the registers that compilers name if a function changes them."""
-    ranges = [(numbers.sgpr(0), numbers.sgpr(63)), (numbers.sgpr(64), numbers.sgpr(105))]
-    ranges += [
-        (family.first, family.first + family.count - 1) for family in families(processor, wave_size) if family.lane_bits
-    ]
-    return tuple(sorted(ranges))
+    vectors = [family for family in families(processor, wave_size) if family.lane_bits]
+    ranges = [(family.first, family.first + family.count - 1) for family in vectors]
+    return tuple(sorted((*ranges, (numbers.sgpr(0), numbers.sgpr(63)), (numbers.sgpr(64), numbers.sgpr(105)))))
 
 
 # --- AMDGPU targets -----------------------------------------------------------------------------------

@@ -224,7 +224,7 @@ def test_waves_are_grouped_by_where_they_stand(example):
         (("4",), None),
     ]
     assert rows[2].error.kind == "pc"
-    assert len(wave_rows(stopped, each=True)) == 5
+    assert len(wave_rows(stopped, separate=True)) == 5
 
 
 def test_no_waves(example):

@@ -283,11 +283,11 @@ def test_inlined_calls_have_attributes_of_their_own():
     assert found.lane_count == 16
     assert [(lane.pc, lane.frame, lane.call.function) for lane in found.lanes[:2]] == [
         (INLINED[0], 0, "small"),
-        (INNER + 8, 1, "inner"),
+        (INNER + 8, 0, "inner"),
     ]
     around = lanes_of_wave(made, 0, 1)
     assert (around.call.function, around.lane_count) == ("inner", 64)
-    assert {(lane.pc, lane.frame) for lane in around.lanes} == {(INNER + 8, 1)}
+    assert {(lane.pc, lane.call.function) for lane in around.lanes} == {(INNER + 8, "inner")}
     caller = lanes_of_wave(made, 0, 2)
     assert (caller.call.function, caller.pc) == ("outer", CALL)
 
@@ -295,8 +295,8 @@ def test_inlined_calls_have_attributes_of_their_own():
 @pytest.mark.parametrize(
     "pc, other, expected",
     [
-        (INLINED[0], INNER + 8, (1, "inner")),  # behind the inlined call that the wave is in
-        (INLINED[0], SECOND[0], (1, "small")),  # in another call of the same function
+        (INLINED[0], INNER + 8, (0, "inner")),  # behind the inlined call that the wave is in
+        (INLINED[0], SECOND[0], (0, "small")),  # in another call of the same function
         (INNER + 8, INLINED[0], (0, "small")),  # in an inlined call, and the wave is around it
         (INLINED[0], INLINED[0] + 4, (0, "small")),
     ],

@@ -119,7 +119,7 @@ def test_states_are_those_of_the_execution_mask(lanes):
     values = frame["even"].values()
     assert [lane for lane, state in zip(values, values.states, strict=True) if state == "active"] == [1, 2, 4]
     assert frame["even"].values("active").lanes == (1, 2, 4)
-    found = answer(frame["even"], "even", [0, 1])
+    found = answer(frame["lane"], "lane", [0, 1])
     assert [each.state for each in found.by_lane] == ["inactive", "active"]
 
 
@@ -204,8 +204,9 @@ def test_memory_and_registers_that_the_state_does_not_have():
     assert frame["limit"].why(2).kind == "register_unavailable"
     assert frame["lane"].value(2) == 3
     mixed = frame.eval("lane > 1 ? slots[0] : lane")
-    assert mixed.states[:4] == ["active", "error", "error", "inactive"]
+    assert mixed.states[:4] == ["active", "error", "error", "error"]
     assert mixed.reasons[1].kind == "memory_unavailable"
+    assert mixed.reasons[3].message.startswith("the place of the lane is not known: ")
     assert mixed[0] == 1
 
 
@@ -383,11 +384,11 @@ def test_a_wave_has_the_frames_of_where_it_stands_now(lanes):
 
 def test_lanes_are_active_as_the_mask_is_now(lanes):
     frame = kernel(lanes, EVEN)
-    assert frame["even"].values().states[:3] == ["active"] * 3
+    assert frame["lane"].values().states[:3] == ["active"] * 3
     write(frame.wave, "exec", 0b101)
-    assert frame["even"].values().states[:4] == ["active", "inactive", "active", "inactive"]
+    assert frame["lane"].values().states[:4] == ["active", "inactive", "active", "inactive"]
     assert [each.is_active for each in frame.wave.lanes[:3]] == [True, False, True]
-    assert len(frame["even"].values("active")) == 2
+    assert len(frame["lane"].values("active")) == 2
 
 
 def test_calls_are_made_of_frames():
@@ -466,3 +467,26 @@ def test_every_variable_of_every_fixture_has_an_answer():
                             assert all(each.value or each.reason for each in found.by_lane)
                             count += 1
     assert count > 2000
+
+
+def test_lanes_without_a_value_are_masked():
+    frame = stopped(LANE_PC[64], TARGETS[64], EVEN, 7, {"v0": [1, 2, 3], "s34": 0, "s36": 0, "s38": 0}, [])[0].frame(0)
+    array = frame.eval("$v0[$_lane]").array
+    assert isinstance(array, np.ma.MaskedArray)
+    assert array[:4].tolist() == [1, 2, 3, None]
+    assert array.sum() == 6
+    missing = frame["unused"].values()
+    assert missing.array.mask.all()
+    assert np.isnan(frame.eval("$v0[$_lane]").filled()[3:]).all()
+    assert frame.eval("$v0[$_lane]").filled(-1)[:4].tolist() == [1, 2, 3, -1]
+    whole = kernel(64, EVEN)["lane"].values()
+    assert not isinstance(whole.array, np.ma.MaskedArray)
+    assert whole.filled() is whole.array
+
+
+def test_an_unknown_name_is_an_error_and_no_array():
+    frame = kernel(64, EVEN)
+    with pytest.raises(dg.UsageError, match="no variable `nosuch` in X"):
+        frame.eval("nosuch")
+    with pytest.raises(dg.UsageError, match="no variable `nosuch` in X"):
+        frame["nosuch"].values()

@@ -1,0 +1,29 @@
+"""An address has one line, whoever asks: frames, `info --pc`, and `info line` at the prompt.
+
+Of several rows at one address it is that of the last that begins a statement, as GDB chooses.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import dwarfgpu
+from dwarfgpu.program.code.code_lookup import line_table
+from tests.builders.divergence import FIXTURES
+
+FILES = (
+    *("asm/lane-pc.gfx90a.w64.co", "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "host/classes.gcc.O2.v5.x86_64"),
+    *("host/optimized.gcc.O2.v4.x86_64", "host/values.gcc.O1.v4.x86_64", "host/frames.gcc.O2.v5.x86_64"),
+)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_frames_and_lines_agree(name):
+    program = dwarfgpu.open(str(FIXTURES / name))
+    state = program.state
+    (code,) = state.loaded.codes
+    for unit in code.file.dwarf.compile_units():
+        for start, end in line_table(code.file, unit).ranges():
+            for address in range(start, end):
+                frame, line = code.calls_at(address)[0].source, state.sources.at(address)
+                assert (0 if frame is None else frame.line) == (0 if line is None else line.line), hex(address)
