@@ -6,26 +6,21 @@
     python3 tools/dev.py isa --check --random N    and decode N random words for each processor with both
     python3 tools/dev.py isa --only gfx90a         only for some processors (with --check)
 
-The disassembler of libLLVM 22 is asked through ctypes. How an operand is read is found by varying its field: the kind whose texts are the same for
-all probed codes is the one.
+The disassembler of libLLVM 22 is asked through ctypes. How an operand is read is found by varying its field: the kind
+whose texts are the same for all probed codes is the one.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-import os
 import random
 import re
+import sys
 from collections import Counter, defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isa_learn import CLASS, Learner
+from isa_learn import Learner
 from isa_oracle import CRASHED, LONGEST, NoOracle, Oracle
 
 from dwarfgpu.isa.decoder import Decoder, decoder, text
@@ -35,6 +30,7 @@ from dwarfgpu.isa.tables import GENERATIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "dwarfgpu" / "isa"
 
 FAMILIES: dict[int, tuple[tuple[str, ...], ...]] = {
@@ -112,8 +108,8 @@ def written(major: int) -> tuple[str, list[str]]:
         names.items(), key=lambda item: (item[0][0], item[0][1], sorted(item[1]))
     ):
         lines.append(f"name {kind} {number} {name}{marks(chosen, every)}")
-    for key, table in rows.items():
-        lines += table_lines(key, table, shorts, every)
+    for key, found in rows.items():
+        lines += table_lines(key, found, shorts, every)
     return "\n".join(compacted(lines)) + "\n", problems
 
 
@@ -135,8 +131,8 @@ def _compacted_format(head: str, rows: list[str]) -> Iterator[str]:
     parts = []
     for row in rows:
         before, at, chosen = row.rpartition(" @")
-        opcode, mnemonic, *tokens = (before if at else row).split()
-        parts.append((opcode, mnemonic, " ".join(tokens), at + chosen if at else ""))
+        opcode, mnemonic, *words = (before if at else row).split()
+        parts.append((opcode, mnemonic, " ".join(words), at + chosen if at else ""))
     endings = Counter(suffix for _, mnemonic, _, _ in parts for suffix in SUFFIXES if mnemonic.endswith(suffix))
     ending = endings.most_common(1)[0][0] if endings else ""
     shapes = Counter(tokens for _, _, tokens, _ in parts)
@@ -146,13 +142,9 @@ def _compacted_format(head: str, rows: list[str]) -> Iterator[str]:
     yield f"{head} suffix={ending}" if ending else head
     yield from (f"shape {name} {tokens}" for tokens, name in names.items())
     for opcode, mnemonic, tokens, chosen in parts:
-        if (
-            ending
-            and mnemonic.endswith(ending)
-            and not any(mnemonic.endswith(s) for s in SUFFIXES if len(s) > len(ending))
-        ):
-            mnemonic = mnemonic.removesuffix(ending) + "-"
-        yield f"{opcode} {mnemonic} {names.get(tokens, tokens)}".rstrip() + chosen
+        is_usual = bool(ending) and next((suffix for suffix in SUFFIXES if mnemonic.endswith(suffix)), "") == ending
+        shown = mnemonic.removesuffix(ending) + "-" if is_usual else mnemonic
+        yield f"{opcode} {shown} {names.get(tokens, tokens)}".rstrip() + chosen
 
 
 def short_name(number: int) -> str:
@@ -240,15 +232,16 @@ def differences(decode: Decoder, oracle: Oracle, pieces: list[bytes]) -> Iterato
             continue
         instruction = decode.decode(code)
         shown = text(instruction) if instruction.form.encoding else ""
-        if shown != expected or size and instruction.size != size:
+        if shown != expected or (size and instruction.size != size):
             yield code, shown, expected
 
 
 def is_known(code: bytes, expected: str) -> bool:
     """Return whether LLVM 22 is wrong about some code in a known way.
 
-    It decodes the mixed precision operations of GFX9 on later processors. Where an operation with DPP also reads its destination, it takes
-    the control, or the code of a constant, for the next operand. It writes a mask within the bars of an absolute value.
+    It decodes the mixed precision operations of GFX9 on later processors. Where an operation with DPP also reads its
+    destination, it takes the control, or the code of a constant, for the next operand. It writes a mask within the
+    bars of an absolute value.
     """
     if re.match(r"v_(fma|mad)_mix", expected) and code[3] == 0xD3:
         return True
@@ -292,7 +285,9 @@ def write_words(count: int) -> None:
                 oracle = Oracle(family[0], size if major >= 10 else 0)
                 pieces = random_words(major, 40 * count, seed=major + size)
                 rows = zip(pieces, oracle.texts(pieces), strict=True)
-                chosen = [row for row in rows if row[1][0] and "/*" not in row[1][1] and not is_known(row[0], row[1][1])]
+                chosen = [
+                    row for row in rows if row[1][0] and "/*" not in row[1][1] and not is_known(row[0], row[1][1])
+                ]
                 for code, (length, written) in chosen[:count]:
                     lines.append(f"{family[0]} {size} {code[:length].hex()} {written}")
                 oracle.close()
@@ -309,7 +304,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="decode N random words for each processor")
-    parser.add_argument("--words", type=int, default=0, metavar="N", help="write N words a family for the tests, and stop")
+    parser.add_argument(
+        "--words", type=int, default=0, metavar="N", help="write N words a family for the tests, and stop"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", default=[], metavar="PROCESSOR", help="only this processor")
     parser.add_argument("--generation", action="append", type=int, default=[], metavar="N", help="only this generation")
@@ -327,9 +324,8 @@ def main() -> int:
                 print(problem[:300])
             if arguments.check:
                 same = path.read_text("ascii") == new
-                print(
-                    f"{path.name}: {'as LLVM says' if same else 'differs from what LLVM says'}, {len(problems)} problems"
-                )
+                says = "as LLVM says" if same else "differs from what LLVM says"
+                print(f"{path.name}: {says}, {len(problems)} problems")
                 status |= not same or bool(problems)
             else:
                 path.write_text(new, "ascii")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, VECTOR, CodeBook, CodeKind, literal_text
-from dwarfgpu.isa.formats import Format, bits_of, extract, formats, insert
-from dwarfgpu.isa.modifiers import ALIASES, writer_of
-from dwarfgpu.isa.names import IMMEDIATES, MESSAGE_BITS
-from dwarfgpu.isa.decoder import NOTHING, POSITIONS, has_literals, is_scalar
 from isa_oracle import CRASHED, LONGEST, Oracle
+
+from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, VECTOR, CodeBook, CodeKind, literal_text
+from dwarfgpu.isa.decoder import NOTHING, POSITIONS, has_literals, is_scalar
+from dwarfgpu.isa.formats import Format, bits_of, extract, formats, insert
+from dwarfgpu.isa.modifiers import writer_of
+from dwarfgpu.isa.names import IMMEDIATES, MESSAGE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,8 +165,10 @@ SCALAR_BASES = ({"sdst": 0, "src1": 28}, {"src1": 28})
 HALF_BASES = ({"sdst": 0, "op_sel": 15}, {"sdst": 0, "op_sel": 14}, {"sdst": 0, "op_sel": 12}, {"sdst": 0, "op_sel": 6})
 DEFAULTS = {
     "vdst": 4, "sdst": 20, "src0": 264, "src1": 268, "src2": 272, "vsrc1": 12, "ssrc0": 24, "ssrc1": 28, "simm16": 0,
-    "sdata": 20, "sbase": 4, "soffset": 28, "offset": 16, "addr": 8, "data0": 12, "data1": 16, "data": 20, "vdata": 20, "vaddr": 8, "srsrc": 3,
-    "ssamp": 5, "saddr": 40, "vsrc": 8, "attr": 5, "attrchan": 1, "srcx0": 264, "vsrcx1": 12, "vdstx": 20, "srcy0": 264, "vsrcy1": 12, "vdsty": 20, "vsrc0": 4, "vsrc1x": 8, "vsrc1": 8, "vsrc2": 12, "vsrc3": 16,
+    "sdata": 20, "sbase": 4, "soffset": 28, "offset": 16, "addr": 8, "data0": 12, "data1": 16, "data": 20, "vdata": 20,
+    "vaddr": 8, "srsrc": 3, "ssamp": 5, "saddr": 40, "vsrc": 8, "attr": 5, "attrchan": 1, "srcx0": 264, "vsrcx1": 12,
+    "vdstx": 20, "srcy0": 264, "vsrcy1": 12, "vdsty": 20, "vsrc0": 4, "vsrc2": 12, "vsrc3":
+    16,
 }  # fmt: skip
 
 
@@ -261,7 +264,7 @@ class Learner:
         self.has_long_literals = False
         self.problems: list[str] = []
         self.names = self._names()
-        self._kinds: dict[object, str] = {}
+        self.swept: dict[object, str] = {}
 
     def close(self) -> None:
         """End the processes that were asked."""
@@ -359,7 +362,7 @@ class Learner:
 
     # --- Rows -----------------------------------------------------------------------------------------------------
 
-    def rows(self, layout: Format) -> Iterator[tuple[int, str]]:
+    def rows(self, layout: Format) -> Iterator[tuple[int, str]]:  # noqa: C901, PLR0912 (formats have exceptions)
         """Yield the rows of a format: the opcode, and the row without it."""
         width = sum(size for _, size in layout.opcode)
         selectors = SELECTORS.get(f"{self.major}:{layout.key}", SELECTORS.get(layout.key, ()))
@@ -516,7 +519,7 @@ def shape(text: str) -> str:
 def fixed_bits(line: str) -> int:
     for token in line.split():
         if token[0] == "!":
-            return bin(int(token[1:].partition("/")[0], 16)).count("1")
+            return int(token[1:].partition("/")[0], 16).bit_count()
     return 0
 
 
@@ -608,7 +611,7 @@ class RowLearner:
             for text in self.ask([self.set(name, value) for value in values]):
                 if not text:
                     continue
-                mnemonic, operands, tail = self.split(text)
+                mnemonic, operands, _ = self.split(text)
                 if mnemonic == self.mnemonic and len(operands) == len(self.operands):
                     changed = {
                         n for n, (a, b) in enumerate(zip(operands, self.operands, strict=True)) if bare(a) != bare(b)
@@ -683,15 +686,13 @@ class RowLearner:
             result.append(operands[number] if mnemonic == self.mnemonic and number < len(operands) else None)
         return result
 
-    def kind(self, number: int, name: str) -> str:
+    def kind(self, number: int, name: str) -> str:  # noqa: C901, PLR0912, PLR0915 (fields have exceptions)
         """Return the token of an operand."""
         pieces = self.layout.operands[name]
         width = sum(size for _, size in pieces)
         text = self.operands[number]
-        if (
-            name in {"simm16", "offset", "attr", "attrchan", "probe"}
-            or not REGISTER.match(text)
-            and width not in {7, 8, 9}
+        if name in {"simm16", "offset", "attr", "attrchan", "probe"} or (
+            not REGISTER.match(text) and width not in {7, 8, 9}
         ):
             return self.immediate(number, name, width)
         values = [value for value in self.values(name, width) if value not in self.excluded.get(name, ())]
@@ -718,7 +719,7 @@ class RowLearner:
         elif (
             width in {8, 9}
             and letter in "va"
-            and all(t is None or REGISTER.match(t) and t[0] == letter for t in texts.values())
+            and all(t is None or (REGISTER.match(t) and t[0] == letter) for t in texts.values())
             and width == 8
         ):
             prefix = letter
@@ -736,15 +737,14 @@ class RowLearner:
             halves = "l"
         if prefix == "v" and texts.get(127) and not texts.get(128) and not texts.get(192):
             halves = "n"
-        for candidate in self.candidates(count, prefix, halves, is_mask, texts):
+        for candidate in self.candidates(count, prefix, halves, texts, is_mask=is_mask):
             if self.fits(candidate, prefix, halves, texts, number, name):
-                if (
-                    candidate.type == "c32"
-                ):  # LLVM 22 shows the codes of constants where it has lost track of the operands
-                    candidate = CodeKind(candidate.bits, "b32", candidate.class_name)
-                return self.token(name, role, prefix, candidate, halves, marks, is_mask)
+                # LLVM 22 shows the codes of constants where it has lost track of the operands.
+                type_name = "b32" if candidate.type == "c32" else candidate.type
+                kind = CodeKind(candidate.bits, type_name, candidate.class_name, candidate.has_halves)
+                return self.token(name, role, prefix, kind, halves, marks, is_mask=is_mask)
         best: dict[int, object] = {}
-        for candidate in self.candidates(count, prefix, halves, is_mask, texts):
+        for candidate in self.candidates(count, prefix, halves, texts, is_mask=is_mask):
             wrong = {}
             for value, shown in texts.items():
                 expected = self.predicted(candidate, prefix, halves, value)
@@ -796,11 +796,11 @@ class RowLearner:
         if self.learner.other is None:
             return False
         text = self.operand_texts(number, [self.base], other=True)[0]
-        match = text and REGISTER.match(text)
-        return bool(match) and match[1] == "s" and (1 if match[2] else int(match[4]) - int(match[3]) + 1) != count
+        match = REGISTER.match(text or "")
+        return match is not None and match[1] == "s" and (1 if match[2] else int(match[4]) - int(match[3]) + 1) != count
 
     def candidates(
-        self, count: int, prefix: str, halves: str, is_mask: bool, texts: dict[int, str | None]
+        self, count: int, prefix: str, halves: str, texts: dict[int, str | None], *, is_mask: bool
     ) -> Iterator[CodeKind]:
         bits = 0 if is_mask else 32 * count
         class_name = next((m[1] for t in texts.values() if t and (m := CLASS.search(t))), "")
@@ -819,9 +819,7 @@ class RowLearner:
     def code(self, prefix: str, halves: str, value: int) -> int:
         if prefix in {"v", "w", "b"}:
             value = value & 255 | VECTOR
-        elif prefix == "a":
-            value |= ACCUMULATION
-        elif prefix == "A" and value >= VECTOR:
+        elif prefix == "a" or (prefix == "A" and value >= VECTOR):
             value |= ACCUMULATION
         elif prefix == "x":
             value ^= VECTOR
@@ -843,7 +841,7 @@ class RowLearner:
 
     def predicted(self, kind: CodeKind, prefix: str, halves: str, value: int) -> str | None:
         code = self.code(prefix, halves, value)
-        if code == LITERAL and not has_literals(self.layout, self.learner.has_long_literals):
+        if code == LITERAL and not has_literals(self.layout, has_long=self.learner.has_long_literals):
             return None
         named = self.learner.book.name(CodeKind(kind.bits, kind.type, "", kind.has_halves), code, 0x11223344)
         return None if named is None else named.text.replace("/*Invalid immediate*/", "")
@@ -875,7 +873,7 @@ class RowLearner:
             and kind.type != "c32"
             and width in {8, 9}
             and prefix == ""
-            and has_literals(self.layout, self.learner.has_long_literals)
+            and has_literals(self.layout, has_long=self.learner.has_long_literals)
         ):
             word = self.set(name, LITERAL)
             for literal in LITERALS:
@@ -892,9 +890,9 @@ class RowLearner:
         """Find out which codes a class of registers has."""
         learner = self.learner
         key = kind.class_name, prefix, width
-        if key in learner._kinds:
+        if key in learner.swept:
             return
-        learner._kinds[key] = ""
+        learner.swept[key] = ""
         valid = set(learner.classes[kind.class_name])
         shifts = [0]
         if prefix in {"w", "W"}:
@@ -910,7 +908,9 @@ class RowLearner:
                     valid.add(code)
         learner.classes[kind.class_name] = frozenset(valid)
 
-    def token(self, name: str, role: str, prefix: str, kind: CodeKind, halves: str, marks: str, is_mask: bool) -> str:
+    def token(
+        self, name: str, role: str, prefix: str, kind: CodeKind, halves: str, marks: str, *, is_mask: bool
+    ) -> str:
         bits = "m" if is_mask else str(kind.bits)
         class_name = f":{kind.class_name}" if kind.class_name else ""
         sized = "s" if SIZED in self.mnemonic and name in {"src0", "src1"} else ""
@@ -968,7 +968,7 @@ class RowLearner:
 
     # --- Modifiers ------------------------------------------------------------------------------------------------
 
-    def modifiers(self) -> list[str]:
+    def modifiers(self) -> list[str]:  # noqa: C901, PLR0912, PLR0915 (modifiers have exceptions)
         result = []
         failed: list[tuple[int, Problem]] = []
         for key, pieces in self.layout.modifiers.items():
@@ -1004,27 +1004,23 @@ class RowLearner:
                         same = list(map(halved, operands)) == list(map(halved, self.operands))
                     if mnemonic == self.mnemonic and same:
                         tails[value] = tail
-            if (
-                len(tails) < 2
-                and not bits & self.selected
-                or len(set(tails.values())) == 1
-                and not self.is_always(key)
-                and not bits & self.selected
+            if (len(tails) < 2 and not bits & self.selected) or (
+                len(set(tails.values())) == 1 and not self.is_always(key) and not bits & self.selected
             ):
                 continue
             try:
                 try:
                     spec = self.modifier(key, tails)
                 except Problem:
-                    # LLVM 22 takes the control for the code of a constant in operations that also read their destination.
+                    # LLVM 22 takes the control for a constant in operations that also read their destination.
                     if key != "dpp_ctrl":
                         raise
                     spec = self.modifier(key, {value: tail for value, tail in tails.items() if is_scalar(value)})
-            except Problem as problem:
+            except Problem as why:
                 changing = (
                     value for value, tail in tails.items() if value & value - 1 == 0 and tail != tails.get(0, tail)
                 )
-                failed.append((insert(sum(changing), pieces), problem))
+                failed.append((insert(sum(changing), pieces), why))
                 continue
             if spec is not None:
                 result.append(spec)
@@ -1080,9 +1076,7 @@ class RowLearner:
                 1 << 56 if self.layout.variant == "y" else 0
             )
         free = [bit for bit in range(8 * self.layout.size) if not (self.used | mask | ~own) >> bit & 1]
-        words = []
-        for bit in free:
-            words.append(self.base ^ 1 << bit)
+        words = [self.base ^ 1 << bit for bit in free]
         for bit, text in zip(free, self.ask(words), strict=True):
             if text != self.text:
                 mask |= 1 << bit
@@ -1118,6 +1112,9 @@ class ImageLearner(RowLearner):
         names = ["vdata", "vaddr", "srsrc", "ssamp"][: len(self.operands)]
         for name in ("vdata", "vaddr", "nsa", *names[2:]):
             self.used |= bits_of(layout.operands.get(name, ()))
+        accumulation = self.operand_texts(0, [self.base | bits_of(layout.modifiers["tfe"])])[0]
+        if accumulation and accumulation[0] == "a":  # GFX90A has no tfe
+            self.used |= bits_of(layout.modifiers["tfe"])
         for name in ("vaddr1", "vaddr2", "vaddr3", "vaddr4"):
             if name in layout.operands and any(
                 self.ask([self.set(name, 40) | insert(dim, layout.modifiers["dim"]) for dim in range(8)])
@@ -1131,6 +1128,7 @@ class ImageLearner(RowLearner):
         tokens += [self.kind(number, name) for number, name in enumerate(names) if number >= 2]
         for key, pieces in layout.modifiers.items():
             if key in {"dmask", "dim", "tfe", "d16", "a16", "r128"} and not bits_of(pieces) & self.used:
+                text = ""
                 for value in (3, 1):
                     text = self.ask([self.base & ~bits_of(pieces) | insert(value, pieces)])[0]
                     if text and re.search(rf" {key}\b", text):
@@ -1147,7 +1145,7 @@ class ImageLearner(RowLearner):
             self.used |= bits_of(self.layout.modifiers["r128"])
         result = RowLearner.modifiers(self)
         if "a16:r128" in self.implied:
-            place = sum(key in result for key in ("dmask", "unorm", "glc", "slc"))
+            place = sum(key in result for key in ("dmask", "unorm", "glc", "slc", "scc"))
             result.insert(place, "a16:r128")
         return result
 
@@ -1156,7 +1154,7 @@ class ImageLearner(RowLearner):
         return [widths(self.split(text)[1][number]) if text else [] for text in texts]
 
     def data(self) -> str:
-        """Return the registers of the data: those it has beyond the last register, and for each d16, tfe and number of components."""
+        """Return the registers of the data: beyond the last register, and for each d16, tfe and component count."""
         modifiers = self.layout.modifiers
         words = []
         for d16 in range(2):
@@ -1174,14 +1172,24 @@ class ImageLearner(RowLearner):
         # Where LLVM has no instruction with so much data, the address also stays as it was decoded first.
         dim = self.telling_shape()
         bits = insert(dim or 0, modifiers.get("dim", ()))
-        stuck = [dim is not None and parts == self.first_address for parts in self.widths_of(1, [word | bits for word in words])]
+        stuck = [
+            dim is not None and parts == self.first_address
+            for parts in self.widths_of(1, [word | bits for word in words])
+        ]
         digits = [DIGITS[parts[0]] if parts else "0" for parts in found]
-        return digits[0] + "".join(stuck_digit(digit) if is_stuck else digit for digit, is_stuck in zip(digits[1:], stuck, strict=True))
+        return digits[0] + "".join(
+            stuck_digit(digit) if is_stuck else digit for digit, is_stuck in zip(digits[1:], stuck, strict=True)
+        )
 
     def telling_shape(self) -> int | None:
         """Return a shape for which the address is not as long as it is decoded first."""
         modifiers = self.layout.modifiers
-        beyond = self.base | bits_of(self.layout.operands["vdata"]) | insert(15, modifiers["dmask"]) | insert(1, modifiers["tfe"])
+        beyond = (
+            self.base
+            | bits_of(self.layout.operands["vdata"])
+            | insert(15, modifiers["dmask"])
+            | insert(1, modifiers["tfe"])
+        )
         self.first_address = self.widths_of(1, [beyond])[0]
         shapes = [self.base | insert(dim, modifiers.get("dim", ())) for dim in range(8)]
         found = self.widths_of(1, shapes)
@@ -1198,10 +1206,11 @@ class ImageLearner(RowLearner):
         modifiers = self.layout.modifiers
         nsa = self.layout.operands.get("nsa", ())
         base = self.base & ~bits_of(nsa) | insert(form, nsa)
-        words = []
-        for a16 in range(2):
-            for dim in range(8):
-                words.append(base | insert(a16, modifiers.get("a16", ())) | insert(dim, modifiers.get("dim", ())))
+        words = [
+            base | insert(a16, modifiers.get("a16", ())) | insert(dim, modifiers.get("dim", ()))
+            for a16 in range(2)
+            for dim in range(8)
+        ]
         beyond = (
             base | bits_of(self.layout.operands["vdata"]) | insert(15, modifiers["dmask"]) | insert(1, modifiers["tfe"])
         )

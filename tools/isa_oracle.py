@@ -27,7 +27,7 @@ CRASHED = "crashed"
 LONGEST_TEXT = 2048
 
 
-class NoOracle(Exception):  # noqa: N818 (it says what is missing)
+class NoOracle(Exception):
     """There is no libLLVM of the version that the tables are made from, or it does not know a processor."""
 
 

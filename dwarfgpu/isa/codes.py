@@ -1,9 +1,9 @@
 """What the codes of operands name: registers, inline constants and literals, and how each is written.
 
-All formats share one space of codes: 0 to 255 are scalar registers, constants and special registers, 256 to 511 vector registers,
-768 to 1023 accumulation registers ("Scalar operands" and "Source operand" in the ISA documents). A kind of operand says how many bits are
-meant, how a constant is expanded and which registers may stand there. Registers that may not are decoded all the same, as LLVM does; the text
-has a comment.
+All formats share one space of codes: 0 to 255 are scalar registers, constants and special registers, 256 to 511 vector
+registers, 768 to 1023 accumulation registers ("Scalar operands" and "Source operand" in the ISA documents). A kind of
+operand says how many bits are meant, how a constant is expanded and which registers may stand there. Registers that
+may not are decoded all the same, as LLVM does; the text has a comment.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ HIGH_HALF = 1024
 FLOATS: dict[str, tuple[int, ...]] = {
     "f16": (0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118),
     "bf16": (0x3F00, 0xBF00, 0x3F80, 0xBF80, 0x4000, 0xC000, 0x4080, 0xC080, 0x3E22),
-    "f32": tuple(
-        (0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000, 0x40800000, 0xC0800000, 0x3E22F983)
+    "f32": (
+        *(0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000, 0x40800000, 0xC0800000),
+        0x3E22F983,
     ),
-    "f64": tuple(value << 48 for value in (0x3FE0, 0xBFE0, 0x3FF0, 0xBFF0, 0x4000, 0xC000, 0x4010, 0xC010))
-    + (0x3FC45F306DC9C882,),
+    "f64": (
+        *(value << 48 for value in (0x3FE0, 0xBFE0, 0x3FF0, 0xBFF0, 0x4000, 0xC000, 0x4010, 0xC010)),
+        0x3FC45F306DC9C882,
+    ),
 }
 """The constants of the codes 240 to 248 in each floating-point format."""
 
@@ -66,7 +69,10 @@ class CodeKind:
 
     bits: int
     type: str = ""
-    """How constants are expanded; ``c32``: written as their codes. Where there may be none, it is empty if they are decoded all the same, ``r`` if they are not."""
+    """How constants are expanded; ``c32``: written as their codes.
+
+    Where there may be none, it is empty if they are decoded all the same, ``r`` if they are not.
+    """
     class_name: str = ""
     """LLVM's name for the registers that may stand there, where some may not."""
     has_halves: bool = False

@@ -1,12 +1,14 @@
 """Decoding of instructions: from bytes to operands and modifiers.
 
-The formats say where the fields are, the rows of the tables which fields an opcode has and how each is read. A row is compiled when it is
-first met; operands are made once for each value of a field and then shared.
+The formats say where the fields are, the rows of the tables which fields an opcode has and how each is read. A row is
+compiled when it is first met; operands are made once for each value of a field and then shared.
 """
 
 from __future__ import annotations
 
 from functools import cache
+
+from attrs import evolve
 
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, CodeBook, CodeKind
 from dwarfgpu.isa.formats import Format, Pieces, bits_of, extract, formats
@@ -41,7 +43,7 @@ POSITIONS = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2, "vdst": 3, "vdata": 3,
 """Which of the numbered bits belong to an operand: neg0 to neg2 to the sources, sel3 to the destination."""
 
 
-def has_literals(layout: Format, has_long: bool) -> bool:
+def has_literals(layout: Format, *, has_long: bool) -> bool:
     """Return whether a literal can follow an instruction."""
     return layout.size == 4 or has_long
 
@@ -88,7 +90,7 @@ class OperandPlan:
                 key |= mark
         return key
 
-    def code(self, key: int) -> int:
+    def code(self, key: int) -> int:  # noqa: C901, PLR0912 (one branch for each kind of field)
         """Return the code of the operand."""
         spec = self.spec
         if spec.code is not None:
@@ -126,7 +128,7 @@ class OperandPlan:
                 code |= HIGH_HALF
         return code
 
-    def make(self, key: int, literal: int = 0) -> GpuOperand | None:
+    def make(self, key: int, literal: int = 0) -> GpuOperand | None:  # noqa: C901, PLR0912 (one branch for each mark)
         """Return the operand of a field's value; None if there is none."""
         spec = self.spec
         if spec.kind is None:
@@ -194,7 +196,7 @@ class CompiledRow:
         self.modifiers: list[tuple[str, Pieces]] = []
         self.writers: list[tuple[str, Writer]] = []
         self.is_branch = False
-        self.has_literals = has_literals(layout, bool(decoder.table.names["option"]))
+        self.has_literals = has_literals(layout, has_long=bool(decoder.table.names["option"]))
         for token in row.tokens:
             if self._reads(token):
                 continue
@@ -328,9 +330,10 @@ class ExportRow(CompiledRow):
 class ImageRow(CompiledRow):
     """The row of an image instruction: masks and shapes say how many registers its data and addresses have.
 
-    ``vdata=&`` is followed by a digit (of base 36) for data that would go beyond the last register, and then one for each d16, tfe and number
-    of enabled components; a capital letter says that the address too is as long as beyond the last register. ``vaddr=&N/`` says the same about the address where N further words hold registers, for each a16 and shape;
-    behind a colon stand the registers of each part.
+    ``vdata=&`` is followed by a digit (of base 36) for data that would go beyond the last register, and then one for
+    each d16, tfe and number of enabled components; a capital letter says that the address too is as long as beyond the
+    last register. ``vaddr=&N/`` says the same about the address where N further words hold registers, for each a16 and
+    shape; behind a colon stand the registers of each part.
     """
 
     def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
@@ -342,6 +345,7 @@ class ImageRow(CompiledRow):
         self.wide_form = InstructionForm(form.name, form.mnemonic + " ", form.encoding, "", form.opcode, form.writers)
         self.layout = layout
         self.has_words = "nsa" in layout.operands
+        self.has_accumulation = decoder.has_accumulation_loads
         self.role = OperandRole.DST
         if "atomic" in form.name:
             self.role = OperandRole.DST_SRC
@@ -384,7 +388,7 @@ class ImageRow(CompiledRow):
                 *(extract(word, places[name]) for name in ("vaddr1", "vaddr2", "vaddr3", "vaddr4") if name in places),
             ]
             slots = self.slots
-        components = bin(self.field(word, "dmask")).count("1")
+        components = self.field(word, "dmask").bit_count()
         entry = 1 + 10 * self.field(word, "d16") + 5 * self.field(word, "tfe") + components
         count, is_stuck = self.data[entry], self.stuck[entry]
         index = extract(word, places["vdata"])
@@ -397,7 +401,7 @@ class ImageRow(CompiledRow):
             beyond = int(lengths[0], 36)
             is_stuck = is_stuck or digit.isupper()
             total = beyond if is_stuck else int(digit, 36)
-            last = is_stuck or index + count > 256 and count != self.data[0]
+            last = is_stuck or (index + count > 256 and count != self.data[0])
             parts = self._parts(total, slots, is_list=len(registers) > 1)
             if last or (total != beyond and parts[-1:] > [1] and registers[len(parts) - 1] + parts[-1] > 256):
                 count, total = self.data[0], beyond
@@ -405,6 +409,9 @@ class ImageRow(CompiledRow):
         if not count or not total:
             return None
         operands = [self._registers("vdata", self.role, index, count, "")]
+        if self.has_accumulation and self.field(word, "tfe"):
+            data_operand = operands[0]
+            operands[0] = evolve(data_operand, kind=OperandKind.AGPR, text=f"a{data_operand.text[1:]}")
         is_list = len(registers) > 1 and (self.has_words or total > 1)
         for number, length in enumerate(parts):
             marks = ("[" if is_list and not number else "") + ("]" if is_list and number == len(parts) - 1 else "")
@@ -527,7 +534,7 @@ class Decoder:
         if "VOPD.x" in simple:
             layouts.append(DualRows(simple.pop("VOPD.x"), simple.pop("VOPD.y")))
         layouts += simple.values()
-        layouts.sort(key=lambda rows: -bin(rows.mask).count("1"))
+        layouts.sort(key=lambda rows: -rows.mask.bit_count())
         self._formats: list[tuple[FormatRows | DualRows, ...]] = []
         for top in range(512):
             low = top << 23

@@ -1,7 +1,7 @@
 """The instruction formats of each generation: which bits tell a format, and where its fields are.
 
-They are read from ``formats.txt``, whose head says how a row is written. Which of the operands and modifiers of a format an
-opcode has is said by its row in the opcode tables.
+They are read from ``formats.txt``, whose head says how a row is written. Which of the operands and modifiers of a
+format an opcode has is said by its row in the opcode tables.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from attrs import frozen
 
 Pieces = tuple[tuple[int, int], ...]
 """Where the bits of a field are: shift and width of each piece, the lowest bits first."""
+
 
 @frozen
 class Format:

@@ -1,8 +1,8 @@
 """Instructions of AMD GPUs as data: what the decoder makes, and what gives an instruction its meaning reads.
 
-``dwarfgpu.isa.decoder.decode(code, offset, processor, wave_size)`` returns a ``GpuInstruction``. What an instruction does is
-looked up by ``instruction.name``, the mnemonic without the suffix of its encoding: ``v_add_f32`` whether it is encoded as
-VOP2, VOP3, SDWA or DPP. Then everything is in the operands and the modifiers, and no text has to be read:
+``dwarfgpu.isa.decoder.decode(code, offset, processor, wave_size)`` returns a ``GpuInstruction``. What an instruction
+does is looked up by ``instruction.name``, the mnemonic without the suffix of its encoding: ``v_add_f32`` whether it is
+encoded as VOP2, VOP3, SDWA or DPP. Then everything is in the operands and the modifiers, and no text has to be read:
 
     instruction.name                      "v_add_f32"
     instruction.mnemonic                  "v_add_f32_e64", as disassemblers write it
@@ -14,16 +14,19 @@ VOP2, VOP3, SDWA or DPP. Then everything is in the operands and the modifiers, a
     instruction.branch                    where a branch goes, in bytes from the address of the instruction; else None
     instruction.components                the two halves of a dual instruction (VOPD), each a GpuInstruction
 
-An operand is one of seven kinds. ``SGPR``, ``VGPR`` and ``AGPR`` name ``bits`` bits from register ``index`` on (an operand of
-16 bits with ``half`` 0 or 1 is the low or the high half). ``SPECIAL`` names a register by ``register``: "vcc", "vcc_lo", "exec",
-"m0", "null", "ttmp4", "flat_scratch", "src_shared_base", "src_scc" and so on, ``index`` is its number in the encoding.
-``CONSTANT`` and ``LITERAL`` have a ``value``: the ``bits`` bits that the operation gets, after the expansion that the type of the
-operand asks for (1.0 is 0x3c00 for "f16", 0x3f800000 for "f32"). ``IMMEDIATE`` is a number of the encoding, as ``value``: the
-simm16 of ``s_movk_i32`` sign-extended, the counters of ``s_waitcnt`` as they are encoded. ``OFF`` is the word ``off`` in place of an
-address. ``negated``, ``absolute`` and ``sign_extended`` are the modifiers of one source: sign_extended first (SDWA), then absolute,
-then negated. ``type`` is how the operand is read as a number, as far as the encoding fixes it: "f16", "i16", "f32", ...
+An operand is one of seven kinds. ``SGPR``, ``VGPR`` and ``AGPR`` name ``bits`` bits from register ``index`` on (an
+operand of 16 bits with ``half`` 0 or 1 is the low or the high half). ``SPECIAL`` names a register by ``register``:
+"vcc", "vcc_lo", "exec", "m0", "null", "ttmp4", "flat_scratch", "src_shared_base", "src_scc" and so on, ``index`` is
+its number in the encoding. ``CONSTANT`` and ``LITERAL`` have a ``value``: the ``bits`` bits that the operation gets,
+after the expansion that the type of the operand asks for (1.0 is 0x3c00 for "f16", 0x3f800000 for "f32").
+``IMMEDIATE`` is a number of the encoding, as ``value``: the simm16 of ``s_movk_i32`` sign-extended, the counters of
+``s_waitcnt`` as they are encoded. ``OFF`` is the word ``off`` in place of an address. ``negated``, ``absolute`` and
+``sign_extended`` are the modifiers of one source: sign_extended first (SDWA), then absolute, then negated. ``type`` is
+how a constant is expanded: "f16", "i16", "b32", "f64", "v2f16", ...; the name of the operation says more.
 
-Instructions and operands are immutable. Operands are shared between instructions, so compare them with ``==``.
+Roles are by the operation: one that keeps a part of its destination reads it too. Implied registers, such as SCC, EXEC
+or M0, are no operands. Instructions and operands are immutable; operands are shared
+between instructions.
 """
 
 from __future__ import annotations
@@ -83,7 +86,7 @@ class GpuOperand:
     value: int = 0
     """The bits of a constant or a literal; the number of an immediate."""
     type: str = ""
-    """How the bits are read as a number: i16, f16, bf16, i32, f32, i64, f64, v2i16, v2f16, v2bf16; empty if nothing says it."""
+    """How constants are expanded: i16, f16, bf16, b32, b64, f64, v2i16, v2f16, v2bf16, v2b32; or empty."""
     half: int | None = None
     """The half of a register of 32 bits: 0 for ``v1.l``, 1 for ``v1.h``."""
     negated: bool = False
@@ -104,8 +107,8 @@ class InstructionForm:
     """The mnemonic without the suffix of the encoding."""
     mnemonic: str
     encoding: str
-    """SOP1 SOP2 SOPK SOPC SOPP SMEM VOP1 VOP2 VOPC VOP3 VOP3P VOPD VINTERP VINTRP LDSDIR DS MUBUF MTBUF MIMG VIMAGE VSAMPLE VBUFFER
-    FLAT GLOBAL SCRATCH EXP."""
+    """SOP1 SOP2 SOPK SOPC SOPP SMEM VOP1 VOP2 VOPC VOP3 VOP3P VOPD VINTERP VINTRP LDSDIR DS MUBUF MTBUF MIMG VIMAGE
+    VSAMPLE VBUFFER FLAT GLOBAL SCRATCH EXP."""
     variant: str
     """How the encoding is extended: sdwa, dpp, dpp8, or empty."""
     opcode: int
@@ -120,10 +123,11 @@ class GpuInstruction:
     form: InstructionForm
     operands: tuple[GpuOperand, ...]
     modifiers: Mapping[str, int] = field(hash=False)
-    """The modifiers that are set, by name: clamp, omod, offset, offset0, offset1, glc, slc, dlc, sc0, sc1, nt, scc, scope, th, idxen, offen,
-    lds, tfe, gds, dmask, dim, unorm, da, r128, a16, d16, lwe, op_sel, op_sel_hi, neg_lo, neg_hi, cbsz, abid, blgp, format, dpp_ctrl, row_mask,
-    bank_mask, bound_ctrl, fi, dpp8, dst_sel, dst_unused, src0_sel, src1_sel, wait_vdst, wait_exp, ... Masks such as op_sel have a bit for each
-    source, the lowest for the first, and bit 3 for the destination."""
+    """The modifiers that are set, by name: clamp, omod, offset, offset0, offset1, glc, slc, dlc, sc0, sc1, nt, scc,
+    scope, th, idxen, offen, lds, tfe, gds, dmask, dim, unorm, da, r128, a16, d16, lwe, op_sel, op_sel_hi, neg_lo,
+    neg_hi, cbsz, abid, blgp, format, dpp_ctrl, row_mask, bank_mask, bound_ctrl, fi, dpp8, dst_sel, dst_unused,
+    src0_sel, src1_sel, wait_vdst, wait_exp, ... Masks such as op_sel have a bit for each source, the lowest for the
+    first, and bit 3 for the destination."""
     data: bytes
     """The bytes of the instruction."""
     branch: int | None = None

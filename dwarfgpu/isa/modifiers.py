@@ -1,7 +1,8 @@
 """The modifiers of instructions as text: ``offset:16``, ``op_sel:[1,0]``, ``quad_perm:[0,1,2,3]``, ``scope:SCOPE_DEV``.
 
-A modifier of a row of the tables is named by its key in ``GpuInstruction.modifiers``, where a variant may follow behind a colon: ``op_sel:2d`` is
-written for two sources and the destination. Each function below takes the value, the other modifiers and the major number of the generation.
+A modifier of a row of the tables is named by its key in ``GpuInstruction.modifiers``, where a variant may follow
+behind a colon: ``op_sel:2d`` is written for two sources and the destination. Each function below takes the value, the
+other modifiers and the major number of the generation.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dwarfgpu.isa.names import Names, buffer_format_text, image_dimension
 Writer = Callable[[int, Mapping[str, int]], str]
 
 ALIASES = {"byte_sel:hi": "byte_sel_", "a16:r128": "r128", "sc0": "glc", "nt": "slc", "sc1": "scc", "neg": "blgp"}
-"""Modifiers whose field has another name in the formats: those of GFX940 to GFX950, whose bits mean what they say there."""
+"""Modifiers whose field has another name in the formats."""
 
 FLAGS = {
     *(
@@ -118,7 +119,7 @@ def _dpp8(value: int, others: Mapping[str, int]) -> str:
 def _dpp_ctrl(major: int, *, has_new_broadcast: bool = False) -> Writer:
     is_new = major >= 10
 
-    def write(value: int, others: Mapping[str, int]) -> str:
+    def write(value: int, others: Mapping[str, int]) -> str:  # noqa: PLR0911 (one for each kind of control)
         low = value & 15
         if value < 0x100:
             return f" quad_perm:[{','.join(str(value >> 2 * lane & 3) for lane in range(4))}]"
@@ -234,7 +235,7 @@ def _swizzle_pattern(value: int) -> str:
     if value & 0x8000:
         return _rotation(value)
     kept, set_, flipped = value & 31, value >> 5 & 31, value >> 10 & 31
-    if kept == 31 and set_ == 0 and bin(flipped).count("1") == 1:
+    if kept == 31 and set_ == 0 and flipped.bit_count() == 1:
         return f"swizzle(SWAP,{flipped})"
     if kept == 31 and set_ == 0 and flipped > 0 and not (flipped + 1) & flipped:
         return f"swizzle(REVERSE,{flipped + 1})"

@@ -1,7 +1,7 @@
 """Numbers of encodings that have names: counters, messages, hardware registers, buffer formats, shapes of images.
 
-How a number is written depends on the instruction; a row of the tables names one of ``IMMEDIATES``. Which hardware registers, messages and
-buffer formats a processor has is in the tables.
+How a number is written depends on the instruction; a row of the tables names one of ``IMMEDIATES``. Which hardware
+registers, messages and buffer formats a processor has is in the tables.
 """
 
 from __future__ import annotations

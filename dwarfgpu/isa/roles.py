@@ -1,7 +1,8 @@
 """Which operands of an instruction are read and which are written.
 
-The encoding does not say it, so the names of the operation and of the field do ("Instructions" chapters of the ISA documents). An operand that keeps
-part of its old value, such as a register whose other half or other lanes stay, is both.
+The encoding does not say it, so the names of the operation and of the field do ("Instructions" chapters of the ISA
+documents). An operand that keeps part of its old value, such as a register whose other half or other lanes stay, is
+both.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def role_of(name: str, encoding: str, field: str, position: int) -> OperandRole:
 
 
 def _data_role(name: str) -> OperandRole:
-    """Return the role of what a memory instruction loads or stores; atomic ones return the old value if they are told to."""
+    """Return the role of what a memory instruction loads or stores; atomic ones may return the old value."""
     if "atomic" in name:
         return OperandRole.DST_SRC
     if "store" in name or "prefetch" in name or "probe" in name:

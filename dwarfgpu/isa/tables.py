@@ -1,6 +1,7 @@
 """The opcode tables: text files, one a generation, that tools/isa.py writes. docs/isa.md explains them.
 
-A table is read when a processor of its generation is first asked for; a row is taken apart when its opcode is first met.
+A table is read when a processor of its generation is first asked for; a row is taken apart when its opcode is first
+met.
 """
 
 from __future__ import annotations
@@ -37,11 +38,10 @@ class OperandSpec:
     immediate: str = ""
     """How a number is written: a key of ``IMMEDIATES``; ``off`` for the word."""
     prefix: str = ""
-    """Which registers the field numbers: v vector, a accumulation, w either (A and W: codes of sources), x vector first (SDWA), e only scalar registers, p pairs and q quads of them; y a lane mask
-    that is VCC unless bit 7 is set (SDWA);
-    u the register of Y
-    in a dual instruction; b the
-    address of a buffer, which offen and idxen make longer; K is the literal behind the instruction; empty for the codes of sources."""
+    """Which registers the field numbers: v vector, a accumulation, w either (A and W: codes of sources), x vector
+    first (SDWA), e only scalar registers, p pairs and q quads of them; y a lane mask that is VCC unless bit 7 is set
+    (SDWA); u the register of Y in a dual instruction; b the address of a buffer, which offen and idxen make longer; K
+    is the literal behind the instruction; empty for the codes of sources."""
     halves: str = ""
     """``h``: a bit of op_sel tells the half of a register; ``l``: bit 7 does; ``n``: only the first 128 registers."""
     is_widened: bool = False

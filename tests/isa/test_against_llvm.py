@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conftest import lacking
 from tools import isa
 from tools.isa_oracle import NoOracle, Oracle
-from tests.conftest import lacking
 
 FAMILIES = [family[0] for families in isa.FAMILIES.values() for family in families]
 

@@ -1,4 +1,4 @@
-"""Decoding: the operands, modifiers and names of instructions, and their text; what is not an instruction; the tables."""
+"""Decoding: operands, modifiers and names of instructions, and their text; what is not an instruction; the tables."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ def test_constants_are_expanded_as_the_type_of_the_operand_asks(processor, words
 
 def test_accumulating_operations_read_their_destination():
     assert roles(instruction("gfx90a", "76060305"))[0] == ("vdst", OperandRole.DST_SRC)  # v_fmac_f32
-    assert roles(instruction("gfx900", "b7828000")) == [("sdst", OperandRole.DST_SRC), ("simm16", OperandRole.SRC)]  # s_mulk_i32
+    assert roles(instruction("gfx900", "b7828000")) == [
+        ("sdst", OperandRole.DST_SRC),
+        ("simm16", OperandRole.SRC),
+    ]  # s_mulk_i32
     assert roles(instruction("gfx900", "b1028000"))[0] == ("sdst", OperandRole.SRC)  # s_cmpk_eq_i32
 
 
@@ -218,6 +221,7 @@ def test_words_of_every_family_are_written_as_llvm_does():
 
 
 def test_decoding_needs_no_numpy():
-    program = "import sys; from dwarfgpu.isa.decoder import decode; decode(bytes(8), 0, 'gfx90a', 64); print('numpy' in sys.modules)"
+    use = "from dwarfgpu.isa.decoder import decode; decode(bytes(8), 0, 'gfx90a', 64)"
+    program = f"import sys; {use}; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.lower()) is False
