@@ -1028,6 +1028,7 @@ class RowLearner:
                     value
                     for value in (1 << bit for bit in range(width))
                     if value in tails or value | extract(self.fixed, pieces) in tails or key in {"dpp_ctrl", "dpp8"}
+                    or (SIZED in self.mnemonic and key in {"cbsz", "blgp"})
                 )
                 self.used |= insert(valid, pieces)
         for bits, problem in failed:

@@ -401,7 +401,8 @@ class ImageRow(CompiledRow):
             beyond = int(lengths[0], 36)
             is_stuck = is_stuck or digit.isupper()
             total = beyond if is_stuck else int(digit, 36)
-            last = is_stuck or (index + count > 256 and count != self.data[0])
+            is_odd = self.has_accumulation and index & 1 and count != self.data[0]  # GFX90A aligns pairs
+            last = is_stuck or is_odd or (index + count > 256 and count != self.data[0])
             parts = self._parts(total, slots, is_list=len(registers) > 1)
             if last or (total != beyond and parts[-1:] > [1] and registers[len(parts) - 1] + parts[-1] > 256):
                 count, total = self.data[0], beyond

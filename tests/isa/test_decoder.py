@@ -183,7 +183,7 @@ def families():
                 yield name, int(size or 64)
 
 
-@pytest.mark.parametrize("processor, size", families())
+@pytest.mark.parametrize("processor, size", list(families()))
 def test_every_row_of_every_processor_can_be_compiled(processor, size):
     decode_all = decoder(processor, size)
     count = 0
