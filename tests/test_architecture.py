@@ -23,7 +23,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 GROUND = {"errors", "immutable", "strict_json", "dwarf_constants", "budget", "regular_files"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
-LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "backends", "program"}
+LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "isa", "backends", "program"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     # the ground: nothing of the project
@@ -38,9 +38,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lanes": GROUND | TOOLBOX,
     "encoding": GROUND | TOOLBOX,
     "targets": GROUND | TOOLBOX,
+    # the instructions of GPUs, as data and as text
+    "isa": GROUND | TOOLBOX,
     # the machine behind an evaluation
     "backends.protocol": GROUND | {"lanes", "bits", "targets"},
-    "backends": GROUND | {"lanes", "bits", "targets", "backends.protocol"},
+    "backends": GROUND | {"lanes", "bits", "targets", "backends.protocol", "isa"},
     # the evaluator: of a backend it knows the protocol alone
     "expr": EVALUATOR,
     "dialects": EVALUATOR,

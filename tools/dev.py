@@ -44,6 +44,7 @@ SCRIPTS = {
     "fixtures": "rebuild the code objects in fixtures/",
     "golden": "compare the golden files with what llvm-dwarfdump prints (--write: write them)",
     "corpus": "compile the corpus in every way, and read each variable at each statement",
+    "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
     "fuzz": "damage the files in fixtures/ and try everything with them",
     "fuzz_cores": "damage GPU core files and try everything with them",
 }

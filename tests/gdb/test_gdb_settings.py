@@ -87,7 +87,7 @@ def test_what_has_no_value_here_is_one_line(require_tool, nodes):
     commands = {
         "dwarfgpu eval $9": "History has not yet reached $9, at column 1 of '$9'",
         "dwarfgpu eval $": "The history is empty, at column 1 of '$'",
-        "dwarfgpu eval n->d[$void]": 'Non-integral right operand for "[]" operator, at column 5 of \'n->d[$void]\'',
+        "dwarfgpu eval n->d[$void]": "Non-integral right operand for \"[]\" operator, at column 5 of 'n->d[$void]'",
         "dwarfgpu eval $_siginfo": "GDB's $_siginfo has no value here: the program has no type struct siginfo",
     }
     for text, expected in zip(answers(require_tool, nodes, *commands, stop="list.c:7"), commands.values(), strict=True):

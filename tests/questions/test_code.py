@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dwarfgpu.errors import Unsupported
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,6 +137,12 @@ def test_instructions_for_x(run):
 
 
 def test_without_a_disassembler_there_are_bytes(monkeypatch):
+    """A processor whose instructions are not known here."""
+
+    def not_known(machine, code, address):
+        raise Unsupported("unknown_processor", f"the instructions of {machine.processor} are not known")
+
+    monkeypatch.setattr("dwarfgpu.program.code.instructions._decoded", not_known)
     monkeypatch.setenv("PATH", "/nowhere")
     run = Run(LANES, STATE, width=60)
     text = run("disassemble 0x7f0000001548,+8")

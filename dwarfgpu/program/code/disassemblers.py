@@ -1,7 +1,8 @@
 """Disassemblers of the machine: which there are, and how one is run.
 
-LLVM's and that of binutils are used as they are. Whether one knows a processor is found out by asking it: by giving it
-the code. One that does not know it says so, and the next one is asked.
+They are needed for host programs and for the few GPUs whose instructions ``dwarfgpu.isa`` does not know; users can
+choose one for others. LLVM's and that of binutils are used as they are. Whether one knows a processor is found out by
+asking it: by giving it the code. One that does not know it says so, and the next one is asked.
 """
 
 from __future__ import annotations

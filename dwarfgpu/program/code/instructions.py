@@ -1,4 +1,7 @@
-"""Instructions of a program, as a disassembler writes them. What was asked once is remembered."""
+"""Instructions of a program: those of AMD GPUs are decoded here, others as a disassembler of the machine writes them.
+
+What was asked once is remembered.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.disassemblers import (
     DisassemblerFailed,
@@ -65,7 +68,10 @@ class Listing:
 
 
 class Disassembler:
-    """Finds instructions. ``chosen`` is the program that the user wants; empty: one that is found."""
+    """Finds instructions. ``chosen`` is the program that the user wants.
+
+    If it is empty, the instructions of AMD GPUs are decoded without a program, and for others one is found.
+    """
 
     def __init__(self, chosen: str = "") -> None:
         self.chosen = chosen
@@ -83,6 +89,11 @@ class Disassembler:
         return known
 
     def _make(self, machine: DisassemblyTarget, code: bytes, address: int) -> Listing:
+        if machine.processor and not self.chosen:
+            try:
+                return Listing(tuple(_decoded(machine, code, address)))
+            except Unsupported:
+                pass  # a processor whose instructions are not known here; a disassembler may know it
         try:
             text = self._run(machine, code, address)
             rows = tuple(_instructions(text, machine, code, address))
@@ -107,6 +118,21 @@ class Disassembler:
             self._paths[machine.key] = path
             return text
         raise NoDisassembler(machine, tried)
+
+
+def _decoded(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[MachineInstruction]:
+    """Yield the instructions of an AMD GPU."""
+    from dwarfgpu.isa.decoder import decoder, text
+
+    decode = decoder(machine.processor, machine.wave_size).decode
+    at = 0
+    while at + 4 <= len(code):
+        instruction = decode(code, at)
+        target = None if instruction.branch is None else address + at + instruction.branch
+        yield MachineInstruction(address + at, instruction.data, text(instruction), target)
+        at += instruction.size
+    for start in range(at, len(code)):
+        yield MachineInstruction(address + start, code[start : start + 1], f".byte {code[start]:#04x}")
 
 
 def _instructions(written: str, machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[MachineInstruction]:

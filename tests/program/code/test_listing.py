@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.code import disassemblers
+from dwarfgpu.errors import DwarfGpuError, Unsupported
+from dwarfgpu.program.code import disassemblers, instructions
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.disassemblers import code_image, machine_of
 from dwarfgpu.program.code.instructions import Disassembler, MachineInstruction, ProgramCode
@@ -131,7 +131,24 @@ def test_the_assembler_of_llvm_reads_code_as_llvm_objdump_does(name, require_too
     ]
 
 
+def test_code_of_gpus_needs_no_tool(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(disassemblers, "PLACE", "/nowhere")
+    file = opened(str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"))
+    code = bytes.fromhex("000081bf ff0082be34120000 ffffffff 0100 88bf ff")
+    found = Disassembler().listing(machine_of(file.image, file.target.target), code, 0x100)
+    assert found.problem is None
+    assert [(each.address, each.size, each.text, each.target) for each in found.instructions] == [
+        (0x100, 4, "s_endpgm", None),
+        (0x104, 8, "s_mov_b32 s2, 0x1234", None),
+        (0x10C, 4, ".long 0xffffffff", None),
+        (0x110, 4, "s_cbranch_execz 1", 0x118),
+        (0x114, 1, ".byte 0xff", None),
+    ]
+
+
 def test_without_objdump_the_assembler_is_used(require_tool, tmp_path, monkeypatch):
+    monkeypatch.setattr(instructions, "_decoded", not_known)
     (tmp_path / "llvm-mc-22").symlink_to(require_tool("llvm-mc-22", "llvm-mc"))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(disassemblers, "PLACE", str(tmp_path / "nowhere"))
@@ -163,7 +180,12 @@ def test_the_file_that_disassemblers_get(name):
     )  # fmt: skip
 
 
+def not_known(machine, code, address):
+    raise Unsupported("unknown_processor", f"the instructions of {machine.processor} are not known")
+
+
 def test_a_processor_that_no_disassembler_knows(tmp_path, monkeypatch):
+    monkeypatch.setattr(instructions, "_decoded", not_known)
     script = tmp_path / "llvm-objdump"
     script.write_text("#!/bin/sh\necho \"'gfx90a' is not a recognized processor for this target\" >&2\n")
     script.chmod(0o755)

@@ -1,0 +1,597 @@
+"""Decoding of instructions: from bytes to operands and modifiers.
+
+The formats say where the fields are, the rows of the tables which fields an opcode has and how each is read. A row is
+compiled when it is first met; operands are made once for each value of a field and then shared.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from attrs import evolve
+
+from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, CodeBook, CodeKind
+from dwarfgpu.isa.formats import Format, Pieces, bits_of, extract, formats
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
+from dwarfgpu.isa.modifiers import ALIASES, Writer, writer_of
+from dwarfgpu.isa.names import IMMEDIATES
+from dwarfgpu.isa.roles import role_of
+from dwarfgpu.isa.tables import ALIASES as TABLE_ALIASES
+from dwarfgpu.isa.tables import OpcodeTable, OperandSpec, generation, table
+from dwarfgpu.targets.amdgpu.processors import processor_named
+
+SUFFIXES = ("_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp")
+NEGATED, ABSOLUTE, EXTENDED, HALF, ACCUMULATED, WIDENED, OFFSET_ENABLED, INDEX_ENABLED = (
+    1 << bit for bit in range(12, 20)
+)
+"""Marks of a field's value: bits elsewhere in the instruction that change the operand."""
+CODE = NEGATED - 1
+FIELD_NAMES = {"soffset_": "soffset"}
+"""Fields of one name that are at two places have other names in the formats."""
+NOTHING = 209
+"""A code that names nothing."""
+SIZE_SHIFT = 20
+"""Where the format of a matrix is, in the value of a field of a source whose width depends on it."""
+SIZES = {2: 192, 3: 192, 4: 128}
+"""The bits of matrices of 6-bit and 4-bit floats."""
+WORDS = 12
+"""The bytes of the longest instruction without a literal or further addresses."""
+INVALID = InstructionForm(".long", ".long", "", "", 0)
+"""The form of what is not an instruction."""
+
+POSITIONS = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2, "vdst": 3, "vdata": 3, "data": 3, "data0": 0, "data1": 1}
+"""Which of the numbered bits belong to an operand: neg0 to neg2 to the sources, sel3 to the destination."""
+
+
+def has_literals(layout: Format, *, has_long: bool) -> bool:
+    """Return whether a literal can follow an instruction."""
+    return layout.size == 4 or has_long
+
+
+def is_scalar(code: int) -> bool:
+    """Return whether the code of a source can only be a scalar register."""
+    return code < 128 or 209 <= code <= 239 or 249 <= code <= 254
+
+
+class OperandPlan:
+    """How one operand of a row is made."""
+
+    def __init__(
+        self,
+        spec: OperandSpec,
+        role: OperandRole,
+        layout: Format,
+        pieces: Pieces,
+        marks: tuple[tuple[int, int], ...],
+        decoder: Decoder,
+    ) -> None:
+        self.spec = spec
+        self.name = FIELD_NAMES.get(spec.name, spec.name)
+        self.pieces = pieces
+        self.is_simple = len(pieces) == 1
+        self.shift = pieces[0][0] if pieces else 0
+        self.mask = (1 << pieces[0][1]) - 1 if pieces else 0
+        self.marks = marks
+        self.decoder = decoder
+        self.cache: dict[int, GpuOperand | None] = decoder.operand_cache(spec, role, layout.name)
+        self.is_matrix = layout.name == "VOP3P"
+        self.role = role
+        self.is_literal = spec.prefix == "K"
+        kind = spec.kind
+        self.takes_literals = (
+            kind is not None and spec.prefix in {"", "A", "W"} and kind.type not in {"c32", "r", "i32"}
+        )
+
+    def key(self, word: int) -> int:
+        """Return the value of the field, with the marks of what changes the operand."""
+        key = word >> self.shift & self.mask if self.is_simple else extract(word, self.pieces)
+        for shift, mark in self.marks:
+            if word >> shift & 1:
+                key |= mark
+        return key
+
+    def code(self, key: int) -> int:  # noqa: C901, PLR0912 (one branch for each kind of field)
+        """Return the code of the operand."""
+        spec = self.spec
+        if spec.code is not None:
+            return spec.code
+        code = key & CODE
+        prefix = spec.prefix
+        if prefix in {"v", "b"}:
+            code = code & 255 | VECTOR
+        elif prefix == "a":
+            code |= ACCUMULATION
+        elif prefix == "w":
+            code |= VECTOR
+        elif prefix == "x":
+            code ^= VECTOR
+            if code == LITERAL:
+                return NOTHING
+        elif prefix == "e" and not is_scalar(code):
+            return NOTHING
+        elif prefix == "u":
+            code = code ^ 1 | VECTOR
+        elif prefix == "p":
+            code <<= 1
+        elif prefix == "q":
+            code <<= 2
+        elif prefix == "y":
+            code = code & 127 if code & 128 else 106
+        if code >= VECTOR:
+            if key & ACCUMULATED or prefix == "A":
+                code |= 512
+            if spec.halves == "n" and code & 0x80:
+                return NOTHING
+            if spec.halves == "l":
+                code = code & ~0x80 | (code & 0x80) * (HIGH_HALF // 0x80)
+            elif key & HALF:
+                code |= HIGH_HALF
+        return code
+
+    def make(self, key: int, literal: int = 0) -> GpuOperand | None:  # noqa: C901, PLR0912 (one branch for each mark)
+        """Return the operand of a field's value; None if there is none."""
+        spec = self.spec
+        if spec.kind is None:
+            if spec.immediate == "off":
+                return GpuOperand(OperandKind.OFF, self.name, self.role, 0, "off")
+            decoder = self.decoder
+            text = IMMEDIATES[spec.immediate](key, decoder.major, decoder.table.names)
+            if text is None:
+                return None
+            value = key - 0x10000 if self.mask == 0xFFFF and key & 0x8000 and spec.immediate == "x" else key
+            return GpuOperand(OperandKind.IMMEDIATE, self.name, self.role, 0, text, value=value)
+        kind = spec.kind
+        if spec.prefix == "b":
+            if not key & (OFFSET_ENABLED | INDEX_ENABLED):
+                return GpuOperand(OperandKind.OFF, self.name, self.role, 0, "off")
+            if not (key & OFFSET_ENABLED and key & INDEX_ENABLED):
+                kind = CodeKind(32)
+        if key & WIDENED:
+            kind = CodeKind(kind.bits + 32, kind.type, kind.class_name, kind.has_halves)
+        if spec.is_sized:
+            bits = SIZES.get(key >> SIZE_SHIFT & 7, kind.bits)
+            kind = CodeKind(bits, kind.type, kind.class_name.replace(str(kind.bits), str(bits)))
+        code = LITERAL if self.is_literal else self.code(key)
+        if key & ACCUMULATED and not self.is_matrix and not kind.class_name.startswith("AV_"):
+            # Memory instructions of GFX90A take any accumulation registers, those before take none.
+            is_taken = self.decoder.has_accumulation_loads
+            class_name = "" if is_taken else "VGPR_32" if kind.bits <= 32 else f"VReg_{kind.bits}"
+            kind = CodeKind(kind.bits, kind.type, class_name, kind.has_halves)
+            code = code if is_taken else code | NOT_IN_CLASS
+        if self.is_literal and not kind.type:
+            return GpuOperand(OperandKind.LITERAL, self.name, self.role, 32, f"{literal:#x}", value=literal)
+        named = self.decoder.book.name(kind, code, literal)
+        if named is None:
+            return None
+        text = named.text
+        if key & ACCUMULATED and self.is_matrix:
+            text = text.replace("'VReg_", "'AReg_")  # matrix operations have a class for each register file
+        is_constant = named.kind in {OperandKind.CONSTANT, OperandKind.LITERAL}
+        if key & EXTENDED:
+            text = f"sext({text})"
+        if key & ABSOLUTE:
+            text = f"|{text}|"
+        if key & NEGATED:
+            text = f"neg({text})" if is_constant and not key & ABSOLUTE else f"-{text}"
+        return GpuOperand(
+            *(named.kind, self.name, self.role, self.decoder.book.bits(kind), text, named.index, named.register),
+            *(named.value, kind.type, named.half, bool(key & NEGATED), bool(key & ABSOLUTE), bool(key & EXTENDED)),
+        )
+
+
+class CompiledRow:
+    """A row of a table, ready to decode."""
+
+    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+        row = decoder.table.row(layout.key.removesuffix("fi"), opcode, line)
+        mnemonic = row.mnemonic
+        name = mnemonic.rstrip()
+        for suffix in SUFFIXES:
+            if name.endswith(suffix):
+                name = name.removesuffix(suffix)
+                break
+        self.size = layout.size
+        self.mask = self.match = 0
+        self.plans: list[OperandPlan] = []
+        self.modifiers: list[tuple[str, Pieces]] = []
+        self.writers: list[tuple[str, Writer]] = []
+        self.is_branch = False
+        self.has_literals = has_literals(layout, has_long=bool(decoder.table.names["option"]))
+        for token in row.tokens:
+            if self._reads(token):
+                continue
+            if token[0] == "+":
+                self._read_modifiers(decoder, layout, token[1:])
+            elif token[0] == "!":
+                mask, _, match = token[1:].partition("/")
+                self.mask, self.match = int(mask, 16), int(match, 16)
+            else:
+                spec = decoder.table.operand(token)
+                role = role_of(name, layout.name, spec.name, len(self.plans))
+                self.plans.append(self._plan(decoder, layout, spec, role))
+        self.is_branch = any(plan.spec.immediate == "d" for plan in self.plans) and layout.name in {"SOPP", "SOPK"}
+        if layout.variant == "dpp8fi":
+            self.writers.append(("fi", lambda value, others: " fi:1"))
+        variant = layout.variant.removesuffix("fi")
+        encoding = name.partition("_")[0].upper() if layout.name == "FLAT" else layout.name
+        self.form = InstructionForm(name, mnemonic, encoding, variant, opcode, tuple(self.writers))
+        self.modifier_mask = 0
+        for _, pieces in self.modifiers:
+            self.modifier_mask |= bits_of(pieces)
+        self.sets: dict[int, dict[str, int]] = {}
+        self.has_fetch_inactive = layout.variant == "dpp8fi"
+
+    def _reads(self, token: str) -> bool:
+        """Return whether a token is one that only rows of a special format have."""
+        return False
+
+    def _read_modifiers(self, decoder: Decoder, layout: Format, specs: str) -> None:
+        for spec in filter(None, specs.split(",")):
+            key = spec.partition(":")[0]
+            self.modifiers.append((key, layout.modifiers[ALIASES.get(spec) or ALIASES.get(key, key)]))
+            self.writers.append((key, writer_of(spec, decoder.major, decoder.table.names)))
+
+    def _plan(self, decoder: Decoder, layout: Format, spec: OperandSpec, role: OperandRole) -> OperandPlan:
+        pieces = layout.operands.get(spec.name, ())
+        if spec.code is not None or spec.prefix == "K" or spec.immediate == "off":
+            return OperandPlan(spec, role, layout, (), (), decoder)
+        if spec.immediate == "attr":
+            pieces = (*layout.operands["attrchan"], *pieces)
+        position = POSITIONS.get(spec.name, 0)
+        bits = layout.bits
+        marks = []
+        if spec.can_negate:
+            marks.append((bits[f"neg{position}"], NEGATED))
+        if spec.can_be_absolute:
+            marks.append((bits[f"abs{position}"], ABSOLUTE))
+        if spec.can_extend:
+            marks.append((bits[f"sext{position}"], EXTENDED))
+        if spec.halves == "h":
+            marks.append((bits[f"sel{position}"], HALF))
+        if spec.prefix in {"w", "W"}:
+            marks.append((bits[f"acc{position}"], ACCUMULATED))
+        if spec.is_sized:
+            start = layout.modifiers["cbsz" if position == 0 else "blgp"][0][0]
+            marks.extend((start + bit, 1 << SIZE_SHIFT + bit) for bit in range(3))
+        if spec.prefix == "b":
+            marks.append((layout.modifiers["offen"][0][0], OFFSET_ENABLED))
+            marks.append((layout.modifiers["idxen"][0][0], INDEX_ENABLED))
+        if spec.is_widened:
+            marks.append((layout.modifiers["tfe"][0][0], WIDENED))
+        return OperandPlan(spec, role, layout, pieces, tuple(marks), decoder)
+
+    def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
+        """Return the instruction; None if an operand is invalid or code is missing."""
+        operands = []
+        size = self.size
+        literal = 0
+        for plan in self.plans:
+            key = word >> plan.shift & plan.mask if plan.is_simple else extract(word, plan.pieces)
+            for shift, mark in plan.marks:
+                if word >> shift & 1:
+                    key |= mark
+            if plan.is_literal or (key & CODE == LITERAL and plan.takes_literals):
+                if not self.has_literals:
+                    return None
+                if size == self.size:
+                    size += 4
+                    data = code[offset + self.size : offset + size]
+                    if len(data) < 4:
+                        return None
+                    literal = int.from_bytes(data, "little")
+                operand = plan.make(key, literal)
+            else:
+                try:
+                    operand = plan.cache[key]
+                except KeyError:
+                    operand = plan.cache[key] = plan.make(key)
+            if operand is None:
+                return None
+            operands.append(operand)
+        set_bits = word & self.modifier_mask
+        modifiers = self.sets.get(set_bits)
+        if modifiers is None:
+            modifiers = {name: value for name, pieces in self.modifiers if (value := extract(word, pieces))}
+            if self.has_fetch_inactive:
+                modifiers["fi"] = 1
+            if len(self.sets) < 4096:
+                self.sets[set_bits] = modifiers
+        branch = None
+        if self.is_branch:
+            distance = operands[-1].value
+            branch = 4 + 4 * (distance - ((distance & 0x8000) << 1))
+        return GpuInstruction(self.form, tuple(operands), modifiers, code[offset : offset + size], branch)
+
+
+class ExportRow(CompiledRow):
+    """The row of an export, whose sources are enabled one by one."""
+
+    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+        CompiledRow.__init__(self, decoder, layout, opcode, line)
+        self.targets = decoder.table.names["target"]
+        self.has_compression = "compr" in layout.modifiers
+
+    def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
+        number = word >> 4 & 63
+        target = self.targets.get(number, f"invalid_target_{number}")
+        operands = [GpuOperand(OperandKind.IMMEDIATE, "tgt", OperandRole.DST, 0, target, value=number)]
+        is_compressed = self.has_compression and word >> 10 & 1
+        for source in range(4):
+            name = f"vsrc{source}"
+            if word >> source & 1:
+                index = word >> 32 + 8 * (source >> is_compressed) & 255
+                operands.append(GpuOperand(OperandKind.VGPR, name, OperandRole.SRC, 32, f"v{index}", index))
+            else:
+                operands.append(GpuOperand(OperandKind.OFF, name, OperandRole.SRC, 0, "off"))
+        modifiers = {name: value for name, pieces in self.modifiers if (value := extract(word, pieces))}
+        return GpuInstruction(self.form, tuple(operands), modifiers, code[offset : offset + self.size])
+
+
+class ImageRow(CompiledRow):
+    """The row of an image instruction: masks and shapes say how many registers its data and addresses have.
+
+    ``vdata=&`` is followed by a digit (of base 36) for data that would go beyond the last register, and then one for
+    each d16, tfe and number of enabled components; a capital letter says that the address too is as long as beyond the
+    last register. ``vaddr=&N/`` says the same about the address where N further words hold registers, for each a16 and
+    shape; behind a colon stand the registers of each part.
+    """
+
+    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+        self.data: list[int] = []
+        self.stuck: list[bool] = []
+        self.addresses: dict[int, tuple[str, bool]] = {}
+        CompiledRow.__init__(self, decoder, layout, opcode, line)
+        form = self.form
+        self.wide_form = InstructionForm(form.name, form.mnemonic + " ", form.encoding, "", form.opcode, form.writers)
+        self.layout = layout
+        self.has_words = "nsa" in layout.operands
+        self.has_accumulation = decoder.has_accumulation_loads
+        self.role = OperandRole.DST
+        if "atomic" in form.name:
+            self.role = OperandRole.DST_SRC
+        elif "store" in form.name:
+            self.role = OperandRole.SRC
+        self.slots = 4 if layout.name == "VSAMPLE" else 5
+
+    def _reads(self, token: str) -> bool:
+        name, _, rest = token.partition("=&")
+        if name == "vdata":
+            self.data = [ord(digit) - ord("A") if digit.isupper() else int(digit, 36) for digit in rest]
+            self.stuck = [digit.isupper() for digit in rest]
+            return True
+        if name == "vaddr" and rest:
+            form, _, lengths = rest.partition("/")
+            self.addresses[int(form.rstrip("~"))] = lengths, form.endswith("~")
+            return True
+        return False
+
+    def field(self, word: int, name: str) -> int:
+        """Return the value of a modifier; 0 where the format has none of the name."""
+        pieces = self.layout.modifiers.get(name)
+        return extract(word, pieces) if pieces else 0
+
+    def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
+        places = self.layout.operands
+        form = extract(word, places["nsa"]) if self.has_words else 0
+        size = self.size + 4 * form
+        data = code[offset : offset + size]
+        lengths, is_wide = self.addresses[form]
+        if len(data) < size:
+            return None
+        first = extract(word, places["vaddr"])
+        if self.has_words:
+            registers = [first, *data[self.size :]]
+            slots = len(registers)
+        else:
+            registers = [
+                first,
+                *(extract(word, places[name]) for name in ("vaddr1", "vaddr2", "vaddr3", "vaddr4") if name in places),
+            ]
+            slots = self.slots
+        components = self.field(word, "dmask").bit_count()
+        entry = 1 + 10 * self.field(word, "d16") + 5 * self.field(word, "tfe") + components
+        count, is_stuck = self.data[entry], self.stuck[entry]
+        index = extract(word, places["vdata"])
+        if lengths[:1] == ":":
+            parts = [int(digit, 36) for digit in lengths[1:]]
+            total = sum(parts)
+        else:
+            has_short = any(name.startswith("a16") for name, _ in self.modifiers)
+            digit = lengths[1 + 8 * (self.field(word, "a16") if has_short else 0) + self.field(word, "dim")]
+            beyond = int(lengths[0], 36)
+            is_stuck = is_stuck or digit.isupper()
+            total = beyond if is_stuck else int(digit, 36)
+            is_odd = self.has_accumulation and index & 1 and count != self.data[0]  # GFX90A aligns pairs
+            last = is_stuck or is_odd or (index + count > 256 and count != self.data[0])
+            parts = self._parts(total, slots, is_list=len(registers) > 1)
+            if last or (total != beyond and parts[-1:] > [1] and registers[len(parts) - 1] + parts[-1] > 256):
+                count, total = self.data[0], beyond
+                parts = self._parts(total, slots, is_list=len(registers) > 1)
+        if not count or not total:
+            return None
+        operands = [self._registers("vdata", self.role, index, count, "")]
+        if self.has_accumulation and self.field(word, "tfe"):
+            data_operand = operands[0]
+            operands[0] = evolve(data_operand, kind=OperandKind.AGPR, text=f"a{data_operand.text[1:]}")
+        is_list = len(registers) > 1 and (self.has_words or total > 1)
+        for number, length in enumerate(parts):
+            marks = ("[" if is_list and not number else "") + ("]" if is_list and number == len(parts) - 1 else "")
+            operands.append(self._registers(f"vaddr{number or ''}", OperandRole.SRC, registers[number], length, marks))
+        for plan in self.plans:
+            key = plan.key(word)
+            if key == LITERAL and plan.takes_literals and self.has_literals:
+                data = code[offset : offset + size + 4]
+                operand = plan.make(key, int.from_bytes(data[size:], "little")) if len(data) == size + 4 else None
+            else:
+                operand = plan.cache.get(key) or plan.cache.setdefault(key, plan.make(key))
+            if operand is None:
+                return None
+            operands.append(operand)
+        modifiers = {name: value for name, pieces in self.modifiers if (value := extract(word, pieces))}
+        return GpuInstruction(self.wide_form if is_wide else self.form, tuple(operands), modifiers, data)
+
+    @staticmethod
+    def _parts(total: int, slots: int, *, is_list: bool) -> list[int]:
+        if not is_list:
+            return [total]
+        return [1] * total if total <= slots else [*[1] * (slots - 1), total - slots + 1]
+
+    @staticmethod
+    def _registers(name: str, role: OperandRole, index: int, count: int, marks: str) -> GpuOperand:
+        text = f"v{index}" if count == 1 else f"v[{index}:{index + count - 1}]"
+        if "[" in marks:
+            text = f"[{text}"
+        if "]" in marks:
+            text += "]"
+        return GpuOperand(OperandKind.VGPR, name, role, 32 * count, text, index)
+
+
+SPECIAL_ROWS: dict[str, type[CompiledRow]] = {
+    "EXP": ExportRow,
+    "MIMG": ImageRow,
+    "VIMAGE": ImageRow,
+    "VSAMPLE": ImageRow,
+}
+
+
+class DualRows:
+    """The rows of dual instructions: each half has its own."""
+
+    def __init__(self, first: FormatRows, second: FormatRows) -> None:
+        self.mask, self.match, self.size = first.mask, first.match, first.size
+        self.opcode = (*second.opcode, *first.opcode)
+        self.first, self.second = first, second
+        self.compiled: dict[int, tuple[DualRow, ...]] = {}
+
+    def rows(self, opcode: int) -> tuple[DualRow, ...]:
+        """Return the row of two operations, if there are such."""
+        known = self.compiled.get(opcode)
+        if known is None:
+            firsts, seconds = self.first.rows(opcode >> 5), self.second.rows(opcode & 31)
+            known = tuple(DualRow(x, y, opcode) for x in firsts for y in seconds)
+            self.compiled[opcode] = known
+        return known
+
+
+class DualRow:
+    """A pair of operations that are encoded together."""
+
+    mask = match = 0
+
+    def __init__(self, first: CompiledRow, second: CompiledRow, opcode: int) -> None:
+        self.first, self.second = first, second
+        name = f"{first.form.name} :: {second.form.name}"
+        self.form = InstructionForm(name, name, "VOPD", "", opcode)
+
+    def make(self, word: int, code: bytes, offset: int) -> GpuInstruction | None:
+        """Return the instruction; None if an operand is invalid or code is missing."""
+        if word & self.first.mask != self.first.match or word & self.second.mask != self.second.match:
+            return None
+        first = self.first.make(word, code, offset)
+        second = self.second.make(word, code, offset)
+        if first is None or second is None:
+            return None
+        data = max(first.data, second.data, key=len)
+        return GpuInstruction(self.form, first.operands + second.operands, {}, data, None, (first, second))
+
+
+class FormatRows:
+    """The rows of one format, compiled when they are met."""
+
+    def __init__(self, decoder: Decoder, layout: Format) -> None:
+        self.decoder = decoder
+        self.layout = layout
+        self.mask, self.match = layout.mask, layout.match
+        self.size = layout.size
+        self.opcode = layout.opcode
+        self.lines = decoder.table.rows.get(layout.key.removesuffix("fi"), {})
+        self.compiled: dict[int, tuple[CompiledRow, ...]] = {}
+
+    def rows(self, opcode: int) -> tuple[CompiledRow, ...]:
+        """Return the rows of an opcode, the most particular first."""
+        known = self.compiled.get(opcode)
+        if known is None:
+            lines = self.lines.get(opcode, ())
+            make = SPECIAL_ROWS.get(self.layout.name, CompiledRow)
+            known = tuple(make(self.decoder, self.layout, opcode, line) for line in lines)
+            self.compiled[opcode] = known
+        return known
+
+
+class Decoder:
+    """Decodes the instructions of one processor with waves of one size."""
+
+    def __init__(self, processor: str, wave_size: int, opcodes: OpcodeTable, major: int) -> None:
+        self.processor = processor
+        self.wave_size = wave_size
+        self.major = major
+        self.table = opcodes
+        self.book = CodeBook(major, wave_size, opcodes.classes)
+        row = processor_named(TABLE_ALIASES.get(processor, processor))
+        self.has_accumulation_loads = row is not None and row.has("agprs-saved")
+        self._caches: dict[tuple[OperandSpec, OperandRole, str], dict[int, GpuOperand | None]] = {}
+        simple = {key: FormatRows(self, layout) for key, layout in formats(major).items()}
+        layouts: list[FormatRows | DualRows] = []
+        if "VOPD.x" in simple:
+            layouts.append(DualRows(simple.pop("VOPD.x"), simple.pop("VOPD.y")))
+        layouts += simple.values()
+        layouts.sort(key=lambda rows: -rows.mask.bit_count())
+        self._formats: list[tuple[FormatRows | DualRows, ...]] = []
+        for top in range(512):
+            low = top << 23
+            chosen = (rows for rows in layouts if low & rows.mask & 0xFF800000 == rows.match & 0xFF800000)
+            self._formats.append(tuple(chosen))
+
+    def operand_cache(self, spec: OperandSpec, role: OperandRole, name: str) -> dict[int, GpuOperand | None]:
+        """Return the operands that were made for equal fields of a format."""
+        return self._caches.setdefault((spec, role, name), {})
+
+    def decode(self, code: bytes, offset: int = 0) -> GpuInstruction:
+        """Return the instruction at an offset; one with the name ``.long`` for what is not an instruction."""
+        head = code[offset : offset + WORDS]
+        word = int.from_bytes(head, "little")
+        available = len(head)
+        if available >= 4:
+            for rows in self._formats[word >> 23 & 511]:
+                if word & rows.mask == rows.match and rows.size <= available:
+                    opcode = extract(word, rows.opcode)
+                    for row in rows.rows(opcode):
+                        if word & row.mask == row.match:
+                            instruction = row.make(word, code, offset)
+                            if instruction is not None:
+                                return instruction
+        return invalid(head[:4])
+
+
+def text(instruction: GpuInstruction) -> str:
+    """Return an instruction as llvm-objdump writes it."""
+    form = instruction.form
+    if instruction.components:
+        return " :: ".join(map(text, instruction.components))
+    others = instruction.modifiers
+    operands = ", ".join([operand.text for operand in instruction.operands if operand.text])
+    modifiers = "".join([write(others.get(key, 0), others) for key, write in form.writers])
+    if form.encoding == "EXP":
+        operands = operands.replace(", ", " ", 1)
+    return f"{form.mnemonic} {operands}{modifiers}" if operands else f"{form.mnemonic}{modifiers}"
+
+
+def invalid(data: bytes) -> GpuInstruction:
+    """Return what stands for bytes that are not an instruction."""
+    value = int.from_bytes(data, "little")
+    text = f"{value:#0{2 + 2 * len(data)}x}"
+    operand = GpuOperand(OperandKind.IMMEDIATE, "data", OperandRole.SRC, 8 * len(data), text, value=value)
+    return GpuInstruction(INVALID, (operand,), {}, data)
+
+
+@cache
+def decoder(processor: str, wave_size: int) -> Decoder:
+    """Return the decoder of a processor, ``gfx90a``, for waves of a size; 0 where there is only one."""
+    major = generation(processor)
+    wave_size = wave_size or (32 if major >= 10 else 64)
+    return Decoder(processor, wave_size, table(processor, wave_size), major)
+
+
+def decode(code: bytes, offset: int, processor: str, wave_size: int) -> GpuInstruction:
+    """Return the instruction at an offset of some code."""
+    return decoder(processor, wave_size).decode(code, offset)

@@ -1,0 +1,227 @@
+"""Decoding: operands, modifiers and names of instructions, and their text; what is not an instruction; the tables."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.errors import Unsupported
+from dwarfgpu.isa.decoder import decode, decoder, text
+from dwarfgpu.isa.instruction import OperandKind, OperandRole
+from dwarfgpu.isa.names import wait_counters
+from dwarfgpu.isa.tables import GENERATIONS, table
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = ROOT / "tests/golden/isa-words.txt"
+
+
+def instruction(processor: str, words: str, wave_size: int = 0):
+    """The instruction of some words, as disassemblers write them: 32 bits each, the most significant digit first."""
+    code = b"".join(int(word, 16).to_bytes(4, "little") for word in words.split())
+    return decode(code, 0, processor, wave_size)
+
+
+def roles(found) -> list[tuple[str, OperandRole]]:
+    return [(operand.name, operand.role) for operand in found.operands]
+
+
+def test_a_vector_operation():
+    found = instruction("gfx90a", "02060305")
+    assert (found.name, found.mnemonic, found.encoding, found.variant, found.size) == (
+        "v_add_f32", "v_add_f32_e32", "VOP2", "", 4,
+    )  # fmt: skip
+    vdst, src0, src1 = found.operands
+    assert (vdst.kind, vdst.index, vdst.bits, vdst.role) == (OperandKind.VGPR, 3, 32, OperandRole.DST)
+    assert (src0.kind, src0.index, src0.type) == (OperandKind.VGPR, 5, "b32")
+    assert found.destinations == (vdst,)
+    assert found.sources == (src0, src1)
+    assert found.operand("src0") is src0
+    assert found.operand("src2") is None
+
+
+def test_modifiers_of_sources_and_of_the_result():
+    found = instruction("gfx900", "d1018103 4c020305")
+    assert text(found) == "v_add_f32_e64 v3, |v5|, -v1 clamp mul:2"
+    assert (found.name, found.encoding) == ("v_add_f32", "VOP3")
+    assert found.modifiers == {"clamp": 1, "omod": 1}
+    _, src0, src1 = found.operands
+    assert (src0.absolute, src0.negated, src1.absolute, src1.negated) == (True, False, False, True)
+
+
+@pytest.mark.parametrize(
+    "processor, words, value, written",
+    [
+        ("gfx900", "7e0402f2", 0x3F800000, "1.0"),  # v_mov_b32
+        ("gfx900", "7e0402c1", 0xFFFFFFFF, "-1"),
+        ("gfx900", "7e0402ff 12345678", 0x12345678, "0x12345678"),
+        ("gfx900", "7e0416f2", 0x3C00, "1.0"),  # v_cvt_f32_f16
+        ("gfx900", "7e041ef2", 0x3FF0000000000000, "1.0"),  # v_cvt_f32_f64
+        ("gfx900", "7e041eff 40080000", 0x4008000000000000, "0x40080000"),
+        ("gfx900", "be8201c1", 0xFFFFFFFFFFFFFFFF, "-1"),  # s_mov_b64
+    ],
+)
+def test_constants_are_expanded_as_the_type_of_the_operand_asks(processor, words, value, written):
+    operand = instruction(processor, words).operands[1]
+    assert (operand.value, operand.text) == (value, written)
+
+
+def test_accumulating_operations_read_their_destination():
+    assert roles(instruction("gfx90a", "76060305"))[0] == ("vdst", OperandRole.DST_SRC)  # v_fmac_f32
+    assert roles(instruction("gfx900", "b7828000")) == [
+        ("sdst", OperandRole.DST_SRC),
+        ("simm16", OperandRole.SRC),
+    ]  # s_mulk_i32
+    assert roles(instruction("gfx900", "b1028000"))[0] == ("sdst", OperandRole.SRC)  # s_cmpk_eq_i32
+
+
+def test_memory_operations_say_what_they_load_and_store():
+    load = instruction("gfx1100", "dc520010 047c0001")
+    assert (text(load), load.encoding) == ("global_load_b32 v4, v[1:2], off offset:16", "GLOBAL")
+    assert load.modifiers == {"offset": 16}
+    assert roles(load) == [("vdst", OperandRole.DST), ("vaddr", OperandRole.SRC), ("saddr", OperandRole.SRC)]
+    store = instruction("gfx90a", "e0701004 20010203")
+    assert text(store) == "buffer_store_dword v2, v3, s[4:7], s32 offen offset:4"
+    assert roles(store)[0] == ("vdata", OperandRole.SRC)
+    assert store.modifiers == {"offen": 1, "offset": 4}
+
+
+def test_accumulation_registers_are_told_by_a_bit():
+    found = instruction("gfx90a", "dc508000 06ff0002")
+    assert text(found) == "global_load_dword a6, v[2:3], off"
+    assert (found.operands[0].kind, found.operands[0].index) == (OperandKind.AGPR, 6)
+
+
+def test_halves_of_registers():
+    found = instruction("gfx1100", "64060305")
+    assert text(found) == "v_add_f16_e32 v3.l, v5.l, v1.l"
+    assert (found.operands[0].half, found.operands[0].bits) == (0, 16)
+    high = instruction("gfx1100", "65070385")
+    assert [operand.half for operand in high.operands] == [1, 1, 1]
+    assert [operand.index for operand in high.operands] == [3, 5, 1]
+
+
+def test_lane_masks_are_as_long_as_a_wave():
+    for size, bits, name in ((32, 32, "vcc_lo"), (64, 64, "vcc")):
+        found = instruction("gfx1030", "7d840501", size)
+        assert found.mnemonic == "v_cmp_eq_u32_e32"
+        mask = found.operands[0]
+        assert (mask.kind, mask.register, mask.bits, mask.role) == (OperandKind.SPECIAL, name, bits, OperandRole.DST)
+
+
+def test_dual_instructions_have_two_components():
+    found = instruction("gfx1100", "ca100102 02000081", 32)
+    assert text(found) == "v_dual_mov_b32 v2, v2 :: v_dual_mov_b32 v1, 1"
+    first, second = found.components
+    assert (first.name, second.name) == ("v_dual_mov_b32", "v_dual_mov_b32")
+    assert (first.operands[0].index, second.operands[0].index, second.operands[1].value) == (2, 1, 1)
+    assert found.size == 8
+
+
+def test_dpp_and_sdwa():
+    dpp = instruction("gfx90a", "020606fa ff0121f5")
+    assert (dpp.name, dpp.variant) == ("v_add_f32", "dpp")
+    assert dpp.modifiers["dpp_ctrl"] == 0x121
+    assert text(dpp) == "v_add_f32_dpp v3, v245, v3 row_ror:1 row_mask:0xf bank_mask:0xf"
+    sdwa = instruction("gfx900", "020606f9 06050605")
+    assert (sdwa.name, sdwa.variant) == ("v_add_f32", "sdwa")
+    assert sdwa.modifiers == {"dst_sel": 6, "src0_sel": 5, "src1_sel": 6}
+
+
+@pytest.mark.parametrize(
+    "processor, word, distance",
+    [("gfx90a", "bf82ffff", 0), ("gfx90a", "bf880010", 68), ("gfx1100", "bfa08000", 4 - 4 * 0x8000)],
+)
+def test_branches_say_how_far_they_go(processor, word, distance):
+    assert instruction(processor, word).branch == distance
+    assert instruction(processor, "bf810000" if processor == "gfx90a" else "bfb00000").branch is None
+
+
+def test_counters_of_waits():
+    found = instruction("gfx90a", "bf8c0070")
+    assert text(found) == "s_waitcnt vmcnt(0) lgkmcnt(0)"
+    assert wait_counters(found.operands[0].value, 9) == {"vmcnt": 0, "lgkmcnt": 0}
+
+
+def test_immediates_of_scalar_operations_are_signed_numbers():
+    assert instruction("gfx900", "b002ffff").operands[1].value == -1
+
+
+def test_what_is_not_an_instruction_is_a_word():
+    found = decode(b"\xff" * 8, 0, "gfx90a", 64)
+    assert (found.name, found.encoding, found.size, text(found)) == (".long", "", 4, ".long 0xffffffff")
+
+
+def test_code_that_ends_within_an_instruction():
+    literal = bytes.fromhex("ff02047e")
+    assert decode(literal, 0, "gfx900", 64).encoding == ""
+    assert decode(literal + bytes(4), 0, "gfx900", 64).size == 8
+    assert decode(b"\0", 0, "gfx900", 64).size == 1
+
+
+@pytest.mark.parametrize("processor", ["gfx600", "gfx700", "gfx1310", "gfx1250", "nonsense", "gfx"])
+def test_processors_whose_instructions_are_not_known(processor):
+    with pytest.raises(Unsupported, match=f"the instructions of {processor} are not known"):
+        decoder(processor, 0)
+
+
+def test_processors_of_one_family_share_their_rows():
+    for one, other in (("gfx941", "gfx942"), ("gfx90c", "gfx900"), ("gfx1201", "gfx1200")):
+        assert instruction(one, "02060305").operands == instruction(other, "02060305").operands
+
+
+def families():
+    """The first processor of each set of the tables, and the wave size that it is for."""
+    for major in GENERATIONS:
+        for line in (ROOT / f"dwarfgpu/isa/gfx{major}.txt").read_text().splitlines():
+            if line.startswith("set "):
+                name, _, size = line.split()[2].partition("/")
+                yield name, int(size or 64)
+
+
+@pytest.mark.parametrize("processor, size", list(families()))
+def test_every_row_of_every_processor_can_be_compiled(processor, size):
+    decode_all = decoder(processor, size)
+    count = 0
+    for rows in {id(rows): rows for group in decode_all._formats for rows in group}.values():
+        for opcode in getattr(rows, "lines", ()):
+            count += len(rows.rows(opcode))
+    assert count > 1000
+    assert table(processor, size).names["hwreg"]
+
+
+def test_any_bytes_give_an_instruction():
+    chosen = random.Random(3)
+    for processor in ("gfx803", "gfx90a", "gfx950", "gfx1010", "gfx1100", "gfx1201"):
+        for _ in range(2000):
+            code = chosen.randbytes(chosen.randrange(1, 24))
+            found = decode(code, 0, processor, 0)
+            assert 1 <= found.size <= len(code)
+            assert text(found)
+
+
+def golden():
+    for line in WORDS.read_text().splitlines():
+        if not line.startswith("#"):
+            processor, size, code, written = line.split(" ", 3)
+            yield processor, int(size), bytes.fromhex(code), written
+
+
+def test_words_of_every_family_are_written_as_llvm_does():
+    wrong = []
+    for processor, size, code, written in golden():
+        found = decode(code, 0, processor, size)
+        if (text(found), found.size) != (written, len(code)):
+            wrong.append((processor, code.hex(), text(found), written))
+    assert not wrong
+
+
+def test_decoding_needs_no_numpy():
+    use = "from dwarfgpu.isa.decoder import decode; decode(bytes(8), 0, 'gfx90a', 64)"
+    program = f"import sys; {use}; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.lower()) is False
