@@ -435,7 +435,7 @@ def location_list(attribute: Attribute) -> LocationList:
     data = unit.tables.list_data(section)
     listed = read_location_list(data, offset, section=section, context=unit.list_context)
     if len(listed.entries) > FREE_ENTRIES:
-        budget.spend(8 * (len(listed.entries) - FREE_ENTRIES))
+        budget.spend(24 * (len(listed.entries) - FREE_ENTRIES))
     return listed
 
 
