@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.verify import verify
     from dwarfgpu.lanes import LaneResults, LaneSet
     from dwarfgpu.program.launch.launch import launch, machine_for
-    from dwarfgpu.program.program import Attached, Program
+    from dwarfgpu.program.program import Attached, Program, open_core
     from dwarfgpu.program.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
@@ -72,7 +72,7 @@ _HOMES = {
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
     "cases.case": ("answer_case", "parse_case", "run_case"),
-    "program.program": ("Attached", "Program"),
+    "program.program": ("Attached", "Program", "open_core"),
     "program.variables.answers": ("Values",),
     "program.stack.frame": ("Frame",),
     "program.variables.quantity": ("Quantity",),
@@ -132,6 +132,7 @@ __all__ = [
     "load_snapshot",
     "machine_for",
     "open",
+    "open_core",
     "parse",
     "parse_case",
     "run_case",

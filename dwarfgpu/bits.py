@@ -273,6 +273,20 @@ def either(left: Flags, right: Flags) -> Flags:
     return left | right
 
 
+def both(left: Flags, right: Flags) -> Flags:
+    """Return whether two conditions hold."""
+    if isinstance(left, bool):
+        return right if left else False
+    if isinstance(right, bool):
+        return left if right else False
+    return left & right
+
+
+def negated(flags: Flags) -> Flags:
+    """Return whether a condition does not hold."""
+    return not flags if isinstance(flags, bool) else ~flags
+
+
 def positions_of(flags: Array) -> Array:
     """Return the slots in which a condition holds."""
     return flags.nonzero()[0]

@@ -7,7 +7,10 @@ translated or reworded. A leaf that says nothing but its kind has no class of it
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Where:
@@ -152,3 +155,11 @@ def shown(number: int) -> str:
         return str(number)
     digits = f"{abs(number):x}"
     return f"{'-' if number < 0 else ''}0x{digits[:16]}... ({number.bit_length()} bits)"
+
+
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """Return the name that is most like a word, if one is."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(names), 1, 0.6)
+    return close[0] if close else None

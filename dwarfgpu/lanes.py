@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from attrs import field
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError, shown
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+
+MAX_LANE = 1 << 31
+"""More lanes than any wave has."""
 
 
 @immutable
@@ -41,10 +45,20 @@ class LaneSet:
 
     @staticmethod
     def of(lanes: Sequence[int], wave: int = 0) -> LaneSet:
-        """Return some lanes of one wave, in the order given."""
-        if len(lanes) == 1:
-            return LaneSet(1, wave, lanes[0])
-        return LaneSet(len(lanes), wave, b.array(lanes, 64))
+        """Return some lanes of one wave, in the order given; raise `UsageError` for what is no lane, and for none."""
+        from operator import index
+
+        try:
+            numbers = [index(lane) for lane in lanes]
+        except TypeError:
+            raise UsageError("the lanes of a lane set are integers", kind="no_lane") from None
+        wrong = next((number for number in numbers if not 0 <= number < MAX_LANE), None)
+        if wrong is not None or not numbers:
+            what = "there is no lane in it" if wrong is None else f"{shown(wrong)} is not a lane"
+            raise UsageError(f"a lane set has lanes from 0 on: {what}", kind="no_lane")
+        if len(numbers) == 1:
+            return LaneSet(1, wave, numbers[0])
+        return LaneSet(len(numbers), wave, b.array(numbers, 64))
 
     @staticmethod
     def grid(wave_count: int, lane_count: int) -> LaneSet:

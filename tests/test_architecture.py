@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 # A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
 # other modules of backends/ are the unit `backends`.
 
-GROUND = {"errors", "immutable", "strict_json", "dwarf_constants"}
+GROUND = {"errors", "immutable", "strict_json", "dwarf_constants", "budget", "regular_files"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
 LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "isa", "backends", "program"}
@@ -28,6 +28,8 @@ LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "isa", "backends", "program
 MAY_IMPORT: dict[str, set[str]] = {
     # the ground: nothing of the project
     "errors": set(),
+    "budget": {"errors"},
+    "regular_files": {"errors"},
     "immutable": set(),
     "strict_json": {"errors", "immutable"},
     "dwarf_constants": set(),
@@ -51,11 +53,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "program": LIBRARY,
     "render": EVALUATOR | {"dialects", "program"},
     # the questions that a user can ask, whichever face asks
-    "questions": GROUND | {"dialects", "expr", "program", "render"},
+    "questions": GROUND | {"targets", "dialects", "expr", "program", "render"},
     # the JSON contract of case files
     "cases": LIBRARY,
     # the faces
-    "cli": GROUND | {"expr", "dialects", "program", "render", "questions", "cases", "repl"},
+    "cli": GROUND | {"expr", "dialects", "program", "render", "questions", "cases", "repl", "serve"},
+    "serve": GROUND | {"targets", "backends", "objfile", "program"},
     "repl": GROUND | {"program", "render", "questions"},
     "gdbplugin": GROUND | {"backends", "targets", "program", "render", "questions"},
     "gdb": GROUND | {"program", "gdbplugin"},
@@ -88,6 +91,7 @@ ONLY_IN: dict[str, set[str]] = {
     "gdb": {"backends.gdb", "gdbplugin"},
     "numpy": {
         *("bits", "lanes", "backends", "expr.access"),
+        *("program.stack.all_waves", "program.stack.lane_state"),  # many waves at once
         *("program.variables.answers", "program.variables.columns"),
     },
     "prompt_toolkit": {"repl", "cli"},
@@ -121,7 +125,7 @@ ONE_VARIABLE = (
     *("--lane", "2", "--state", "docs/examples/variables.json"),
 )
 """The command that shows one variable of one lane of a snapshot."""
-MOST_ENTERED = 110
+MOST_ENTERED = 120
 MOST_LOADED = 150
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),

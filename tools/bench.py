@@ -10,9 +10,10 @@ import argparse
 import sys
 from typing import Any
 
+from bench_cores import cores
 from bench_debugger import debugger
 from bench_files import files
-from bench_gdb import gdb
+from bench_gdb import gdb, gdb_waves
 from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
 from bench_unwind import unwind
@@ -140,9 +141,11 @@ GROUPS = {
     "machine": machine,
     "unwind": unwind,
     "waves": waves,
+    "cores": cores,
     "variables": variables,
     "debugger": debugger,
     "gdb": gdb,
+    "gdb-waves": gdb_waves,
 }
 
 

@@ -1,4 +1,4 @@
-"""The figures of the debugger: until its prompt is there, a change of what is looked at, completion."""
+"""The figures of the debugger: until its prompt is there, a change of what is selected, completion."""
 
 from __future__ import annotations
 

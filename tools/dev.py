@@ -4,7 +4,7 @@
     python3 tools/dev.py demo                     show the main job on a shipped fixture
     python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests with coverage
     python3 tools/dev.py test --quick [...]       only pytest, without the tests marked `slow`, without coverage
-    python3 tools/dev.py bench | docs | fixtures | golden | fuzz [ARGS]    run tools/bench.py, tools/docs.py, ...
+    python3 tools/dev.py bench | docs | fixtures | golden | corpus | fuzz | fuzz_cores [ARGS]    run tools/bench.py, ...
 
 Each command first sets up a virtual environment for the Python it was started with: `.venv/py3.12` for Python 3.12, so
 that several Pythons can test one checkout without disturbing each other. dwarfgpu is installed there editable with its
@@ -44,7 +44,9 @@ SCRIPTS = {
     "fixtures": "rebuild the code objects in fixtures/",
     "golden": "compare the golden files with what llvm-dwarfdump prints (--write: write them)",
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
+    "corpus": "compile the corpus in every way, and read each variable at each statement",
     "fuzz": "damage the files in fixtures/ and try everything with them",
+    "fuzz_cores": "damage GPU core files and try everything with them",
 }
 """Commands that run the module of their name in tools/ with the environment's Python."""
 

@@ -5,6 +5,7 @@
     python3 tools/dev.py fuzz --count 500 --seed 7       the same 500 files each time
     python3 tools/dev.py fuzz --file 'asm/*'             some of the fixtures
     python3 tools/dev.py fuzz --replay NAME EDIT...      what a finding said
+    python3 tools/dev.py fuzz --made ...                 inputs made from nothing: see tools/fuzz_made.py
 
 Whatever a file holds, each run (`tools/fuzz_drives.py`) must end with answers or with a DwarfGpuError where one is
 expected, within a limit of processor time and of memory. What does not is a finding: it is printed once, with a recipe
@@ -251,6 +252,12 @@ def chosen(patterns: Sequence[str]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Fuzz, or replay a finding."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if "--made" in words:
+        import fuzz_made
+
+        words.remove("--made")
+        return fuzz_made.main(words)
     parser = argparse.ArgumentParser(
         prog="tools/fuzz.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

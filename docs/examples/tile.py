@@ -5,7 +5,7 @@ import numpy as np
 import dwarfgpu.gdb as dg
 
 values = dg.selected().variable("slots").values()
-np.save("slots.npy", values.array)
+np.save("slots.npy", values.filled(0))
 print(values.array.shape, values.array.dtype)
 for lane in values:
     if lane not in values.reasons:

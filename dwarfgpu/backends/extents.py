@@ -58,6 +58,8 @@ class _Columns:
     owners: Array = field(eq=comparable)
     offsets: Array = field(eq=comparable)
     even: Even | None
+    is_dense: bool
+    """Whether there is one extent for each instance, from the first on, which begins at its first address."""
 
 
 class Extents:
@@ -174,7 +176,9 @@ class Extents:
             starts, lasts = np.array(self.starts), np.array(self.lasts)
             owners, offsets = np.array(self.owners), np.array(self.offsets)
             even = _find_even(starts, lasts, owners, offsets)
-            columns = self._columns = _Columns(starts, lasts, owners, offsets, even)
+            instances = np.arange(len(starts), dtype=np.uint64) << np.uint64(INSTANCE_SHIFT)
+            is_dense = len(starts) > 1 and bool((starts == instances).all())
+            columns = self._columns = _Columns(starts, lasts, owners, offsets, even, is_dense)
         return columns
 
     def joined(self) -> Array:
@@ -237,10 +241,10 @@ class Extents:
 
         block, offsets, known = self._locate(keys, size)
         if block is not None and known.all():
-            return _rows(self.blocks[block].array, offsets, size), known
+            return gathered_rows(self.blocks[block].array, offsets, size), known
         rows = np.zeros((len(keys), size), dtype=np.uint8)
         for number, slots in self._by_block(block, keys, known):
-            rows[slots] = _rows(self.blocks[number].array, offsets[slots], size)
+            rows[slots] = gathered_rows(self.blocks[number].array, offsets[slots], size)
         rest = self._across(keys, known, size)
         if len(rest):
             rows[rest], known[rest] = self._bytewise(keys[rest], size)
@@ -264,20 +268,26 @@ class Extents:
             delta = keys - np.uint64(even.first)
             room = np.uint64(even.length - size)
             if even.count == 1:
-                return even.block, _moved(delta, even.offset), delta <= room
+                is_whole = delta <= room  # before the distance is made an offset, in place
+                return even.block, _moved(delta, even.offset), is_whole
             inner = delta & np.uint64((1 << INSTANCE_SHIFT) - 1)
             delta >>= np.uint64(INSTANCE_SHIFT)
             is_whole = inner <= room
             if int(delta.max(initial=0)) >= even.count:
                 is_whole &= delta < np.uint64(even.count)
-            delta *= np.uint64(even.stride)
+            delta *= np.uint64(even.stride & LAST_KEY)  # which wraps where the extents descend
             delta += inner
             return even.block, _moved(delta, even.offset), is_whole
         if not len(self.starts):
             return None, np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
-        index = columns.starts.searchsorted(keys, side="right") - 1
-        is_whole = index >= 0
-        index[~is_whole] = 0
+        if columns.is_dense:
+            index = (keys >> np.uint64(INSTANCE_SHIFT)).view(np.int64)
+            is_whole = index < len(self.starts)
+        else:
+            index = columns.starts.searchsorted(keys, side="right") - 1
+            is_whole = index >= 0
+        if not is_whole.all():
+            index[~is_whole] = 0
         lasts = columns.lasts[index]
         is_whole &= keys <= lasts
         is_whole &= lasts - keys >= np.uint64(size - 1)
@@ -358,16 +368,17 @@ def _words(block: Array, offsets: Array, size: int) -> tuple[Array, Array] | Non
     """Return an array of bytes as words, and the indices of the words at some offsets; None if not aligned."""
     import numpy as np
 
-    if size not in _WORDS or len(block) % size or block.ctypes.data % size:
+    if size not in _WORDS or block.ctypes.data % size:
         return None
     if size == 1:
         return block, offsets
     if (offsets & (size - 1)).any():
         return None
-    return block.view(np.dtype(_WORDS[size])), offsets >> (size.bit_length() - 1)
+    whole = block[: len(block) & -size]  # the words that are whole
+    return whole.view(np.dtype(_WORDS[size])), offsets >> (size.bit_length() - 1)
 
 
-def _rows(block: Array, offsets: Array, size: int) -> Array:
+def gathered_rows(block: Array, offsets: Array, size: int) -> Array:
     """Return rows of bytes at some offsets, all inside the array."""
     import numpy as np
 

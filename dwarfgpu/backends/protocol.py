@@ -53,6 +53,10 @@ class Backend:
         """Return whether each lane has its own copy of this register, as a described machine without vectors may."""
         return False
 
+    def stop_text(self, wave: int) -> str | None:
+        """Return why a wave has stopped, or None if the backend does not know."""
+        return None
+
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         raise memory_unavailable(space, address, size)
 

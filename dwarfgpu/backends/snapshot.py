@@ -7,12 +7,13 @@ never changed: what is written to a snapshot stays in memory.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities
 from dwarfgpu.backends.snapshot_head import MANIFEST
-from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.regular_files import open_input, read_input, signals_raise
 from dwarfgpu.strict_json import Node, NotACase, parse
 
 if TYPE_CHECKING:
@@ -95,10 +96,7 @@ def load_document(path: str, read: Callable[[str], str], *, force: bool = False)
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
-            return file.read()
-    except OSError as error:
-        raise MalformedFile("unreadable", f"{path}: {error.strerror or error}") from None
+        return read_input(path).decode()
     except UnicodeDecodeError as error:
         message = f"{path}: it is not UTF-8 text ({error.reason} at byte {error.start})"
         raise MalformedFile("unreadable", message) from None
@@ -157,17 +155,23 @@ def code_problems(machine: Machine) -> Iterator[tuple[int, str, bool]]:
     for index, code in enumerate(machine.code_objects):
         path = code_path(machine, code)
         try:
-            with open(path, "rb") as file:  # noqa: PTH123
-                data = file.read()
-        except (OSError, ValueError):
+            file = open_input(path)
+        except DwarfGpuError:
             yield index, f"{code.path} is not there", False
             continue
-        if code.sha256 is not None:
-            import hashlib
+        with file:
+            digest = None if code.sha256 is None else _digest(file)
+        if code.sha256 is not None and digest != code.sha256.lower():
+            yield index, f"{code.path} has the hash {digest}, not {code.sha256.lower()}", True
 
-            digest = hashlib.sha256(data).hexdigest()
-            if digest != code.sha256.lower():
-                yield index, f"{code.path} has the hash {digest}, not {code.sha256.lower()}", True
+
+def _digest(file: IO[bytes]) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    while data := file.read(1 << 20):
+        digest.update(data)
+    return digest.hexdigest()
 
 
 def _compare_code(machine: Machine, name: str) -> None:
@@ -194,7 +198,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     is_folder = place.suffix == SUFFIX
     paths = [_path_from(machine, code, place if is_folder else place.parent) for code in machine.code_objects]
     passing = place.parent / f".{place.name}.{os.getpid()}.part"
-    try:
+    with signals_raise():
         try:
             if is_folder:
                 from dwarfgpu.backends.snapshot_folder import write_folder
@@ -208,10 +212,11 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
                     file.writelines(chunks(machine, paths))
             passing.rename(place)
         except OSError as error:
+            _remove(passing)
             raise UsageError(f"{place} cannot be written: {error.strerror or error}") from None
-    except BaseException:
-        _remove(passing)
-        raise
+        except BaseException:
+            _remove(passing)
+            raise
 
 
 def _path_from(machine: Machine, code: LoadedCodeObject, folder: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from dwarfgpu.backends.columns import (
 from dwarfgpu.backends.machine import NONE, PLACES
 from dwarfgpu.backends.snapshot_head import KEYS, MANIFEST, read_head, read_target, write_head
 from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.regular_files import mapped, open_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -238,6 +238,8 @@ def _write_space(machine: Machine, space: Any, folder: Path) -> Json:
 # change never reaches the file.
 
 MAGIC = b"\x93NUMPY"
+READ_BELOW = 1 << 22
+"""Arrays of fewer bytes are read, larger ones are mapped."""
 MAX_HEADER = 10_000
 
 _LENGTH = rb"(?:0|[1-9]\d{0,13})"
@@ -256,7 +258,7 @@ def open_array(path: str, kinds: tuple[str, ...], shape: tuple[int | None, ...],
     """
     name = os.path.basename(path)  # noqa: PTH119 (`pathlib` costs start-up time)
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
+        with open_input(path) as file:
             offset, kind, order, actual = _header(file.read(MAX_HEADER + 12), what, name)
             if not any(_is_kind(kind, wanted) for wanted in kinds):
                 raise _bad(what, name, f"holds {kind[:20]}, and {' or '.join(kinds)} is needed")
@@ -273,9 +275,19 @@ def open_array(path: str, kinds: tuple[str, ...], shape: tuple[int | None, ...],
                 raise _bad(what, name, f"has {size} bytes of data, {needed} are needed")
             if not needed:
                 return Cells(kind, actual)
-            whole = memoryview(mmap.mmap(file.fileno(), offset + needed, access=mmap.ACCESS_COPY))
+            if needed < READ_BELOW:
+                file.seek(offset)
+                data = bytearray(file.read(needed))
+                if len(data) < needed:
+                    raise _bad(what, name, "has become shorter while it was read")
+                return Cells(kind, actual, memoryview(data))
+            whole = mapped(file, offset + needed, path, is_private=True)
     except (OSError, ValueError) as error:
         raise _bad(what, name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except MalformedFile as error:
+        if error.kind != "unreadable":
+            raise
+        raise _bad(what, name, f"cannot be read: {error.message.removeprefix(f'{path}: ')}") from None
     return Cells(kind, actual, whole[offset:])
 
 

@@ -19,19 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.backends.machine import Machine
-    from dwarfgpu.backends.snapshot import Snapshot
     from dwarfgpu.cases.case import Case
     from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.locations import Location
 
 
-def open_state(path: str, read: Callable[[str], str], *, force: bool = False) -> dict[str, Any] | Snapshot:
-    """Return the state in a file: a snapshot, which has a schema, or the context of a case.
+def open_state(path: str, read: Callable[[str], str], *, force: bool = False) -> dict[str, Any] | Machine:
+    """Return the state in a file: a snapshot, which has a schema, waves of a GPU core file, or the context of a case.
 
     ``read`` returns the text of a file. ``force`` accepts code objects that are not those a snapshot was made with.
     """
     from dwarfgpu.backends.snapshot import Snapshot, load_document
+    from dwarfgpu.program.stack.stopped import names_its_code, open_with_its_code
 
+    if names_its_code([path]):
+        machine: Any = open_with_its_code([path]).machine
+        return machine  # type: ignore[no-any-return]
     document = load_document(path, read, force=force)
     return document if isinstance(document, Snapshot) else _state(document, path)
 

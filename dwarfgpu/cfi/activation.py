@@ -19,7 +19,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, LoneFrame, known_register
 from dwarfgpu.expr.instruction import Expression, Instruction
-from dwarfgpu.expr.locations import UNDEFINED, Location, bound
+from dwarfgpu.expr.locations import UNDEFINED, Location, bound, is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
@@ -52,13 +52,21 @@ class Activation(LoneFrame):
 
     why = " to call frame information"
 
-    def __init__(self, thread: Thread, pc: int, callee: Activation | None = None, *, is_call: bool = True) -> None:
+    def __init__(
+        self,
+        thread: Thread,
+        pc: int,
+        callee: Activation | None = None,
+        *,
+        is_call: bool = True,
+        is_in_call: bool = False,
+    ) -> None:
         self.thread = thread
         self.pc = pc
         """The program location, or that at which execution continues after the call."""
         self.callee = callee
         self.level: int = 0 if callee is None else callee.level + 1
-        self.place = pc if callee is None or not is_call else pc - 1
+        self.place = pc - 1 if (is_in_call if callee is None else is_call) else pc
         """The address to look up: of a caller one inside the call, as another function may begin after it."""
         self._information: Information | DwarfGpuError | None = None
         self._known: dict[int, tuple[Location, bool] | DwarfGpuError] = {}
@@ -103,6 +111,22 @@ class Activation(LoneFrame):
         wave = thread.wave if lanes.wave is None else lanes.wave
         location = locations.at(Register(thread.known_register(number), wave))
         return bound(location, thread.backend, lanes) if thread.backend.capabilities.lane_owned else location
+
+    def unchanged_register(self, number: int, lanes: LaneSet) -> Location | None:
+        """Return where a register is if no inner activation has changed it; None where a rule says that one has.
+
+        That is for a register without a rule, of which nothing but the code of the activation tells that it is kept.
+        """
+        inner = self
+        while inner.callee is not None:
+            inner = inner.callee
+            is_open = inner.register_rules.get(number) is None
+            if not is_open or inner._unspecified_rule(number) != UnspecifiedRegister.UNDEFINED:  # noqa: SLF001
+                location = inner.entry_register(number, lanes)
+                return None if is_undefined(location) else location
+            if inner._taken is not None and number in inner._taken:  # noqa: SLF001
+                return None
+        return inner.register(number, lanes)
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
         """Return the location of the value that a register had on entry and the caller has in it (A.2.5.4.4.1 (5))."""

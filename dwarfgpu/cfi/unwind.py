@@ -54,12 +54,12 @@ class End:
 class CallStack:
     """The activations of a thread, unwound one by one as they are needed."""
 
-    def __init__(self, thread: Thread, pc: int, max_frames: int = MAX_FRAMES) -> None:
+    def __init__(self, thread: Thread, pc: int, max_frames: int = MAX_FRAMES, *, is_in_call: bool = False) -> None:
         self.thread = thread
         self.max_frames = max_frames
         self.end: End | None = None
         """Why the last activation has no caller, once that is known."""
-        self._activations = [Activation(thread, pc)]
+        self._activations = [Activation(thread, pc, is_in_call=is_in_call)]
         self._seen: set[tuple[int, int, int]] = set()
 
     @property

@@ -15,8 +15,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words in (["--version"], ["-V"]):  # answered before anything else is imported
         from dwarfgpu import __version__
 
-        sys.stdout.write(f"dwarfgpu {__version__}\n")
-        return 0
+        try:
+            sys.stdout.write(f"dwarfgpu {__version__}\n")
+            sys.stdout.flush()
+        except OSError:  # `run` meets it again, and says it in one line
+            pass
+        else:
+            return 0
     if arguments is None:
         _spare_collections()
     from dwarfgpu.cli.run import run

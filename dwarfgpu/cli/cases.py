@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.cli.session import ALONE, BAD_FILE, ENCODING, MAX_REPORTED, NO_ANSWER, OK, given, read_input, read_lines
 from dwarfgpu.errors import UsageError
 
@@ -26,7 +27,9 @@ def sections(session: Session, name: str, path: str) -> int:
     return answer_cases(session, path, getattr(section_cases, SECTIONS[name]))
 
 
-def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[str, Any]]) -> int:
+def answer_cases(
+    session: Session, path: str, run: Callable[[object, int], dict[str, Any]], cost: int = budget.DEFAULT
+) -> int:
     """Answer every case of a file in order; ``run`` takes a case and its line number.
 
     A line that is no case is reported, and the others are answered all the same.
@@ -41,7 +44,8 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
         if not line.strip():
             continue
         try:
-            session.print(json.dumps(run(parse_line(line, number), number)))
+            with budget.question(cost):
+                session.print(json.dumps(run(parse_line(line, number), number)))
         except NotACase as error:
             bad += 1
             if bad <= MAX_REPORTED:
@@ -55,25 +59,55 @@ def answer_cases(session: Session, path: str, run: Callable[[object, int], dict[
 # --- An expression without a program ----------------------------------------------------------------------------------
 
 
-def evaluate(session: Session, given_options: dict[str, Any]) -> int:
+def evaluate(session: Session, given_options: dict[str, Any], cost: int) -> int:
     """Answer a file of cases, or evaluate an expression against a machine state."""
     options = SimpleNamespace(**given_options)
     if options.cases is None:
-        return _one(session, options)
+        with budget.question(cost):
+            return _one(session, options)
     from dwarfgpu.cases.case import run_case
 
     for name in given(options, ("state", "wave", "force", "lane", "trace", "dialect", *ALONE)):
         raise UsageError(f"{name} does not go with --cases: each case says it for itself")
-    return answer_cases(session, options.cases, run_case)
+    return answer_cases(session, options.cases, run_case, cost)
+
+
+NEEDS_FILE = frozenset(("frame", "unit"))
+"""What operations need of a program: its call frames, and its debugging information."""
+
+
+def file_of_state(given_options: dict[str, Any]) -> str | None:
+    """Return the code object that a snapshot names, where operations cannot be evaluated without it; else None."""
+    from dwarfgpu.cases import question
+    from dwarfgpu.program.code.encoding_context import setting
+    from dwarfgpu.program.stack.snapshot_files import code_paths
+    from dwarfgpu.questions.expressions import bytes_of
+    from dwarfgpu.questions.selection import one_state
+
+    options = SimpleNamespace(**given_options)
+    if (options.ops is None) == (options.hex is None) or given(options, ALONE):
+        return None
+    state = question.open_state(one_state(options.state), read_input, force=options.force)
+    if isinstance(state, dict):
+        return None
+    paths = code_paths(state)
+    if options.frame is None and paths:
+        context = setting(state.target.name, options.dialect)
+        expression = context.decoded(bytes_of(options.hex)) if options.ops is None else context.parsed(options.ops)
+        steps = expression.code
+        if not any(step.operation.needs & NEEDS_FILE for step in steps):
+            return None
+    return paths[0] if paths else None
 
 
 def _one(session: Session, options: Any) -> int:
     from dwarfgpu.cases import question
     from dwarfgpu.cases.case import answer_case
+    from dwarfgpu.questions.selection import one_state
 
     state = None
     if options.state is not None:
-        state = question.open_state(options.state, read_input, force=options.force)
+        state = question.open_state(one_state(options.state), read_input, force=options.force)
     if state is None or isinstance(state, dict):
         if options.wave is not None:
             message = "--wave chooses a wave of a snapshot, and no snapshot is given"
@@ -132,6 +166,8 @@ def _read(text: str) -> dict[str, Any]:
     from dwarfgpu.cases import question
 
     if text.isdecimal():
+        if len(text) > 20:
+            raise UsageError("a number of more than 20 digits cannot be read: at most 65536 bytes are")
         return {"bytes": int(text)}
     described = question.type_of(text)
     if described is None and text != "generic":

@@ -6,26 +6,50 @@ import argparse
 import os
 import sys
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dwarfgpu import budget
 from dwarfgpu.cli import debug
-from dwarfgpu.cli.session import INTERRUPTED, OK, USAGE, Progress, Session, is_alone, read_input
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK, USAGE, Progress, Session, is_alone, read_input
+from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
+from dwarfgpu.render.written_text import silence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.questions.registry import Argument, Command
+
+
+SHORT = {"verbose": ("-v",)}
+"""Options that have a short name at the shell."""
+SHELLS = ("bash", "zsh", "fish")
+SHOW_PARSER = "\0"
+"""The word that asks for the parser of a command in place of what it reads."""
+
+
+class _Shown(Exception):
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.parser = parser
 
 
 class _ArgumentParser(argparse.ArgumentParser):
     """An argument parser that raises our error instead of printing its own."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if args == [SHOW_PARSER]:
+            raise _Shown(self)
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"`{self.prog} --help` shows the options")
+        unknown = message.partition("unrecognized arguments: ")[2].partition(" ")[0]
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        near = nearest(unknown, flags) if unknown.startswith("-") else None
+        hint = f"did you mean {near}?" if near else f"`{self.prog} --help` shows the options"
+        raise UsageError(message, hint=hint)
 
 
 def run(words: Sequence[str]) -> int:
@@ -45,8 +69,21 @@ def run(words: Sequence[str]) -> int:
             raise
         return session.report(error)
     except BrokenPipeError:
-        _silence(sys.stdout)
+        silence(sys.stdout)
         return OK
+    except RecursionError:
+        if shows_traceback:
+            raise
+        message = "what was asked for is nested too deep"
+        return session.report(UsageError(message, kind="too_deep", hint="ask for a part of it"))
+    except MemoryError:
+        if shows_traceback:
+            raise
+        message = "there is not enough memory for the answer"
+        return session.report(UsageError(message, kind="no_memory", hint="ask for a part of it"))
+    except OSError as error:  # of what `--help` writes itself
+        silence(sys.stdout)
+        return session.report(UsageError(f"output cannot be written: {error.strerror or error}", kind="unwritable"))
     except KeyboardInterrupt:
         return INTERRUPTED
     except SystemExit as stop:  # argparse has printed help
@@ -65,8 +102,17 @@ def _parse(words: list[str]) -> Any:
     """The options of a command, or None when there is nothing to run."""
     if not words:
         raise UsageError("a command is needed", hint="`dwarfgpu --help` lists the commands")
+    if words[0] == "help" and len(words) > 1:
+        words = [words[1], "--help"]
     if words[0] in ("-h", "--help", "help"):
         sys.stdout.write(_overview())
+        sys.stdout.flush()
+        return None
+    if words[0] in ("-V", "--version"):
+        from dwarfgpu import __version__
+
+        sys.stdout.write(f"dwarfgpu {__version__}\n")
+        sys.stdout.flush()
         return None
     name = words.pop(0)
     if name.startswith("-"):
@@ -77,15 +123,31 @@ def _parse(words: list[str]) -> Any:
         return _question(name, AT_SHELL[name], words)
     if name not in debug.SUMMARIES:
         raise _unknown(name)
+    return _other(name, words)
+
+
+def _other(name: str, words: list[str]) -> Any:
+    """Read the words behind the name of a command that is no question."""
     parser = _parser(name, debug.DESCRIPTIONS[name], debug.EXAMPLES[name])
+    for argument in debug.ARGUMENTS.get(name, ()):
+        _add(parser, argument, is_expression=False)
     if name == "debug":
-        for argument in debug.SELECTS:
-            _add(parser, argument, is_expression=False)
         debug.add_arguments(parser)
+    if name == "completion":
+        parser.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
     _add_common(parser)
     options = parser.parse_args(words)
-    options.run = lambda session: debug.RUN[name](session, options)
+    _join_states(options)
+    run_it = _completion if name == "completion" else debug.RUN[name]
+    options.run = lambda session: run_it(session, options)
     return options
+
+
+def _completion(session: Session, options: Any) -> int:
+    from dwarfgpu.cli.completion_scripts import commands_of, script
+
+    session.out.write(script(options.shell, commands_of(parsers())))
+    return OK
 
 
 def _parser(name: str, description: str, examples: Sequence[str] = ()) -> _ArgumentParser:
@@ -117,11 +179,12 @@ def _cases(name: str, words: list[str]) -> Any:
 def _question(name: str, command: Command, words: list[str]) -> Any:
     """Read the words behind the name of a question."""
     assert command.shell is not None  # noqa: S101 (it is a name that a command has at the shell)
-    needs_help = "-h" in words or "--help" in words
+    needs_help = not {"-h", "--help", SHOW_PARSER}.isdisjoint(words)
     parser = _parser(name, _help(command) if needs_help else "", command.shell.examples)
     is_expression = command.completes == "expression"
+    has_state = {"file", "state"} <= {argument.name for argument in command.shell.selects}
     for argument in (*command.shell.selects, *command.shell.operands, *command.shell_options):
-        _add(parser, argument, is_expression=is_expression)
+        _add(parser, argument, is_expression=is_expression, is_free=has_state and argument.name == "file")
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
     _add_common(parser)
@@ -131,21 +194,54 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
         words = [f" {word}" if _is_negative(word) else word for word in words]
     is_many = any(operand.is_many for operand in command.shell.operands)
     options = parser.parse_intermixed_args(words) if is_many else parser.parse_args(words)
+    _join_states(options)
+    if has_state:
+        _settle_file(options, command, parser)
     options.run = lambda session: _ask(session, command, vars(options))
     return options
 
 
-def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: bool) -> None:
-    """Declare an argument of a question, which has one dash at the prompt, and one or two here."""
+def _settle_file(options: argparse.Namespace, command: Command, parser: _ArgumentParser) -> None:
+    """Take the word in place of FILE for the first operand where a state names its code; else FILE is needed."""
+    assert command.shell is not None  # noqa: S101 (it was asked at the shell)
+    from dwarfgpu.program.program import paths_of
+    from dwarfgpu.program.stack.stopped import names_its_code
+
+    needs_file = any(argument.name == "file" and argument.is_required for argument in command.shell.selects)
+    name: str | None = options.file
+    if name is not None and (options.state is None or name == "-" or os.path.exists(name.partition("@")[0])):  # noqa: PTH110
+        return
+    if options.state is None or not names_its_code(paths_of(options.state)):
+        if name is None and needs_file:
+            parser.error("the following arguments are required: FILE")
+        return
+    if name is None or "://" in name or not command.shell.operands:
+        return
+    operand = command.shell.operands[0]
+    later = getattr(options, _dest(operand))
+    if operand.is_many:
+        setattr(options, _dest(operand), [name, *(later or ())])
+    elif later is None:
+        setattr(options, _dest(operand), name)
+    else:
+        return
+    options.file = None
+
+
+def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: bool, is_free: bool = False) -> None:
+    """Declare an argument of a question, which has one dash at the prompt, and one or two here.
+
+    One that is free is looked for later.
+    """
     fields: dict[str, Any] = {"help": argument.help}
     if argument.metavar is None:
         fields["action"] = "store_true"
     else:
-        fields |= {"metavar": argument.metavar, "type": argument.value}
+        fields |= {"metavar": argument.metavar, "type": argument.value, "choices": argument.choices or None}
     if not argument.is_option:
         if argument.is_many:
             fields["nargs"] = "+" if argument.is_required else "*"
-        elif not argument.is_required:
+        elif not argument.is_required or is_free:
             fields["nargs"] = "?"
         parser.add_argument(_dest(argument), **fields)
         return
@@ -154,7 +250,15 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
     flags = [argument.flag] if len(argument.name) == 1 else [f"--{argument.name}"]
     if not is_expression and len(argument.name) > 1:
         flags.append(argument.flag)
+    flags += SHORT.get(argument.name, ())
     parser.add_argument(*flags, dest=_dest(argument), required=argument.is_required, **fields)
+
+
+def _join_states(options: argparse.Namespace) -> None:
+    """Make the names of a state one text if there is one; several are a tuple."""
+    states = getattr(options, "state", None)
+    if isinstance(states, list):
+        options.state = states[0] if len(states) == 1 else tuple(states)
 
 
 def _dest(argument: Argument) -> str:
@@ -178,13 +282,17 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     from dwarfgpu.questions.selection import Selection, select
 
     assert command.shell is not None  # noqa: S101 (it was asked at the shell)
+    if command.name == "eval" and given["file"] is None and given["state"] not in (None, "-"):
+        from dwarfgpu.cli import cases
+
+        given = {**given, "file": cases.file_of_state(given)}
     if command.name == "eval" and is_alone(given):
         from dwarfgpu.cli import cases
 
-        return cases.evaluate(session, given)
+        return cases.evaluate(session, given, _budget(given))
     output = Output(session.out.write, session.style)
     output.progress = partial(Progress, session)
-    output.binary = None if session.out.isatty() else getattr(session.out, "buffer", None)
+    output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
     select(selection, {each.name: given[_dest(each)] for each in command.shell.selects}, read_input)
     words: list[str] = []
@@ -210,15 +318,30 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
         session.form,
         tuple(words),
     )
-    with selection.settings.lent(settings):
+    with selection.settings.lent(settings), budget.question(_budget(given)) as cost:
         document = command.load()(selection, arguments)
         assert document is not None  # noqa: S101 (it is a question)
-        return session.answer(document, selection)
+        status = session.answer(document, selection)
+    if cost.is_spent:
+        session.hint(f"{cost.message}; {budget.HINT}")
+        status = max(status, NO_ANSWER)
+    return status
+
+
+def _budget(given: dict[str, Any]) -> int:
+    """Return what the answer may cost."""
+    from dwarfgpu.questions.settings import Settings
+
+    settings = Settings()
+    if given["budget"] is not None:
+        settings.set("budget", given["budget"])
+    size: int = settings["budget"]
+    return size
 
 
 def _is_negative(word: str) -> bool:
     """Whether a word is an expression such as ``-x``: options of commands that read expressions have two dashes."""
-    return word[:1] == "-" and word[1:2] not in ("", "-") and word != "-h"
+    return word[:1] == "-" and word[1:2] not in ("", "-") and word not in ("-h", *chain(*SHORT.values()))
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -236,13 +359,29 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print one JSON document")
     form.add_argument("--jsonl", action="store_true", help="print one JSON document a line")
     common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="use colour (auto)")
+    common.add_argument("--budget", metavar="N", help="how much the answer may cost, or `unlimited`")
     common.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
-def _overview() -> str:
+def summaries() -> dict[str, str]:
+    """Return what each command of the shell is for."""
     known = dict(debug.SUMMARIES)
     known |= {command.shell.names[0]: command.summary for command in AT_SHELL.values() if command.shell}
     known["lists"] = "read location lists from a file of cases"
+    return known
+
+
+def parsers() -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    """Yield each command of the shell: its name, what it is for, and its parser."""
+    for name, summary in summaries().items():
+        try:
+            _parse([name, SHOW_PARSER])
+        except _Shown as shown:
+            yield name, summary, shown.parser
+
+
+def _overview() -> str:
+    known = summaries()
     width = max(map(len, known))
     lines = [f"  {name:{width}}  {summary}" for name, summary in known.items()]
     return "\n".join(
@@ -262,14 +401,7 @@ def _overview() -> str:
 
 
 def _unknown(name: str) -> UsageError:
-    from difflib import get_close_matches
-
     names = (*AT_SHELL, *debug.SUMMARIES)
-    close = get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(names)}"
+    near = nearest(name, names)
+    hint = f"did you mean {near}?" if near else f"the commands are {', '.join(names)}"
     return UsageError(f"there is no command {name!r}", hint=hint)
-
-
-def _silence(stream: Any) -> None:
-    """Point a stream whose reader has gone at nothing, so that closing it at exit cannot fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -6,15 +6,18 @@ import io
 import os
 import sys
 import time
+from contextlib import suppress
+from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
+from dwarfgpu.regular_files import open_input, read_stream, unreadable
+from dwarfgpu.render.written_text import SafeStream, styled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TextIO
 
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
@@ -46,12 +49,13 @@ class Session:
     """One run of the program: its streams and the options that all commands share."""
 
     def __init__(self, color: str = "auto", *, as_json: bool = False, as_lines: bool = False) -> None:
-        self.out: TextIO = sys.stdout
-        self.err: TextIO = sys.stderr
+        self.out = SafeStream(sys.stdout)
+        self.err = SafeStream(sys.stderr)
         for stream in (sys.stdout, sys.stderr):
             # what a terminal cannot show is written as an escape, not an error
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")
+                with suppress(OSError):  # what waits to be written cannot be written; writing more says so
+                    stream.reconfigure(errors="backslashreplace")
         self.as_json = as_json
         self.as_lines = as_lines
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}
@@ -60,11 +64,11 @@ class Session:
         """Write a line of data."""
         self.out.write(f"{text}\n")
 
-    def style(self, style: str, text: str, stream: TextIO | None = None) -> str:
+    def style(self, style: str, text: str, stream: SafeStream | None = None) -> str:
         """Text in a style, where the stream shows colour."""
         if not text or not self._colors[stream or self.out]:
             return text
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+        return styled(_STYLES[style], text)
 
     def print_json(self, document: dict[str, Any]) -> None:
         """Write one JSON document: over several lines for --json, on one for --jsonl.
@@ -133,7 +137,7 @@ def _one_line(text: str) -> str:
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in " ".join(text.split()))
 
 
-def _wants_color(choice: str, stream: TextIO) -> bool:
+def _wants_color(choice: str, stream: SafeStream) -> bool:
     """Whether to colour: an explicit choice, else NO_COLOR and FORCE_COLOR, else whether it is a terminal."""
     if choice != "auto":
         return choice == "always"
@@ -148,11 +152,9 @@ def read_input(path: str) -> str:
     """The text of a file, or of standard input for ``-``."""
     try:
         if path == "-":
-            return sys.stdin.buffer.read().decode()
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
-            return file.read().decode()
-    except OSError as error:
-        raise unreadable(path, error.strerror or str(error)) from None
+            return read_stream(sys.stdin.buffer, "standard input").decode()
+        with open_input(path) as file:
+            return read_stream(file, path).decode()
     except UnicodeDecodeError as error:
         raise unreadable(path, f"it is not UTF-8 text ({error.reason} at byte {error.start})") from None
 
@@ -163,23 +165,25 @@ def read_lines(path: str) -> Iterator[str]:
         if path == "-":
             yield from _decoded(sys.stdin.buffer, path)
             return
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+        with open_input(path) as file:
             yield from _decoded(file, path)
     except OSError as error:
         raise unreadable(path, error.strerror or str(error)) from None
 
 
-def _decoded(stream: Iterable[bytes], path: str) -> Iterator[str]:
-    for number, line in enumerate(stream, 1):
+MAX_LINE = 1 << 26
+"""A line of a file has fewer bytes."""
+
+
+def _decoded(stream: IO[bytes], path: str) -> Iterator[str]:
+    readline = partial(stream.readline, MAX_LINE + 1)
+    for number, line in enumerate(iter(readline, b""), 1):
+        if len(line) > MAX_LINE:
+            raise unreadable(path, f"line {number} has more than {MAX_LINE} bytes")
         try:
             yield line.decode()
         except UnicodeDecodeError as error:
             raise unreadable(path, f"line {number} is not UTF-8 text ({error.reason})") from None
-
-
-def unreadable(path: str, why: str) -> MalformedFile:
-    """The error of an input file that cannot be read."""
-    return MalformedFile("unreadable", f"{path}: {why}")
 
 
 # --- Progress of what takes long ----------------------------------------------------------------------
@@ -198,7 +202,7 @@ class Progress:
         self.noun = noun
         self.total = total
         self.done = 0
-        self._stream = session.err
+        self._stream = session.err.raw
         self._clock = clock
         self._next = clock() + DELAY if session.err.isatty() else float("inf")
         self._is_shown = False
@@ -238,6 +242,12 @@ def is_alone(given_options: dict[str, Any]) -> bool:
     """Return whether `eval` is about no program; refuse options that do not go with it."""
     options = SimpleNamespace(**given_options)
     chosen = given(options, ("ops", "hex", "cases"))
+    if options.file is None and not chosen and options.state is not None:
+        from dwarfgpu.program.program import paths_of
+        from dwarfgpu.program.stack.stopped import names_its_code
+
+        if names_its_code(paths_of(options.state)):  # which is the file, too
+            return False
     if options.file is not None:
         if options.cases is not None:
             hint = "leave out FILE and what follows it, or the option"

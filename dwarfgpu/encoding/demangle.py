@@ -69,3 +69,66 @@ def _text(name: str, function: Callable[..., int | None], free: Callable[[int], 
     finally:
         free(address)
     return None if len(text) > MAX_TEXT else text.decode(errors="backslashreplace")
+
+
+# --- Short names --------------------------------------------------------------------------------------------------
+
+_SUFFIX = re.compile(r"(?: const| volatile| &{1,2}| \[clone [^\]]*\]| \(\.[^)]*\))+$")
+
+
+def without_parameters(name: str) -> str:
+    """Return the name of a function without its parameters and without the type that a template returns."""
+    name = _SUFFIX.sub("", name)
+    if name.endswith(")"):
+        depth = 0
+        for index in range(len(name) - 1, -1, -1):
+            depth += {")": 1, "(": -1}.get(name[index], 0)
+            if not depth:
+                name = name[:index]
+                break
+    return name[_start(name) :]
+
+
+def short_names(name: str) -> tuple[str, ...]:
+    """Return what people call a function: with and without template arguments, with and without scopes."""
+    whole = without_parameters(demangled(name))
+    names = [whole]
+    if whole.endswith(">") and "operator" not in whole:
+        names.append(whole[: _opening(whole)])
+    names += [each[_last_scope(each) :] for each in names]
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def _opening(name: str) -> int:
+    """Return where the last pair of angle brackets opens."""
+    depth = 0
+    for index in range(len(name) - 1, -1, -1):
+        depth += {">": 1, "<": -1}.get(name[index], 0)
+        if not depth:
+            return index
+    return len(name)
+
+
+def _outside(name: str) -> list[int]:
+    """Return the places of the characters that are in no brackets."""
+    depth, places = 0, []
+    for index, character in enumerate(name):
+        if character in "<({":
+            depth += 1
+        elif character in ">)}":
+            depth = max(0, depth - 1)
+        elif not depth:
+            places.append(index)
+    return places
+
+
+def _start(name: str) -> int:
+    """Return where a name begins after the type that the function returns."""
+    operator = name.find("operator")
+    places = [index for index in _outside(name) if name[index] == " " and not 0 <= operator < index]
+    return places[-1] + 1 if places else 0
+
+
+def _last_scope(name: str) -> int:
+    places = [index for index in _outside(name) if name[index] == ":"]
+    return places[-1] + 1 if places else 0

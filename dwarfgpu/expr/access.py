@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field
 
 from dwarfgpu import bits as b
+from dwarfgpu import budget
 from dwarfgpu.backends.protocol import memory_unavailable, not_writable, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed
 from dwarfgpu.expr.locations import Location, SingleLocation, may_hold_pointer
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.targets.target import TargetRegister
+
+
+FREE_PARTS = 256
+"""Reading so many parts of a composite costs nothing; the parts of a larger one are paid from the budget."""
 
 
 @immutable
@@ -292,6 +297,8 @@ class Accessor:
             readings.append((reading, length))
         if not readings:
             return Reading(0)
+        if len(readings) > FREE_PARTS:
+            budget.spend(len(readings))
         while len(readings) > 1:  # neighbours are joined pair by pair: joining one to all before it would be quadratic
             joined = [self._join(*pair) for pair in zip(readings[::2], readings[1::2], strict=False)]
             readings = joined + readings[len(joined) * 2 :]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.bits import Bits, Flags
     from dwarfgpu.expr.floats import Number
+    from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.values import Value
 
 
@@ -207,12 +208,23 @@ if TYPE_CHECKING:
     Arithmetic: TypeAlias = Integers | Floats
 
 
-def computable(left: Value, right: Value) -> Any:
-    """The arithmetic of the common type of two operands."""
-    kind = left.type
-    if kind is not right.type and kind != right.type:
-        message = f"both operands must have the same type, found {kind} and {right.type}"
-        raise IllFormed("type_mismatch", message, spec="DWARF 5, 2.5.1.4")
+def with_one_type(left: Any, right: Any, rules: Rules) -> tuple[Value, Value]:
+    """Return two operands with the type that they have in common, or that the rules give them."""
+    one, other = left.type, right.type
+    if one == other:
+        return left, right
+    if rules.mixed_operands == "wide_integral" and one.is_generic != other.is_generic:
+        value, kind = (left, other) if one.is_generic else (right, one)
+        if kind.is_integral and kind.bit_size >= value.type.bit_size:
+            converted = type(value)(kind, value.type.arithmetic.convert_to(kind.arithmetic, value.bits))
+            return (converted, right) if one.is_generic else (left, converted)
+    message = f"both operands must have the same type, found {one} and {other}"
+    raise IllFormed("type_mismatch", message, spec="DWARF 5, 2.5.1.4")
+
+
+def computable(value: Value) -> Any:
+    """The arithmetic of the type of a value."""
+    kind = value.type
     if kind.arithmetic is None:
         message = f"the standard defines no arithmetic for the type {kind}"
         raise IllFormed("unsupported_type_operation", message, spec="DWARF 5, 2.5.1.4")

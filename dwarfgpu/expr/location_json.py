@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported
 from dwarfgpu.expr.locations import IncompleteComposite, Location
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
@@ -108,6 +109,7 @@ class JsonWriter:
         if self._left < 0:
             message = f"the result has more than {MAX_LOCATIONS} locations, too many to write down"
             raise EvaluationError("limit_exceeded", message)
+        budget.spend(4)
         storage = place.storage
         offset = int(place.bit_offset) + displacement
         if isinstance(storage, Memory):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.convert import result_of
 from dwarfgpu.expr.evaluation import Evaluation, Finished
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.context import Context
     from dwarfgpu.expr.evaluation import Return, Trace
     from dwarfgpu.expr.instruction import Expression
+
+
+FREE = 256
+"""So many operations of an evaluation cost nothing; those beyond are paid from the budget of the question."""
 
 
 def evaluate(
@@ -39,11 +44,17 @@ def evaluate(
 
 def _finished(current: Evaluation) -> Any:
     """Run an evaluation to its end and return its result; every error names the operation."""
+    budget.check()
+    before = current.budget
     try:
         try:
             current.run()
         except Finished:
             return current.finish(current)
+        finally:
+            spent = before - current.budget
+            if spent > FREE:
+                budget.spend(spent - FREE)
     except LaneFault as fault:
         error_at, expression, index, callers = (
             fault.error_at,

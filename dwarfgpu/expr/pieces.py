@@ -7,6 +7,7 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
+from dwarfgpu.errors import EvaluationError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import EMPTY, Location, SingleLocation
 from dwarfgpu.expr.storages import Composite, Part, Undefined
@@ -35,7 +36,7 @@ def pieces(storage: Composite, offset: int, size: int) -> list[tuple[Location, i
 
 def stretches_of_part(part: Part, start: int, stop: int) -> list[tuple[Location, int, int]]:
     """Return the stretches of bits ``start`` to ``stop`` of a run of parts."""
-    if part.is_contiguous:
+    if part.is_contiguous or is_nowhere(part.location):
         return [(part.location, start, stop - start)]
     stretches = []
     while start < stop:
@@ -44,6 +45,12 @@ def stretches_of_part(part: Part, start: int, stop: int) -> list[tuple[Location,
         stretches.append((part.location, index * part.stride + skip, length))
         start += length
     return stretches
+
+
+def is_nowhere(location: Location) -> bool:
+    """Return whether a location is undefined storage, of which every position is like every other one."""
+    place = location.single
+    return place is not None and type(place.storage) is Undefined
 
 
 def sources(place: SingleLocation, offset: int, size: int) -> list[tuple[Any, int, int]]:
@@ -78,6 +85,8 @@ def shifted(location: Location, offset: Bits) -> Location:
 # The location of a caller's register is made from its location in the callee, so it would nest as deep as
 # the stack has frames. Flattened at every step, each frame costs the same.
 
+MAX_WALK = 1 << 16
+"""A composite that is made of more stretches, before those that continue each other are joined, is not walked."""
 MAX_STRETCHES = 1 << 12
 """What is made of more stretches stays as it is: no register is, and a broken file must not fill the memory."""
 
@@ -91,7 +100,10 @@ def flattened(location: Location) -> Location:
     if place is None or type(place.storage) is not Composite or type(place.bit_offset) is not int:
         return location
     storage = place.storage
-    stretches = list(islice(_joined(_CompositeWalk().stretches(storage, 0, storage.bit_size)), MAX_STRETCHES + 1))
+    try:
+        stretches = list(islice(_joined(_CompositeWalk().stretches(storage, 0, storage.bit_size)), MAX_STRETCHES + 1))
+    except EvaluationError:  # it is too long to be walked
+        return location
     if len(stretches) > MAX_STRETCHES:
         return location
     if len(stretches) == 1 and place.bit_offset == 0:
@@ -115,11 +127,60 @@ def stretches_of(location: Location, size: int) -> Iterator[tuple[Location, int]
     yield from _joined(_CompositeWalk().stretches(place.storage, offset, size))
 
 
+def alike_bits(location: Location, offset: int, size: int, step: int) -> int:
+    """Return how many of ``size`` bits from an offset on are alike every ``step`` bits, as far as that is known unread.
+
+    They have no value, or are parts of a run that repeats one place.
+    """
+    place = location.single
+    if place is None or type(place.bit_offset) is not int:
+        return 0
+    storage = place.storage
+    if type(storage) is Undefined:
+        return size
+    if type(storage) is not Composite:
+        return 0
+    start = place.bit_offset + offset
+    size = min(size, storage.bit_size - start)
+    begin = 0
+    for part in storage.parts:
+        inside = start - begin
+        begin += part.total
+        if inside < part.total:
+            if part.count > 1 and not part.stride and not inside % part.bit_size and not step % part.bit_size:
+                return min(size, part.total - inside)
+            break
+    count = 0
+    try:
+        for inner, length in _CompositeWalk().stretches(storage, start, size):
+            if not is_nowhere(inner):
+                break
+            count += length
+    except EvaluationError:  # it is too long to be walked
+        pass
+    return count
+
+
 class _CompositeWalk:
     """A walk through composites within composites, which computes the starts of the parts of each only once."""
 
     def __init__(self) -> None:
         self._starts: dict[int, list[int]] = {}
+        self._empty: dict[int, bool] = {}
+        """Whether no bit of a composite has a value."""
+        self._left = MAX_WALK
+
+    def _is_empty(self, location: Location) -> bool:
+        place = location.single
+        if place is None:
+            return False
+        storage = place.storage
+        if type(storage) is not Composite:
+            return type(storage) is Undefined
+        known = self._empty.get(id(storage))
+        if known is None:
+            known = self._empty[id(storage)] = all(self._is_empty(part.location) for part in storage.parts)
+        return known
 
     def stretches(self, storage: Composite, offset: int, size: int) -> Iterator[tuple[Location, int]]:
         """Yield the stretches that hold bits of a composite, as (location, size)."""
@@ -135,7 +196,15 @@ class _CompositeWalk:
             below, above = max(offset - start, 0), min(end, starts[index + 1]) - start
             if below >= above:
                 continue
-            for location, inner, length in stretches_of_part(storage.parts[index], below, above):
+            part = storage.parts[index]
+            if part.count > 1 and self._is_empty(part.location):  # a run of nothing is one stretch
+                yield locations.UNDEFINED, above - below
+                continue
+            for location, inner, length in stretches_of_part(part, below, above):
+                self._left -= 1
+                if self._left < 0:
+                    message = f"a location is made of more than {MAX_WALK} stretches"
+                    raise EvaluationError("limit_exceeded", message)
                 place = location.single
                 if place is not None and type(place.storage) is Composite and type(place.bit_offset) is int:
                     yield from self.stretches(place.storage, place.bit_offset + inner, length)

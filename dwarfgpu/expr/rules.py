@@ -82,6 +82,14 @@ class Rules:
     AMD A.2.5.4.4.3: those of the generic type. DWARF 6 (230524.1) says "value", and debuggers convert any integer.
     """
 
+    mixed_operands: Literal["ill_formed", "wide_integral"]
+    """What an operation with two operands does where one has the generic type and the other an integral base type.
+
+    DWARF 5, 2.5.1.4: both "must have the same type", so in AMD A.2.5.4.3.2 and in DWARF 6. LLDB
+    (Scalar::PromoteToMaxType) computes in the base type where that is at least as wide as the generic type. No preset
+    does; compilers that rely on it are read as they are meant by the repair mixed-operands.
+    """
+
     wide_dereference: Literal["truncate", "ill_formed"]
     """DW_OP_deref_size of more than the generic type: AMD A.2.5.4.3.4 (3) truncates; DWARF 5, 2.5.1.3 forbids it."""
 
@@ -112,6 +120,7 @@ DWARF5 = Rules(
     undefined_has_size=False,
     overlay="amd",
     value_as_location="integral",
+    mixed_operands="ill_formed",
     wide_dereference="ill_formed",
     implicit_pointer="lazy",
     call_of_list="same_stack",
@@ -127,6 +136,7 @@ AMD = Rules(
     undefined_has_size=False,
     overlay="amd",
     value_as_location="generic",
+    mixed_operands="ill_formed",
     wide_dereference="truncate",
     implicit_pointer="lazy",
     call_of_list="fresh_stack",

@@ -271,7 +271,8 @@ class _ExpressionWalk:
             message = f"{space} is not an address space of {self.target.name}"
             self.report("path", "bad_address_space", message, at)
         types = {GENERIC if isinstance(kind, int) else kind for kind in entries.values()}
-        if types == {TYPED, GENERIC} and shape.outputs and shape.outputs[0][0] == "R":
+        is_strict = self.rules.mixed_operands == "ill_formed"
+        if is_strict and types == {TYPED, GENERIC} and shape.outputs and shape.outputs[0][0] == "R":
             message = f"both operands must have the same type, found {TYPED} and {GENERIC}"
             self.report("path", "type_mismatch", message, at)
         mask, bits = entries.get("M"), 8 * self.address_size

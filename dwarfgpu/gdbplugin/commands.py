@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
 from inspect import cleandoc
@@ -31,7 +32,8 @@ active lane is shown.  `$dwarfgpu("x")' is a variable in expressions of GDB."""
 OF_THREADS = "Threads of a host program are saved as a core file, which GDB writes."
 FUNCTION_HELP = """Read a variable or an expression with dwarfgpu: $dwarfgpu("x"), or $dwarfgpu("x", 5) in lane 5.
 
-A value that GDB can reach is an lvalue: it has an address, or can be assigned to."""
+A value that GDB can reach is an lvalue: it has an address, or can be assigned to.
+In a language in which GDB has no strings: with language c -- print $dwarfgpu("x")."""
 SAVE_CORE = "generate-core-file"
 _MEANINGS = re.compile(r'\ndef (\w+)\([^)]*\) -> [^\n]*:\n    """(.*?)"""', re.DOTALL)
 
@@ -116,8 +118,20 @@ def one_line_errors() -> Iterator[None]:
         raise gdb.GdbError(one_line(error)) from None
     except gdb.error as error:
         raise gdb.GdbError(" ".join(str(error).split())) from None
+    except ImportError as error:
+        raise gdb.GdbError(not_installed(error)) from None
     except KeyboardInterrupt:
         raise gdb.GdbError("Quit") from None
+
+
+def not_installed(error: ImportError) -> str:
+    """Return the line about a package that a question needs and GDB's Python does not have."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    name = (error.name or "a package").partition(".")[0]
+    return (
+        f"this needs {name}, which GDB's Python {version} does not have "
+        "(install it, or name the folder that has it in DWARFGPU_PATH; without it ask for one lane)"
+    )
 
 
 # --- Help ---------------------------------------------------------------------------------------------------------
@@ -189,7 +203,19 @@ class ValueFunction(gdb.Function):  # type: ignore[misc]
 
             frame = gdb_host().frame()
             lane = int(arguments[1]) if len(arguments) == 2 else None
-            return value_of(frame[arguments[0].string()], frame, selected_frame(), lane)
+            return value_of(frame[text_of(arguments[0])], frame, selected_frame(), lane)
+
+
+def text_of(value: Any) -> str:
+    """Return the text of a string of GDB; in Rust it is a structure, and in Fortran it ends without a zero."""
+    kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_STRUCT and [field.name for field in kind.fields()] == ["data_ptr", "length"]:
+        return str(value["data_ptr"].string("utf-8", "strict", int(value["length"])))
+    if kind.code == gdb.TYPE_CODE_STRING:
+        character = gdb.selected_frame().architecture().integer_type(8, False)
+        codes = value.cast(character.array(kind.sizeof - 1))
+        return bytes(int(codes[index]) for index in range(kind.sizeof)).decode()
+    return str(value.string())
 
 
 # --- ``dwarfgpu snapshot`` ----------------------------------------------------------------------------------------

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gdb
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.gdbplugin.convenience import gdb_remembered
 from dwarfgpu.gdbplugin.host import gdb_host, no_process
+from dwarfgpu.program.language.history import Remembered
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.output import Output
+from dwarfgpu.questions.settings import SETTINGS
+from dwarfgpu.render import written_text
 from dwarfgpu.render.layout import plain_style
 
 if TYPE_CHECKING:
@@ -29,14 +33,24 @@ class GdbDebugger(Debugger):
 
     def __init__(self) -> None:
         Debugger.__init__(self, Output(write))
+        self._states[Remembered] = gdb_remembered()
+        self.chosen: set[str] = set()
+        """The settings that have values of their own, others than GDB's."""
+        self._of_gdb: Frame | None = None
+        """The selected frame, where GDB alone finds it."""
         self._no_frame: UsageError | None = None
         """Why the library has no frame for that of GDB."""
+
+    def read_anew(self) -> None:
+        gdb_host().processes.read_anew(self.reading())
+        self.program = self.attached = self.wave_number = None
 
     def look(self, *, is_typed: bool = False) -> None:
         """Take over what is selected in GDB; without a process only the file of GDB."""
         look(self.output, is_typed=is_typed)
+        self._take_settings()
         host = gdb_host()
-        self._no_frame = None
+        self._no_frame = self._of_gdb = None
         if gdb.selected_thread() is None:
             program = host.processes.program_alone()
             if program is not self.program or self.attached is not None:
@@ -55,9 +69,23 @@ class GdbDebugger(Debugger):
         except UsageError as error:
             self._no_frame = error
             return
+        if frame.wave is not wave:
+            self._of_gdb = frame
+            return
         self.frame_number = frame.number
         if frame.selected_lane is not None:
             self.lanes[wave.index] = frame.selected_lane
+
+    def _take_settings(self) -> None:
+        """Take over GDB's settings for values, but those that have values of their own here."""
+        for name in AS_IN_GDB:
+            if name not in self.chosen:
+                self.settings.set(name, setting_of_gdb(name))
+
+    def value_printer(self, frame: Frame | None) -> Any:
+        from dwarfgpu.gdbplugin.values import value_printer
+
+        return None if frame is None or frame.activation is None else value_printer(frame)
 
     @property
     def machine(self) -> Attached:
@@ -69,7 +97,20 @@ class GdbDebugger(Debugger):
     def frame(self) -> Frame:
         if self._no_frame is not None:
             raise self._no_frame.with_traceback(None)
+        if self._of_gdb is not None:
+            return self._of_gdb
         return Debugger.frame.fget(self)  # type: ignore[attr-defined, no-any-return]
+
+
+AS_IN_GDB = tuple(setting.name for setting in SETTINGS if setting.name.startswith("print "))
+"""The settings that GDB has, too."""
+_OTHER_WORDS = {"None": "unlimited", "True": "on", "False": "off", "presence": "none"}
+
+
+def setting_of_gdb(name: str) -> str:
+    """Return a setting of GDB as a text that a setting of the debugger takes."""
+    text = str(gdb.parameter(name))
+    return _OTHER_WORDS.get(text, text)
 
 
 @cache
@@ -115,6 +156,7 @@ def look(output: Output, *, is_typed: bool) -> None:
 
 def write(text: str) -> None:
     """Write a text; a character that GDB's host charset lacks becomes an escape."""
+    text = written_text.written(text)
     if not text.isascii():
         charset = getattr(gdb, "host_charset", lambda: "utf-8")()
         try:
@@ -138,7 +180,7 @@ def _shows_styles() -> bool:
 def styled(style: str, text: str) -> str:
     """Return a text in GDB's style for its kind."""
     codes = _codes(STYLES.get(style, "metadata"))
-    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+    return written_text.styled(codes, text) if codes else text
 
 
 def _codes(style: str) -> str:

@@ -1,4 +1,4 @@
-"""The entry file that GDB sources: ``gdb -x "$(python3 -m dwarfgpu gdb-script)"``.
+"""The entry file that GDB sources: ``gdb -x "$(dwarfgpu gdb-script)"``.
 
 It makes the package importable in GDB's Python, and installs it. Any Python since 3.6 must be able to read
 this file, so that it can say what is wrong.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import gdb
@@ -19,6 +22,20 @@ LOCALS = (
     *(gdb.SYMBOL_LOC_COMPUTED, gdb.SYMBOL_LOC_OPTIMIZED_OUT),
 )
 """The kinds of symbols that are local variables."""
+LISTED = (
+    *(gdb.SYMBOL_LOC_ARG, gdb.SYMBOL_LOC_REF_ARG, gdb.SYMBOL_LOC_REGPARM_ADDR, gdb.SYMBOL_LOC_LOCAL),
+    *(gdb.SYMBOL_LOC_REGISTER, gdb.SYMBOL_LOC_STATIC, gdb.SYMBOL_LOC_COMPUTED),
+)
+"""The kinds of symbols that GDB/MI lists. At a parameter of any other kind its loop over parameters does not end."""
+AGGREGATES = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY)
+OPTIMIZED_OUT = "<optimized out>"
+_VARIABLE = "__dwarfgpu"
+DEEPEST = 32
+"""How deep a scalar is looked for."""
+NO_LOCALS = "No locals."
+NO_SYMBOLS = "No symbol table info available."
+_MI = re.compile(rb"\0--?(?:i|interpreter)(?:=|\0)mi")
+"""The option that makes GDB speak to a program."""
 _NAMELESS = (gdb.DUMMY_FRAME, gdb.SIGTRAMP_FRAME)
 """Frames that are calls of no function."""
 
@@ -86,7 +103,10 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
     def frame_locals(self) -> Any:
         if type(self._base) is not FrameDecorator:  # another filter's
             return self._shown(self._base.frame_locals())
-        return self._shown(_locals(self.inferior_frame()))
+        variables = self._shown(_locals(self.inferior_frame()))
+        if not variables and _is_for_people():  # GDB itself says so only where no filter has a say
+            gdb.write(f"{NO_SYMBOLS if _block(self.inferior_frame()) is None else NO_LOCALS}\n")
+        return variables
 
     def _shown(self, variables: Iterable[Any] | None) -> list[Any] | None:
         return None if variables is None else [self._one(variable) for variable in variables]
@@ -95,15 +115,18 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         symbol = variable.symbol()
         if isinstance(symbol, str) or _has_value(variable):
             return variable
+        named = symbol if symbol.addr_class in LISTED else symbol.name
         theirs = self._theirs(symbol)
         if theirs is not None and not self._is_of_all:
+            if theirs.is_optimized_out and not (symbol.is_argument and named is symbol and not _has_printer(theirs)):
+                return Shown(named, _short(theirs))
             # GDB reads it again, also as it was at the call, but it reads arrays with bounds of their own wrongly
-            return Shown(symbol, theirs) if _is_dynamic(symbol) else variable
+            return variable if named is symbol and not _is_dynamic(symbol) else Shown(named, theirs)
         try:
-            return Shown(symbol, self._value(symbol))
+            return Shown(named, _short(self._value(symbol)))
         except (DwarfGpuError, gdb.error) as error:
             # at a variable that it cannot read GDB would give up all frames that follow
-            return Shown(symbol, self._text(symbol, error) if theirs is None else theirs)
+            return Shown(named, self._text(symbol, error) if theirs is None else _short(theirs))
 
     def _theirs(self, symbol: Any) -> Any:
         """Return the variable as GDB reads it; None if GDB cannot, or takes a wave for a host thread."""
@@ -157,12 +180,17 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
             return f"<{error_of_text.message}>"
 
 
+def _block(frame: Any) -> Any:
+    """Return the innermost block of a frame; None if there is no debugging information."""
+    try:
+        return frame.block()
+    except RuntimeError:
+        return None
+
+
 def _locals(frame: Any) -> Iterator[Any]:
     """Yield the local variables as in `info locals`; a constant has its value, which GDB would not show."""
-    try:
-        block = frame.block()
-    except RuntimeError:  # there is no debugging information
-        block = None
+    block = _block(frame)
     while block is not None and not (block.is_global or block.is_static):
         for symbol in block:
             if symbol.is_argument or symbol.addr_class not in LOCALS:
@@ -172,6 +200,74 @@ def _locals(frame: Any) -> Iterator[Any]:
             else:
                 yield Shown(symbol)
         block = None if block.function is not None else block.superblock
+
+
+def _short(value: Any) -> Any:
+    """Return a value, or a scalar of one that is optimized out as a whole.
+
+    Of the whole GDB would write all members, or run a pretty-printer on it.
+    """
+    if not value.is_optimized_out or value.type.strip_typedefs().code not in AGGREGATES or not _is_gone(value):
+        return value
+    scalar = _scalar(value)
+    return OPTIMIZED_OUT if scalar is None else scalar
+
+
+def _has_printer(value: Any) -> bool:
+    """Whether a pretty-printer shows a value; of parameters without one GDB writes `...` where they have members."""
+    try:
+        return gdb.default_visualizer(value) is not None
+    except gdb.error:
+        return True
+
+
+def _is_gone(value: Any) -> bool:
+    """Whether all of a value is optimized out; GDB's property says it of values with any such part."""
+    gdb.set_convenience_variable(_VARIABLE, value)
+    try:
+        return bool(gdb.execute(f"output/r ${_VARIABLE}", to_string=True) == OPTIMIZED_OUT)
+    except gdb.error:
+        return False
+    finally:
+        gdb.set_convenience_variable(_VARIABLE, None)
+
+
+def _scalar(value: Any, depth: int = 0) -> Any:
+    """Return the first scalar in a value; None without any."""
+    kind = value.type.strip_typedefs()
+    if kind.code not in AGGREGATES:
+        return value
+    if depth > DEEPEST:
+        return None
+    if kind.code == gdb.TYPE_CODE_ARRAY:
+        low, high = kind.range()
+        return _scalar(value[low], depth + 1) if low <= high else None
+    members = (value[field] for field in kind.fields() if hasattr(field, "bitpos") and field.type.sizeof)
+    return next((scalar for member in members if (scalar := _scalar(member, depth + 1)) is not None), None)
+
+
+def _is_for_people() -> bool:
+    """Whether a command that people type asks for the local variables, and no program or other filter."""
+    if _speaks_mi():
+        return False
+    frame = sys._getframe(1).f_back  # noqa: SLF001 (nothing else says who asks)
+    if frame is not None and frame.f_code.co_name == "frame_locals":
+        return False
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith("gdb.dap"):
+            return False
+        frame = frame.f_back
+    return True
+
+
+@cache
+def _speaks_mi() -> bool:
+    """Whether GDB was started for a client of GDB/MI."""
+    try:
+        with open("/proc/self/cmdline", "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            return _MI.search(file.read()) is not None
+    except OSError:
+        return False
 
 
 def _has_value(variable: Any) -> bool:

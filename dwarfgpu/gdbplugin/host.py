@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any
 import gdb
 
 from dwarfgpu.backends.gdb.backend import GdbBackend, Refused
-from dwarfgpu.backends.gdb.process import GdbProcess, is_wave, selected_frame, stamp_of, threads_of, watch
+from dwarfgpu.backends.gdb.process import (
+    CallerProcess,
+    GdbProcess,
+    is_wave,
+    selected_frame,
+    stamp_of,
+    threads_of,
+    watch,
+)
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.repairs import policy_of
+from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.program import Attached, Program
 from dwarfgpu.program.selection import in_lane
 from dwarfgpu.program.stack.gdb_process import HOST_DIALECT, open_place, stamp_of_file
@@ -40,12 +48,17 @@ class GdbHost:
         self.processes = Processes()
         self._last: tuple[Wave, int, Any, int] | None = None
         """The last call that was counted: its wave, the count of writes then, GDB's frame of it, and its level."""
+        self._last_of_gdb: tuple[tuple[Wave, int, int], tuple[Frame, ...]] | None = None
+        """The last call that GDB alone found: its wave, its level, the count of writes then, and its frames."""
 
     def attached(self) -> Attached:
-        return self.processes.of(_thread())
+        thread = _thread()
+        self.processes.check(thread.inferior)
+        return self.processes.of(thread)
 
     def waves(self) -> Sequence[Wave]:
         thread = _thread()
+        self.processes.check(thread.inferior)
         if not is_wave(thread):
             thread = next((wave for wave in threads_of(thread.inferior) if is_wave(wave)), thread)
         return list(self.processes.of(thread))
@@ -54,7 +67,7 @@ class GdbHost:
         thread = _thread()
         attached = self.processes.of(thread)
         machine: Any = attached.stopped.machine
-        return attached[machine.process.threads.index(thread)]
+        return attached[machine.process.numbers[thread]]
 
     def frame(self) -> Frame:
         return self.frame_of(None)
@@ -66,10 +79,24 @@ class GdbHost:
             chosen = selected_frame() if chosen is None else chosen
             outside = _outside(chosen)
             level = self._level(wave, chosen)
-            frame = _numbered(wave, level, outside, chosen.pc())
+            if not wave.call(level) and not is_wave(_thread()):
+                frame = self._of_gdb(wave, chosen, level, outside)
+            else:
+                frame = _numbered(wave, level, outside, chosen.pc())
         except gdb.error as error:
             raise UsageError(f"GDB has no frame: {error}", kind="no_frame") from None
         return in_lane(frame, selected_lane())
+
+    def _of_gdb(self, wave: Wave, chosen: Any, level: int, outside: int) -> Frame:
+        """Return the frame of a call that GDB alone finds, with the registers that GDB has for it."""
+        key = wave, level, wave.stopped.machine.changes
+        if self._last_of_gdb is None or self._last_of_gdb[0] != key:
+            while chosen.type() in _INNER and chosen.older() is not None:
+                chosen = chosen.older()
+            attached = self.processes.caller(_thread(), chosen)
+            self._last_of_gdb = key, attached[0].call(0)
+        frames = self._last_of_gdb[1]
+        return frames[max(0, len(frames) - 1 - outside)]
 
     def _level(self, wave: Wave, frame: Any) -> int:
         """Return which call a frame of GDB belongs to, 0 for the innermost one.
@@ -126,8 +153,17 @@ def no_process() -> UsageError:
 # --- Frames -------------------------------------------------------------------------------------------------------
 
 
+def _is_interrupted(frame: Any) -> bool:
+    """Whether a frame goes on where it was interrupted, and not behind a call."""
+    newer = frame.newer()
+    return newer is not None and newer.type() in (gdb.SIGTRAMP_FRAME, gdb.DUMMY_FRAME)
+
+
 def _outside(frame: Any) -> int:
     """Return how many functions a frame of GDB is inlined into."""
+    if frame.type() == gdb.DUMMY_FRAME:
+        message = "GDB has made this frame for a function that it calls: nothing of the program executes in it"
+        raise UsageError(message, kind="no_frame", hint="select another frame")
     if frame.type() == gdb.TAILCALL_FRAME:
         name = frame.name() or "this function"
         raise UsageError(
@@ -172,19 +208,25 @@ class Processes:
     def __init__(self) -> None:
         self._programs: dict[Any, Program] = {}
         self._stops: dict[int, _Stop] = {}
-        self.repair = "auto"
-        """The policy that says which idioms of compilers are repaired."""
+        self._reading: dict[str, Any] = {"dialect": None, "attributes": None, "repair": AUTO}
+        """How the DWARF of files is read, as `Program.read_as` takes it."""
+        self._trusts_lists = True
 
-    def read_anew(self, repair: str) -> None:
-        """Read idioms of compilers in another way from now on."""
-        self.repair = repair
+    def read_anew(self, reading: dict[str, Any]) -> None:
+        """Read the DWARF of files in another way from now on."""
+        self._reading = reading
+        self._stops.clear()
+
+    def trust_lists(self, *, is_on: bool) -> None:
+        """Count registers of callers as kept where locations hold after the call, or do not, from now on."""
+        self._trusts_lists = is_on
         self._stops.clear()
 
     def of(self, thread: Any) -> Attached:
         """Return the process of a thread, with all threads of its kind."""
         inferior, stamp = thread.inferior, stamp_of(thread)
         stop = self._stops.get(inferior.num)
-        if stop is None or stop.stamp != stamp:
+        if stop is None or stop.stamp != stamp or thread not in stop.threads:
             kinds = {member: is_wave(member) for member in threads_of(inferior)}
             stop = self._stops[inferior.num] = _Stop(stamp, kinds, {})
         kind = stop.threads[thread]
@@ -193,6 +235,22 @@ class Processes:
             threads = [member for member, member_kind in stop.threads.items() if member_kind == kind]
             attached = stop.attached[kind] = self._attach(inferior, threads, threads.index(thread), is_wave=kind)
         return attached
+
+    def caller(self, thread: Any, frame: Any) -> Attached:
+        """Return a thread as GDB has it in a frame."""
+        process = CallerProcess(thread, frame)
+        program, target = self.program_of(process, is_wave=False)
+        attached = program.attach(GdbBackend(target, process))
+        attached.stopped.is_in_call = frame.level() > 0 and not _is_interrupted(frame)
+        attached.state.remembered = self.of(thread).state.remembered
+        attached.state.trusts_lists = self._trusts_lists
+        return attached
+
+    def check(self, inferior: Any) -> None:
+        """Forget the threads of an inferior if some have ended: not every GDB tells of that."""
+        stop = self._stops.get(inferior.num)
+        if stop is not None and not all(thread.is_valid() for thread in stop.threads):
+            del self._stops[inferior.num]
 
     def program_alone(self) -> Program | None:
         """Return the program of the file that GDB has, without a process."""
@@ -204,9 +262,14 @@ class Processes:
         return self._kept(gdb.selected_inferior().num, name, watch().files, partial(opened, name))
 
     def _attach(self, inferior: Any, threads: list[Any], thread: int, *, is_wave: bool) -> Attached:
+        from dwarfgpu.gdbplugin.convenience import gdb_remembered
+
         process = GdbProcess(inferior, threads)
         program, target = self.program_of(process, thread, is_wave=is_wave)
-        return program.attach(GdbBackend(target, process))
+        attached = program.attach(GdbBackend(target, process))
+        attached.state.remembered = gdb_remembered()
+        attached.state.trusts_lists = self._trusts_lists
+        return attached
 
     def program_of(self, process: GdbProcess, thread: int = 0, *, is_wave: bool = True) -> tuple[Program, Target]:
         """Return the program that a thread executes, and its target."""
@@ -236,12 +299,17 @@ class Processes:
 
     def _kept(self, inferior: int, name: str, changes: int, make: Any) -> Program:
         """Return a program, opened once as long as its file does not change."""
-        key = inferior, name, stamp_of_file(name, changes), self.repair
+        key = inferior, name, stamp_of_file(name, changes), *self._reading.values()
         program = self._programs.get(key)
         if program is None:
             file: CodeObject = make()
-            dialect = HOST_DIALECT if file.target.target.default_dialect == "gnu" else None
-            program = self._programs[key] = Program(file, dialect=dialect, repair=policy_of(self.repair))
+            reading = self._reading
+            dialect = reading["dialect"]
+            if dialect is None and file.target.target.default_dialect == "gnu":
+                dialect = HOST_DIALECT
+            if reading["attributes"] is not None:
+                file = file.read_as(reading["attributes"])
+            program = self._programs[key] = Program(file, dialect=dialect, repair=reading["repair"])
         return program
 
 
@@ -252,6 +320,8 @@ def _target(process: GdbProcess, thread: int, program: Program) -> Target:
     """
     name = process.architecture(thread)
     target = program.target
+    if "target" in process.served:
+        return resolve(process.served["target"])
     if name.startswith("amdgcn"):
         target = resolve(name.replace(":", "-", 1))
     elif name.startswith("i386:x86-64") and target.execution_mask is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gdb
 
 from dwarfgpu.gdbplugin.commands import one_line_errors
-from dwarfgpu.questions.settings import MAX_NUMBER, SETTINGS
+from dwarfgpu.questions.settings import MAX_NUMBER, READING, SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter
     from dwarfgpu.questions.settings import Setting
 
-SHARED = ("print ", "repair")
+SHARED = ("print ", *READING, "caller-registers")
 """The prefixes of the debugger's settings that apply in GDB; GDB has its own for all others."""
 UNREADABLE = ("unreadable", "all", "off")
 
@@ -62,14 +62,13 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
     def get_set_string(self) -> str:
         from dwarfgpu.gdbplugin.debugger import debugger
         from dwarfgpu.gdbplugin.host import gdb_host
-        from dwarfgpu.program.code.repairs import policy_of
 
         try:
             with one_line_errors():
-                if self.setting.name == "repair":
-                    policy_of(self.value)
-                    gdb_host().processes.read_anew(self.value)
+                if self.setting.name == "caller-registers":
+                    gdb_host().processes.trust_lists(is_on=self.value == "listed")
                 debugger().settings.set(self.setting.name, _text(self.value))
+                debugger().chosen.add(self.setting.name)
         except gdb.GdbError:
             self.value = self.before
             raise
@@ -77,6 +76,11 @@ class Parameter(gdb.Parameter):  # type: ignore[misc]
         return ""
 
     def get_show_string(self, _text_of_gdb: str) -> str:
+        from dwarfgpu.gdbplugin.debugger import AS_IN_GDB, debugger, setting_of_gdb
+
+        name = self.setting.name
+        if name in AS_IN_GDB and name not in debugger().chosen:
+            return f'"{self.name}" is {self.setting.text(self.setting.read(setting_of_gdb(name)))}, as in GDB.'
         value = MAX_NUMBER if self.value in (None, 0) and self.setting.unlimited else self.value
         return f'"{self.name}" is {self.setting.text(value)}.'
 

@@ -7,6 +7,7 @@ left to GDB.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gdb
@@ -62,11 +63,19 @@ class WaveUnwinder(Unwinder):  # type: ignore[misc]
 
     def __init__(self) -> None:
         Unwinder.__init__(self, NAME)
+        self.listed_from: Any = None
+        """The thread that was selected when GDB began to list all; None at any other time."""
+        self._types: dict[tuple[str, str], Any] = {}
+        """GDB's type of each register, by architecture and name."""
 
     def __call__(self, pending: Any) -> Any:
-        """Return the caller of a frame of a wave; None for any other frame, or if the caller is not known."""
+        """Return the caller of a frame of a wave; None for any other frame, or if the caller is not known.
+
+        A list of threads shows the innermost frame of each and asks for no caller; GDB forgets the frames of each
+        thread when it goes on to the next. So only those of the thread that stays selected are found meanwhile.
+        """
         thread = gdb.selected_thread()
-        if thread is None or not is_wave(thread):
+        if thread is None or (self.listed_from is not None and thread is not self.listed_from) or not is_wave(thread):
             return None
         try:
             return self._unwound(PendingProcess(thread, pending), pending)
@@ -80,35 +89,73 @@ class WaveUnwinder(Unwinder):  # type: ignore[misc]
         if not process.architecture(0).startswith("amdgcn"):
             cfa = STACK_TOP - cfa
         information = pending.create_unwind_info(FrameId(cfa, unwound.start))
-        for descriptor in pending.architecture().registers():
-            self._save(unwound, process, information, descriptor.name)
+        architecture = pending.architecture()
+        for descriptor in architecture.registers():
+            self._save(unwound, process, information, (architecture.name(), descriptor.name))
         return information
 
-    def _save(self, unwound: Unwound, process: PendingProcess, information: Any, name: str) -> None:
-        """Tell GDB a register of the caller; a register that is left out counts as not saved."""
-        here = process.pending.read_register(name)
+    def _save(self, unwound: Unwound, process: PendingProcess, information: Any, key: tuple[str, str]) -> None:
+        """Tell GDB a register of the caller; a register that is left out counts as not saved.
+
+        To read one from a remote GDB takes a packet, so only those are read that are the same in the caller.
+        """
+        name = key[1]
+        content: int | None
         if name in (unwound.program_counter, "rip"):
-            content: int | None = unwound.caller_pc or 0  # GDB ends a stack there
+            content = unwound.caller_pc or 0  # GDB ends a stack there
         else:
             register: TargetRegister | None = unwound.machine.register_named(name)
             # a register that only GDB has stays as it is
-            is_kept = register is None or unwound.is_same(register)
-            content = _known(here) if is_kept else unwound.register(register)  # type: ignore[arg-type]
+            if register is None or unwound.is_same(register):
+                here = process.pending.read_register(name)
+                if not (here.is_optimized_out or _is_unavailable(here)):
+                    information.add_saved_register(name, here)
+                return
+            content = unwound.register(register)
         if content is not None:
-            size = here.type.sizeof
-            data = (content & (1 << 8 * size) - 1).to_bytes(size, unwound.byte_order)
-            information.add_saved_register(name, gdb.Value(data, here.type))
+            kind = self._types.get(key)
+            if kind is None:
+                kind = self._types[key] = process.pending.read_register(name).type
+            data = (content & (1 << 8 * kind.sizeof) - 1).to_bytes(kind.sizeof, unwound.byte_order)
+            information.add_saved_register(name, gdb.Value(data, kind))
 
 
-def _known(here: Any) -> int | None:
-    """Return the bits of a register; None if some are not known, as GDB cannot be told of those."""
+def _is_unavailable(here: Any) -> bool:
+    """Whether a part of a register is not known, so that GDB cannot be told of it."""
     try:
-        return number_of(here)
+        number_of(here)
     except Refused:
-        return None
+        return True
+    return False
 
 
 _unwinder: list[WaveUnwinder] = []
+HOOKS = """define info hook{post}-threads
+python from dwarfgpu.gdbplugin.unwinder import list_threads; list_threads(begins={begins})
+end"""
+"""GDB runs them before and after its list of threads; nothing else says that it makes one."""
+
+
+_have_hooks: list[bool] = []
+
+
+def _hook() -> bool:
+    """Have GDB tell when it lists threads, unless the user has hooks of that name; return whether it does."""
+    try:
+        if "hook" in gdb.execute("show user info hook-threads", to_string=True):
+            return False
+    except gdb.error:  # there is none
+        pass
+    for begins in (True, False):
+        gdb.execute(HOOKS.format(post="" if begins else "post", begins=begins), to_string=True)
+    gdb.events.before_prompt.connect(partial(list_threads, begins=False))  # after an error GDB runs no hook
+    return True
+
+
+def list_threads(*, begins: bool) -> None:
+    """Take note that GDB begins to list threads, or has ended."""
+    for unwinder in _unwinder:
+        unwinder.listed_from = gdb.selected_thread() if begins else None
 
 
 def use(*, is_on: bool) -> None:
@@ -117,4 +164,6 @@ def use(*, is_on: bool) -> None:
         gdb.frame_unwinders.remove(unwinder)
     _unwinder[:] = [WaveUnwinder()] if is_on else []
     gdb.frame_unwinders[:0] = _unwinder
+    if is_on and not _have_hooks:
+        _have_hooks.append(_hook())
     gdb.invalidate_cached_frames()

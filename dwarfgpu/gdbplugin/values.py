@@ -7,22 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from dwarfgpu.backends.gdb.process import watch
+from dwarfgpu.backends.gdb.process import selected_frame, watch
 from dwarfgpu.dwarf_constants import DW_AT_decl_line, DW_ATE_float
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.language.pointers import generic_address
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import Variable
+from dwarfgpu.questions.settings import MAX_NUMBER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.values.storage import Address
     from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.render.values import Look
 
 
 FLOATS = ("float", "double", "long double")
+MAX_KNOWN = 1 << 14
+"""How many types are kept: an expression may make a new one each time."""
+MAX_PARTS = 4096
+"""In a value with more members and elements padding is not told from what is optimized out."""
 DEEPEST = 32
 """How many types without a name for GDB a type may lead through."""
 _KEYWORD = {"class": "struct", "interface": "struct"}
@@ -46,17 +56,29 @@ class GdbTypes:
 
     def of(self, kind: model.Type, frame: Any, variable: Variable | None = None) -> Any:
         """Return GDB's type as seen from one of its frames, or that of GDB's symbol for the variable."""
-        if self._files != watch().files:
+        theirs = self._found(kind)
+        if theirs is not None:
+            return theirs
+        theirs = None if variable is None else _of_symbol(variable, frame, kind)
+        if theirs is None:
+            theirs = _TypeFinder(block_of(frame), frame.architecture()).of(kind)
+        self._known[id(kind)] = kind, theirs
+        return theirs
+
+    def at(self, kind: model.Type, pc: int, architecture: Any) -> Any:
+        """Return GDB's type as seen from an address of the program."""
+        theirs = self._found(kind)
+        if theirs is None:
+            theirs = _TypeFinder(gdb.block_for_pc(pc), architecture).of(kind)
+            self._known[id(kind)] = kind, theirs
+        return theirs
+
+    def _found(self, kind: model.Type) -> Any:
+        if self._files != watch().files or len(self._known) > MAX_KNOWN:
             self._files = watch().files
             self._known.clear()
         known = self._known.get(id(kind))
-        if known is not None:
-            return known[1]
-        theirs = None if variable is None else _of_symbol(variable, frame, kind)
-        if theirs is None:
-            theirs = _TypeFinder(frame).of(kind)
-        self._known[id(kind)] = kind, theirs
-        return theirs
+        return None if known is None else known[1]
 
 
 def block_of(frame: Any) -> Any:
@@ -94,9 +116,9 @@ def is_dynamic(theirs: Any) -> bool:
 class _TypeFinder:
     """Finds GDB's types for one frame."""
 
-    def __init__(self, frame: Any) -> None:
-        self.block = block_of(frame)
-        self.architecture = frame.architecture()
+    def __init__(self, block: Any, architecture: Any) -> None:
+        self.block = block
+        self.architecture = architecture
 
     def of(self, kind: model.Type, depth: int = 0) -> Any:
         if depth > DEEPEST:
@@ -194,14 +216,123 @@ def value_of(quantity: Quantity, frame: Frame, chosen: Any, lane: int | None = N
         return gdb.Value(int(address.value)).cast(kind.pointer()).dereference()
     if content.bit_size is not None:
         return gdb.Value(content.number()).cast(kind)
+    inner = resolved(content.type)
+    if isinstance(inner, model.Pointer) and inner.address_space:
+        return _pointer_into_space(content, inner, chosen, frame)
+    if frame.has_lanes and not _is_alike(inner, kind):
+        raise _no_value(content, "GDB has no pointers as wide as those in it")
+    lvalue = _in_space(address, kind, frame, lane)
+    if lvalue is not None:
+        return lvalue
     register = _register(quantity, content, chosen, kind, lane)
     if register is not None:
         return register
-    reading = content.read()
-    if reading.undefined:
+    bits = _defined_bits(content)
+    if bits is None:
         reason = quantity.why(lane)
         raise _no_value(content, "a part of it is optimized out") if reason is None else Unavailable(reason)
-    return _copied(content, int(reading.bits), kind)
+    return _copied(content, bits, kind)
+
+
+def type_for(kind: model.Type, frame: Any) -> Any:
+    """Return GDB's type for one of the library, as seen from a frame of GDB."""
+    return _types.of(kind, frame)
+
+
+def _defined_bits(content: Object) -> int | None:
+    """Return the bits of a value; None if some that belong to it are not defined. Padding is zero where it is not."""
+    reading = content.read()
+    if not reading.undefined:
+        return int(reading.bits)
+    try:
+        return int(reading.bits) & ~int(reading.undefined) if _is_defined(content, [MAX_PARTS]) else None
+    except DwarfGpuError:
+        return None
+
+
+def _is_defined(value: Object, left: list[int]) -> bool:
+    """Whether all that a value consists of is defined, whatever is between its members."""
+    left[0] -= 1
+    if left[0] < 0:
+        return False
+    inner = resolved(value.type)
+    if isinstance(inner, model.Struct):
+        parts = (*map(value.base, inner.body.bases), *map(value.field, value.members()))
+        return all(_is_defined(part, left) for part in parts)
+    if isinstance(inner, model.Array):
+        elements = value.array()
+        return all(_is_defined(elements.at(position), left) for position in range(elements.length))
+    if value.scalar is not None and value.parts() is None:
+        return not value.pattern().undefined
+    return not value.read().undefined
+
+
+def _pointer_into_space(content: Object, inner: model.Pointer, chosen: Any, frame: Frame) -> Any:
+    """Return a pointer into an address space.
+
+    ROCgdb has such pointers. Another GDB has the generic address, which contains the address space where it is one of
+    local or private memory.
+    """
+    pointer = content.pointer()
+    try:
+        target = _types.of(inner.target, chosen)
+    except NotInGdb:
+        target = gdb.lookup_type("void")
+    space = frame.target.space(inner.address_space or 0)
+    if space is None:
+        raise _no_value(content, f"{frame.target.name} has no address space {inner.address_space}")
+    number = _address_in_gdb(space.name, int(pointer.value))
+    if number is None:
+        try:
+            number = gdb.Value(generic_address(frame.target, space.number, int(pointer.value), null=inner.null))
+        except UsageError as error:
+            raise _no_value(content, error.message) from None
+    value = number.cast(target.pointer())
+    if f"{int(number):#x}" not in value.format_string(symbols=False, max_elements=0):
+        # GDB takes the code of a GPU for that of a processor with short addresses, and cuts pointers to its types
+        value = number.cast(gdb.lookup_type("void").pointer())
+    return value.dereference().reference_value() if inner.is_reference else value
+
+
+def _in_space(address: Address | None, kind: Any, frame: Frame, lane: int | None) -> Any:
+    """Return what is at an address of an address space, where GDB knows the space and means the same lane."""
+    space = None if address is None else frame.target.space(address.space or 0)
+    if address is None or space is None or lane not in (None, frame.selected_lane):
+        return None
+    number = _address_in_gdb(space.name, int(address.value))
+    pointer = kind.pointer()
+    if number is None or int(number) >> 8 * pointer.sizeof:
+        return None
+    return number.cast(pointer).dereference()
+
+
+def _address_in_gdb(space: str, address: int) -> Any:
+    """Return ``local#0x10`` as a value of GDB; None for a GDB without address spaces."""
+    try:
+        return gdb.parse_and_eval(f"{space}#{address:#x}")
+    except gdb.error:
+        return None
+
+
+def _is_alike(kind: model.Type, theirs: Any, depth: int = 0) -> bool:
+    """Whether GDB has the pointers in a type in the width that they have."""
+    inner, theirs = resolved(kind), theirs.strip_typedefs()
+    if depth > DEEPEST:
+        return False
+    if isinstance(inner, model.Pointer):
+        return bool(theirs.code != gdb.TYPE_CODE_INT and theirs.sizeof == inner.byte_size)
+    if isinstance(inner, model.Array):
+        for _dimension in inner.dimensions:
+            theirs = theirs.target()
+        return _is_alike(inner.element, theirs, depth + 1)
+    if isinstance(inner, model.Struct):
+        ours = {part.name: part.type for part in inner.body.members}
+        fields = [field for field in theirs.fields() if field.name in ours]
+        bases = [field.type for field in theirs.fields() if field.is_base_class]
+        pairs = [(ours[field.name], field.type) for field in fields]
+        pairs += zip((base.type for base in inner.body.bases), bases, strict=False)
+        return all(_is_alike(part, other, depth + 1) for part, other in pairs)
+    return True
 
 
 def _type_of(content: Object, quantity: Quantity, chosen: Any) -> Any:
@@ -259,3 +390,60 @@ def _copied(content: Object, bits: int, kind: Any) -> Any:
         raise _no_value(content, "it reads memory to know where the members are")
     order = content.place.storage.byte_order
     return gdb.Value(bits.to_bytes(kind.sizeof, order), kind)
+
+
+# --- Values as text -----------------------------------------------------------------------------------------------
+
+_WRITTEN_HERE = (model.Function, model.MemberPointer, model.Void)
+
+
+def value_printer(frame: Frame) -> Callable[[Object, Look, int], str | None]:
+    """Return what writes values of a frame as GDB does, with its pretty-printers and as ``set print`` says.
+
+    Values of host programs are written by GDB wherever it can have them; of those of waves, whose address spaces GDB
+    may not know, only those with a pretty-printer.
+    """
+
+    def write(value: Object, look: Look, depth: int) -> str | None:
+        inner = resolved(value.type)
+        if isinstance(inner, _WRITTEN_HERE) or (frame.has_lanes and not isinstance(inner, model.Struct)):
+            return None
+        try:
+            kind = _types.at(value.type, frame.place or 0, selected_frame().architecture())
+            theirs = None if is_dynamic(kind) or value.bit_size is not None else _whole(value, kind, frame)
+            if theirs is None or (frame.has_lanes and gdb.default_visualizer(theirs) is None):
+                return None
+            text = theirs.format_string(**_format(look, depth))
+        except (DwarfGpuError, NotInGdb, gdb.error, RuntimeError, ValueError):
+            return None
+        return str(text).replace("\n", f"\n{'  ' * depth}")
+
+    return write
+
+
+def _whole(value: Object, kind: Any, frame: Frame) -> Any:
+    """Return a value of GDB; None if GDB cannot have it."""
+    address = value.address
+    is_plain = address is not None and address.space in (None, frame.target.default_space.number)
+    if address is not None and is_plain and isinstance(address.value, int):
+        return gdb.Value(address.value).cast(kind.pointer()).dereference()
+    if known_size(value.type) != kind.sizeof:
+        return None
+    bits = _defined_bits(value)
+    return None if bits is None else gdb.Value(bits.to_bytes(kind.sizeof, value.place.storage.byte_order), kind)
+
+
+def _format(look: Look, depth: int) -> dict[str, Any]:
+    """Return how GDB is to write a value; what the library has no setting for is as in GDB."""
+
+    def limit(number: int, unlimited: int) -> int:
+        return unlimited if number >= MAX_NUMBER else number
+
+    return {
+        "max_elements": limit(look.elements, 0),
+        "repeat_threshold": limit(look.repeats, 0),
+        "max_depth": limit(look.depth, -1) if look.depth >= MAX_NUMBER else max(0, look.depth - depth),
+        "static_members": look.static_members,
+        "pretty_structs": look.is_pretty,
+        "symbols": look.symbol is not None,
+    }

@@ -60,9 +60,12 @@ class Dwarf:
         open_split: OpenSplit | None = None,
         package: Sections | None = None,
         supplementary: Sections | None = None,
+        machine: int = 0,
     ) -> None:
         self.source = SectionSource(sections)
         self.name = sections.name
+        self.machine = machine
+        """The ELF machine of the program, which says what address spaces there are; 0 where it is not known."""
         self.dialect = dialect(attributes) if isinstance(attributes, str) else attributes
         """The dialect that was asked for, if any."""
         self.problems: list[DwarfGpuError] = []
@@ -88,7 +91,7 @@ class Dwarf:
         return f"Dwarf({self.name})"
 
     def _related(self, sections: Sections) -> Dwarf:
-        return Dwarf(sections, attributes=self.dialect)
+        return Dwarf(sections, attributes=self.dialect, machine=self.machine)
 
     # --- Units ----------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Sections(Protocol):
 
 MAX_TEXTS = 1 << 26
 """How many characters are remembered: strings may overlap, so that a small section has any amount of text."""
+FREE_TEXT = 1 << 13
+"""A name of so many characters costs nothing; longer ones, which may overlap, are paid from the budget."""
 _PIECE = 256
 """How much of a string is read first."""
 
@@ -90,6 +93,8 @@ class SectionSource:
         text = texts.get(offset)
         if text is None:
             text = decode(self.string(section, offset))
+            if len(text) > FREE_TEXT:
+                budget.spend(len(text) // 16)
             self._room -= len(text)
             if self._room < 0:
                 self._texts.clear()

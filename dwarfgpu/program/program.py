@@ -6,17 +6,17 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import AUTO, Policy, policy_of
 from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.program.stack.frame import Frame, frames_at
 from dwarfgpu.program.stack.selectors import no_wave
-from dwarfgpu.program.stack.stopped import Stopped, load_code, open_stopped
+from dwarfgpu.program.stack.stopped import Stopped, load_code, names_its_code, open_stopped, open_with_its_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.program.stack.gdb_process import Live
     from dwarfgpu.program.stack.stopped import Machine
@@ -44,6 +44,11 @@ class Program:
         """The file alone, at the addresses it was linked for."""
         loaded = Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
         return Execution(loaded, self.file.target.target)
+
+    def read_as(self, *, dialect: str | None, attributes: str | None, repair: Policy) -> Program:
+        """Return the same file, read in another way: expressions, numbers of attributes, idioms of compilers."""
+        is_same = dialect == self.dialect and attributes == self.file.attributes
+        return Program(self.file if is_same else self.file.read_as(attributes), dialect=dialect, repair=repair)
 
     @property
     def target(self) -> Target:
@@ -76,17 +81,25 @@ class Program:
 
     # --- With a machine -------------------------------------------------------------------------------------------
 
-    def attach(self, machine: str | os.PathLike[str] | Machine, *, force: bool = False) -> Attached:
+    def attach(
+        self, machine: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Machine, *, force: bool = False
+    ) -> Attached:
         """Attach a machine: the name of a snapshot or of a core file, a machine of the library, or a process in GDB.
 
-        A snapshot of a different code object is refused unless ``force`` is true.
+        The core files of host and GPU of one crash are a list of names. A snapshot of a different code object is
+        refused unless ``force`` is true.
         """
-        if isinstance(machine, (str, os.PathLike)):
-            path = os.fspath(machine)
-            stopped = open_stopped(self.file, path, force=force, dialect=self.dialect, repair=self.repair)
-        elif hasattr(machine, "process"):
+        if isinstance(machine, (str, os.PathLike, list, tuple)):
+            paths = paths_of(machine)
+            stopped = open_stopped(self.file, paths, force=force, dialect=self.dialect, repair=self.repair)
+            return Attached(self, stopped)
+        return self._attach_machine(machine, force=force)
+
+    def _attach_machine(self, machine: Any, *, force: bool) -> Attached:
+        """Attach a machine of the library, or a process in GDB."""
+        if hasattr(machine, "process"):
             return self._attach_live(machine)
-        elif hasattr(machine, "code_objects"):
+        if hasattr(machine, "code_objects"):
             waves: Any = machine
             options: Any = {"dialect": self.dialect, "repair": self.repair}
             stopped = Stopped(machine, *load_code(waves, self.file, force=force, **options))
@@ -142,16 +155,23 @@ class Attached:
             raise no_wave(self.stopped.machine, str(wave))
         return self.stopped.wave(index)
 
-    def repaired(self, repair: Policy) -> Attached:
-        """Return the same machine with other repairs of compiler errors applied."""
+    def read_as(self, program: Program) -> Attached:
+        """Return the same machine with its code read as a program is."""
+        before, codes, executable = self.program, [], None
         usual = self.state.target.default_dialect
-        codes = []
         for code in self.stopped.loaded.codes:
-            dialect = None if code.dialect.name == usual else code.dialect.name
-            codes.append(LoadedCode(code.file, code.bias, dialect=dialect, repair=repair))
-        machine, loaded = self.stopped.machine, Loaded(codes)
+            dialect = program.dialect
+            if dialect is None and before.dialect is None and code.dialect.name != usual:
+                dialect = code.dialect.name  # that of a host program beside the code of waves
+            file = program.file if code.file is before.file else code.file
+            if file is code.file and program.file is not before.file:
+                file = code.file.read_as(program.file.attributes)
+            codes.append(LoadedCode(file, code.bias, dialect=dialect, repair=program.repair))
+            if code is self.stopped.loaded.executable:
+                executable = codes[-1]
+        machine, loaded = self.stopped.machine, Loaded(codes, executable)
         state = Execution(loaded, machine.target, machine, self.state.rules)
-        return Attached(self.program, Stopped(machine, loaded, name=self.stopped.name), state)
+        return Attached(program, Stopped(machine, loaded, name=self.stopped.name), state)
 
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
@@ -159,9 +179,37 @@ class Attached:
         return self.stopped.problems
 
 
-def open_program(path: str | os.PathLike[str], *, dialect: str | None = None, repair: str = "auto") -> Program:
+def open_program(
+    path: str | os.PathLike[str], *, dialect: str | None = None, attributes: str | None = None, repair: str = "auto"
+) -> Program:
     """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2`` or a code object URI.
 
-    ``repair`` is ``auto``, ``off``, or the names of the repairs of compiler errors to apply.
+    ``dialect`` says which bytes are which operation, ``attributes`` which numbers are which attributes. ``repair`` is
+    ``auto``, ``all``, ``off``, or the names of the repairs of compiler errors to apply.
     """
-    return Program(opened(os.fspath(path)), dialect=dialect, repair=policy_of(repair))
+    return Program(opened(os.fspath(path), attributes), dialect=dialect, repair=policy_of(repair))
+
+
+def open_core(
+    state: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    dialect: str | None = None,
+    repair: str = "auto",
+    moved: dict[str, str] | None = None,
+) -> Attached:
+    """Open the waves of GPU core files, or of the ROCm debug agent's text, with the code that they name.
+
+    ``state`` is the name of a file, or the names of the core files of host and GPU of one crash. ``moved`` says for the
+    beginnings of paths where the files are now.
+    """
+    paths, policy = paths_of(state), policy_of(repair)
+    if not names_its_code(paths):
+        message = f"{' and '.join(paths)} does not name its code"
+        raise UsageError(message, hint="open the file of the code, and attach the state to it")
+    stopped = open_with_its_code(paths, dialect=dialect, repair=policy, moved=moved)
+    return Attached(Program(stopped.loaded.codes[0].file, dialect=dialect, repair=policy), stopped)
+
+
+def paths_of(state: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the names of the files of a state."""
+    return [os.fspath(name) for name in ([state] if isinstance(state, (str, os.PathLike)) else state)]

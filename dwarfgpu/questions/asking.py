@@ -78,15 +78,13 @@ def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attache
         return program, attached
     from dwarfgpu.program.code.repairs import policy_of
     from dwarfgpu.program.language.history import Remembered
-    from dwarfgpu.program.program import Program
 
     policy = policy_of(repair)
     if policy == program.repair:
         return program, attached
-    if attached is None:
-        program = Program(program.file, dialect=program.dialect, repair=policy)
-    else:
-        attached = attached.repaired(policy)
+    program = program.read_as(dialect=program.dialect, attributes=program.file.attributes, repair=policy)
+    if attached is not None:
+        attached = attached.read_as(program)
     (program if attached is None else attached).state.remembered = selection.state_of(Remembered)
     return program, attached
 
@@ -129,15 +127,19 @@ def renderer(
 ) -> VariablesRenderer:
     """What writes values as the settings say."""
     settings = debugger.settings
-    found = VariablesRenderer(frame or debugger.frame, letter, debugger.output.style, locations=locations)
+    found = VariablesRenderer(
+        frame or debugger.frame, letter, debugger.output.style, locations=locations, verbose=settings["verbose"]
+    )
     found.look = evolve(
         found.look,
         elements=settings["print elements"],
         repeats=settings["print repeats"],
         depth=settings["print max-depth"],
         static_members=settings["print static-members"],
+        is_raw=settings["print raw-values"],
         is_pretty=settings["print pretty"],
         symbol=found.look.symbol if settings["print symbol"] else None,
+        printer=debugger.value_printer(found.frame) if letter is None else None,
     )
     return found
 

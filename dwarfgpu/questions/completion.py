@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _LIST = re.compile(r"(?:-\w+\s+)*(?:all\s+|[\d,\s-]*\d\s+)(?:-\w+\s+)*")
 _LAST_WORD = re.compile(r"\S*$")
-_REPAIRS = ("auto", "off")
+_REPAIRS = ("auto", "all", "off")
 _LANES = ("active", "all")
 
 
@@ -211,8 +211,10 @@ def registers(debugger: Debugger, letters: str, sign: str) -> Iterator[Candidate
 
 def _kernel(debugger: Debugger, line: str, at: int) -> Found:
     start = _last_word(line, at)
-    names = (kernel.name for kernel in debugger.opened.file.kernels.kernels)
-    return start, [Candidate(name, "kernel") for name in names if name.startswith(line[start:])]
+    names = debugger.opened.file.kernel_names()
+    symbols = [kernel.name for kernel in debugger.opened.file.kernels.kernels]
+    listed = dict.fromkeys((*names, *symbols))
+    return start, [Candidate(name, "kernel") for name in listed if name.startswith(line[start:])]
 
 
 def _wave(debugger: Debugger, line: str, at: int) -> Found:
@@ -386,20 +388,21 @@ def _opening(text: str, place: int) -> int:
 
 def _members_of(debugger: Debugger, base: str, letters: str) -> Iterator[Candidate]:
     kind: Type = debugger.frame.expression(base).type
-    for name in dict.fromkeys(_members(kind)):
+    for name in dict.fromkeys(_members(kind, 0, set())):
         if name.startswith(letters):
             yield Candidate(name, "member")
 
 
-def _members(kind: Type, depth: int = 0) -> Iterator[str]:
+def _members(kind: Type, depth: int, seen: set[object]) -> Iterator[str]:
     """The names of the members of a type, or of what it points to; those of base classes behind its own."""
     while isinstance(kind, (Pointer, Qualified, Typedef)):
         depth += 1
         if depth > MAX_DEPTH:
             return
         kind = kind.target
-    if not isinstance(kind, Struct) or depth > MAX_DEPTH:
+    if not isinstance(kind, Struct) or depth > MAX_DEPTH or kind.die in seen:
         return
+    seen.add(kind.die)
     try:
         body = kind.body
         for member in (
@@ -409,9 +412,9 @@ def _members(kind: Type, depth: int = 0) -> Iterator[str]:
             if member.name:
                 yield member.name
             else:
-                yield from _members(member.type, depth + 1)
+                yield from _members(member.type, depth + 1, seen)
         yield from (member.name for member in body.statics)
         for base in body.bases:
-            yield from _members(base.type, depth + 1)
+            yield from _members(base.type, depth + 1, seen)
     except DwarfGpuError:  # what can be read of it is offered
         return

@@ -1,4 +1,4 @@
-"""The ``context`` view: everything around the place that is looked at, section by section."""
+"""The ``context`` view: everything around the place that is selected, section by section."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ REGISTERS = {
 
 
 def context(debugger: Debugger, arguments: Arguments) -> None:
-    """Sections are source (with the lanes that stand at each line), locals (in the lane that is looked at), lanes,
+    """Sections are source (with the lanes that stand at each line), locals (in the lane that is selected), lanes,
     registers, stack and expressions (what `display` shows). `set context-sections` says which are shown by default. At
     the prompt they are shown after each change of wave, lane or frame, unless `set context off` is given; `set context
     on` shows them without a terminal, too.
@@ -278,7 +278,7 @@ _MAKERS: dict[str, tuple[str, Callable[[Debugger, int], tuple[str, list[str]]]]]
 }
 
 
-# --- The view of everything around the place that is looked at ----------------------------------------
+# --- The view of everything around the place that is selected ----------------------------------------
 
 GUTTER = 13
 """Columns that say which lanes stand at a line."""
@@ -336,7 +336,7 @@ def lanes_lines(
 ) -> list[str]:
     """The lanes on one line, with a letter for each place, and below it what the letters mean.
 
-    A capital is that of active lanes, and A where the wave stands. `^` is below the lane that is looked at.
+    A capital is that of active lanes, and A where the wave stands. `^` is below the lane that is selected.
     """
     groups = same_places(found.lanes)
     groups.sort(key=lambda group: group[0].state != ACTIVE)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import UsageError, nearest
 from dwarfgpu.questions.debugger import Quit
-from dwarfgpu.questions.registry import nearest
 from dwarfgpu.questions.table import GROUPS
 from dwarfgpu.render.layout import wrapped
+from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
@@ -156,6 +156,25 @@ def apropos(debugger: Debugger, arguments: Arguments) -> None:
 
 # --- Settings -------------------------------------------------------------------------------------------------------
 
+OF_GDB = frozenset(
+    "ada agent annotate architecture args auto-load auto-solib-add basenames-may-differ breakpoint "  # noqa: SIM905
+    "case-sensitive charset check circular-trace-buffer code-cache coerce-float-to-double compile "
+    "complaints cp-abi cwd data-directory dcache debug-file-directory debuginfod default-collect "
+    "demangle-style detach-on-fork disable-randomization disassemble-next-line disassembly-flavor "
+    "disconnected-dprintf displaced-stepping dprintf-style editing endian environment exec-direction "
+    "exec-done-display exec-wrapper extended-prompt filename-display follow-exec-mode follow-fork-mode "
+    "gnutarget guile host-charset inferior-tty input-radix interactive-mode language libthread-db "
+    "libthread-db-search-path logging max-completions may-call-functions mi-async multiple-symbols "
+    "non-stop observer opaque-type-resolution osabi output-radix overload-resolution pagination print "
+    "prompt python radix range-stepping record remote remotecache remotetimeout schedule-multiple "
+    "scheduler-locking script-extension serial solib-search-path source stack-cache startup-with-shell "
+    "step-mode stop-on-solib-events struct-convention style substitute-path suppress-cli-notifications "
+    "sysroot target target-charset trace-commands trust-readonly-sections tui "
+    "unwind-on-terminating-exception unwindonsignal use-coredump-filter use-deprecated-index-sections "
+    "verbose watchdog write".split()
+)
+"""The first words of settings that GDB has and that change nothing here, so that a script of GDB goes on."""
+
 
 def set_(debugger: Debugger, arguments: Arguments) -> None:
     """`show` lists the settings with their values. What names no setting is an assignment: `set x = 3`."""
@@ -163,6 +182,9 @@ def set_(debugger: Debugger, arguments: Arguments) -> None:
     found = debugger.settings.find(text)
     if _ASSIGNMENT.match(text) and (found is None or found[1].startswith("=")):
         debugger.execute(f"set var {text}")
+        return
+    if found is None and text.split()[0] in OF_GDB:
+        debugger.output.line(f"`set {text[:60]}` is a setting of GDB that changes nothing here")
         return
     debugger.settings.set(*_setting(debugger, text))
 
@@ -180,7 +202,8 @@ def _setting(debugger: Debugger, text: str) -> tuple[str, str]:
     """The setting that a text begins with, and the rest."""
     found = debugger.settings.find(text)
     if found is None:
-        near = nearest(text.strip().partition(" ")[0], debugger.settings.declared)
+        near = nearest(" ".join(text.split()[:2]), debugger.settings.declared)
+        near = near or nearest(text.strip().partition(" ")[0], debugger.settings.declared)
         hint = f"did you mean `set {near}`?" if near else "`show` lists the settings"
         raise UsageError(f"there is no setting {text[:60]!r}", kind="no_setting", hint=hint)
     return found
@@ -226,7 +249,7 @@ def echo(debugger: Debugger, arguments: Arguments) -> None:
         text = match.group(1)
         return chr(int(text, 8)) if text.isdigit() else _ESCAPES.get(text, text)
 
-    debugger.output.write(_ESCAPE.sub(character, arguments.text.removesuffix("\\")))
+    debugger.output.write(own(_ESCAPE.sub(character, arguments.text.removesuffix("\\"))))
 
 
 def history(debugger: Debugger, arguments: Arguments) -> None:

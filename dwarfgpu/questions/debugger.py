@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.language.history import READ_ONLY, Remembered
 from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
+from dwarfgpu.regular_files import check_mappings, forget_short_mappings
 from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
@@ -31,6 +33,10 @@ class Quit(Exception):
         self.status = status
 
 
+REOPENS = frozenset(("file", "core-file", "target snapshot", "target launch", "quit", "help"))
+"""The commands that can be run when a file has changed under the debugger."""
+
+
 class Debugger(Selection):
     """What commands work on. It reads no terminal and knows no other face: it is given lines and writes lines."""
 
@@ -41,6 +47,7 @@ class Debugger(Selection):
 
         Selection.__init__(self, output)
         self.registry = Registry(COMMANDS)
+        self.settings.watchers.append(self._trust_lists)
         self.log = Log(self)
         self.macros: dict[str, tuple[str, ...]] = {}
         """The lines of the commands that the user has defined."""
@@ -53,13 +60,15 @@ class Debugger(Selection):
         self.next_line: Callable[[str], str | None] | None = None
         """Gives a further line of whatever lines come from, for commands that go on over several."""
         self.watchers: list[Callable[[], None]] = [self._show_context]
-        """Are called after a command that has changed what is looked at."""
+        """Are called after a command that has changed what is selected."""
         self.ask: Callable[[str], bool] | None = None
         """Asks the user a question whose answer is yes or no, where there is somebody to ask."""
         self.shell_status: int | None = None
         """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal."""
+        self.status = 0
+        """The worst exit status of the answers so far: 1 where one has findings, or is that there is no answer."""
         self.is_watched = False
         """Whether somebody at a prompt types the lines and reads what is written."""
         self._changes = 0
@@ -88,11 +97,18 @@ class Debugger(Selection):
             raise UsageError(f"commands call each other more than {DEEPEST} deep", kind="too_deep")
         self._depth += 1
         try:
+            if command.name not in REOPENS:
+                check_mappings()
+            self._limit_frames()
             arguments = read_arguments(command, rest)
-            with self.settings.lent(arguments.settings):
+            with self.settings.lent(arguments.settings), budget.question(self.settings["budget"]) as cost:
                 document = command.load()(self, arguments)
                 if document is not None:
                     self._write(document, arguments.form)
+            if command.name in REOPENS:
+                forget_short_mappings()
+            if cost.is_spent and not self._depth - 1 and arguments.form == "":
+                self.output.line(self.output.style("hint", f"{cost.message}; {budget.HINT}"))
         finally:
             self._depth -= 1
             self._notice_writes()
@@ -105,6 +121,7 @@ class Debugger(Selection):
     def _write(self, document: Document, form: str) -> None:
         """Write an answer, and what is wrong with parts of it. Where there is nothing else that is the error."""
         document.write(self.output, form)
+        self.status = max(self.status, document.status)
         if form:
             return
         if document.problems and document.is_empty:
@@ -114,8 +131,16 @@ class Debugger(Selection):
                 self.output.line(self.output.style("error", line))
         self.output.lines(document.hints)
 
+    def _limit_frames(self) -> None:
+        """Have as many frames computed as the settings say."""
+        limit = self.settings["backtrace limit"]
+        if self.attached is not None and self.attached.state.max_frames != limit:
+            self.attached.state.max_frames = limit
+            for wave in self.attached:
+                wave.forget()
+
     def tell_watchers(self) -> None:
-        """Call those who watch what is looked at."""
+        """Call those who watch what is selected."""
         self._has_moved = False
         for watcher in self.watchers:
             watcher()
@@ -138,7 +163,7 @@ class Debugger(Selection):
         return self._has_moved
 
     def shows_context(self, section: str) -> bool:
-        """Whether a section of the context view is shown after a change of what is looked at."""
+        """Whether a section of the context view is shown after a change of what is selected."""
         wanted = self.settings["context"]
         is_on = wanted == "on" or (wanted == "auto" and self.is_watched)
         return is_on and self.attached is not None and section in self.settings["context-sections"]
@@ -167,14 +192,27 @@ class Debugger(Selection):
         if not self.stays:
             self._has_moved = True
 
-    # --- What is looked at ----------------------------------------------------------------------------------------
+    # --- What is selected ----------------------------------------------------------------------------------------
 
     def use(self, program: Program, attached: Attached | None) -> None:
         Selection.use(self, program, attached)
         self._known_names = None
         self._has_moved = True
         self._changes = 0 if attached is None else attached.state.backend.changes
-        (program if attached is None else attached).state.remembered = remembered(self)
+        state = (program if attached is None else attached).state
+        state.remembered = remembered(self)
+        state.trusts_lists = self.settings["caller-registers"] == "listed"
+
+    def _trust_lists(self, name: str) -> None:
+        """Let frames know which registers of callers count as kept."""
+        if name == "caller-registers" and self.attached is not None:
+            self.attached.state.trusts_lists = self.settings[name] == "listed"
+
+    def read_anew(self) -> None:
+        Selection.read_anew(self)
+        if self.program is not None:
+            self._known_names = None
+            (self.program if self.attached is None else self.attached).state.remembered = remembered(self)
 
     @property
     def known_names(self) -> KnownNames:
@@ -204,13 +242,13 @@ def looked_at(debugger: Debugger) -> dict[str, str | int]:
         found["_shell_exitcode"] = debugger.shell_status
     if debugger.attached is None or debugger.wave_number is None:
         return found
-    from dwarfgpu.questions.waves import positions
+    from dwarfgpu.questions.waves import positions, used_lanes
 
     has_lanes = debugger.attached.has_waves
     return found | {
         "_thread": debugger.wave_number + 1,
         "_wave_id": debugger.wave.id,
-        "_lane_count": debugger.attached.state.target.lane_count if has_lanes else 0,
+        "_lane_count": used_lanes(debugger) if has_lanes else 0,
         **positions(debugger),
     }
 

@@ -18,6 +18,7 @@ from dwarfgpu.questions.expressions import variables_called
 from dwarfgpu.render.explanations import Explainer, variable_json
 from dwarfgpu.render.layout import plain
 from dwarfgpu.render.trace import Tracer
+from dwarfgpu.render.variables import RepairNotes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -57,15 +58,18 @@ def explain(debugger: Debugger, arguments: Arguments) -> Document:
     writer = asking.renderer(debugger, frame=frame, locations=True)
 
     def lines(output: Output) -> Iterator[str]:
+        notes = RepairNotes()
         for number, variable in enumerate(variables):
             yield from ("",) if number else ()
             yield from _declared([variable], output)
             tracer, values = _evaluated(frame, variable, variable.name, lanes)
             yield from (f"  {line}" for line in tracer.lines(output.width - 2))
-            yield from writer.text(values)
+            yield from writer.text(notes.noted(values))
         if is_whole:
             yield from ("",) if variables else ()
-            yield from asking.renderer(debugger, frame=frame).text(answer(quantity, text, lanes))
+            values = notes.noted(answer(quantity, text, lanes))
+            yield from asking.renderer(debugger, frame=frame).text(values)
+        yield from notes.lines(output.style)
 
     def explained() -> Iterator[dict[str, Any]]:
         for variable in variables:
@@ -98,7 +102,7 @@ def _evaluated(frame: Frame, variable: Variable, text: str, lanes: Any) -> tuple
 
 
 def locate(debugger: Debugger, arguments: Arguments) -> Document:
-    """For each part of the value, in the lane that is looked at if nothing else is said; lanes that have it in the same
+    """For each part of the value, in the lane that is selected if nothing else is said; lanes that have it in the same
     places are shown together. A part in the lane's own part of a register or of memory is said to be its own.
     """
     text = arguments.needed()
@@ -108,7 +112,13 @@ def locate(debugger: Debugger, arguments: Arguments) -> Document:
         described = chain.from_iterable(map(writer.described, variables))
         return Document({"answers": map(writer.described_json, variables)}, described, rows="answers")
     found = asking.asked(debugger, text, asking.lanes_of(debugger, arguments))
-    return asking.answered(debugger, writer, found, lambda output: Explainer(output.width, output.style).parts(found))
+
+    def lines(output: Output) -> Iterator[str]:
+        notes = RepairNotes()
+        yield from Explainer(output.width, output.style).parts(notes.noted(found))
+        yield from notes.lines(output.style)
+
+    return asking.answered(debugger, writer, found, lines)
 
 
 # --- maint print ----------------------------------------------------------------------------------------------------
@@ -139,8 +149,9 @@ def print_die(selection: Selection, arguments: Arguments) -> Document:
             raise UsageError(message, hint="leave them out, or leave out --section")
         chosen = evolve(chosen, sections=of_entries)
         shows_entries = bool(of_entries)
-    items = entries.EntryDump(file, chosen, arguments.get("dialect")) if shows_entries else ()
-    dumped = _Dump(file, items, others, arguments.get("dialect"), chosen.pc)
+    dialect = arguments.get("dialect") or _dialect(selection)
+    items = entries.EntryDump(file, chosen, dialect) if shows_entries else ()
+    dumped = _Dump(file, items, others, dialect, chosen.pc)
     return Document(dumped.data(), dumped.text, rows=dumped.rows, row={"file": file.name})
 
 
@@ -280,8 +291,9 @@ def print_cfi(selection: Selection, arguments: Arguments) -> Document:
     shell, --cases FILE reads sections in hex, a case a line, and answers each as JSON on a line.
     """
     file = _file(selection)
-    if arguments.has("dialect"):
-        file.frames.use_dialect(arguments.get("dialect"))
+    dialect = arguments.get("dialect") or _dialect(selection)
+    if dialect is not None:
+        file.frames.use_dialect(dialect)
     addresses: list[str | int] = [*arguments.many("pc")]
     functions = [*arguments.many("function")]
     text = arguments.text
@@ -397,6 +409,12 @@ class _FrameInformation:
             raise
         except DwarfGpuError as error:
             self.problems.append(error)
+
+
+def _dialect(selection: Selection) -> str | None:
+    """Return the dialect that the settings name for expressions; None is that of the target."""
+    name: str = selection.settings["dialect"]
+    return None if name == "auto" else name
 
 
 def _file(selection: Selection) -> CodeObject:

@@ -181,7 +181,8 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
         return _verify_expression(selection, arguments)
     if selection.program is None:
         raise UsageError("FILE, or exactly one of --ops and --hex is needed")
-    return _verify_variables(selection, arguments)
+    with selection.settings.lent({"dialect": arguments.get("dialect")} if arguments.has("dialect") else {}):
+        return _verify_variables(selection, arguments)
 
 
 def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
@@ -224,6 +225,7 @@ def variables_called(selection: Selection, name: str) -> list[Variable]:
 
 
 def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.program.types.sizes import contradiction, resolved
     from dwarfgpu.program.variables.variable import all_variables, checked
     from dwarfgpu.render.explanations import Explainer
     from dwarfgpu.render.layout import counted, plain, shown
@@ -242,6 +244,9 @@ def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     for variable in variables:
         count += 1
         try:
+            contradicted = contradiction(resolved(variable.type))
+            if contradicted is not None:
+                errors.append((variable.name, contradicted))
             locations += checked(variable)
         except DwarfGpuError as error:
             errors.append((variable.name, error))

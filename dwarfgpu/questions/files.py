@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import NotFound, UsageError
-from dwarfgpu.program.code.repairs import policy_of
 from dwarfgpu.program.program import Program
 from dwarfgpu.questions.document import BAD_FILE, Document
 from dwarfgpu.questions.selection import source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.code.code_object import CodeObject
@@ -40,7 +40,9 @@ def open_file(debugger: Debugger, path: str) -> None:
     """Open a file, and look at it."""
     from dwarfgpu.program.code.code_object import opened
 
-    debugger.use(Program(opened(path), repair=policy_of(debugger.settings["repair"])), None)
+    reading = debugger.reading()
+    file = opened(path, reading["attributes"])
+    debugger.use(Program(file, dialect=reading["dialect"], repair=reading["repair"]), None)
 
 
 def described(file: CodeObject) -> str:
@@ -53,18 +55,40 @@ def described(file: CodeObject) -> str:
 
 
 def attach(debugger: Debugger, arguments: Arguments) -> None:
-    """FILE is a snapshot (.json or .dgs) of waves that execute the file that is open, or a core file of the program."""
-    attach_state(debugger, _path(arguments), force=arguments.has("force"))
+    """FILE is a snapshot (.json or .dgs) of waves that execute the file that is open, a core file of the program,
+    or the text of the ROCm debug agent. Core files of GPUs need no file of code: the one of the GPU, a merged one,
+    or those of host and GPU; CORE@gfx90a chooses among processors, and CORE@host is about the threads of the host.
+    """
+    arguments.needed()
+    paths = [os.path.expanduser(word) for word in arguments.words]  # noqa: PTH111 (`pathlib` costs start-up time)
+    attach_state(debugger, paths, force=arguments.has("force"))
     machine = debugger.machine
+    from dwarfgpu.render.layout import fitted
+
     noun = "wave" if machine.has_waves else "thread"
     count = f"{len(machine)} {noun}{'' if len(machine) == 1 else 's'}"
     debugger.output.line(f"[Attached {machine.stopped.name}: {count} of {machine.state.target.name}]")
+    for note in machine.stopped.notes:
+        debugger.output.lines(fitted(f"[{note[0].upper()}{note[1:]}]", debugger.output.width, 1))
     _show_focus(debugger)
 
 
-def attach_state(debugger: Debugger, path: str, *, force: bool = False) -> None:
-    """Attach the machine that a file has, and look at its first wave."""
-    debugger.use(debugger.opened, debugger.opened.attach(path, force=force))
+def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool = False) -> None:
+    """Attach the machine that files have, and look at its first wave. Without a program it is the one they name."""
+    from dwarfgpu.program.program import open_core, paths_of
+    from dwarfgpu.program.stack.gpu_cores import is_about_host
+    from dwarfgpu.program.stack.stopped import names_its_code
+
+    # The threads of the host are not those of the code object whose waves were selected.
+    is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
+    if (debugger.program is None or is_other) and names_its_code(paths_of(state)):
+        from dwarfgpu.questions.sources import sources_of
+
+        moved = sources_of(debugger).reader.moved
+        attached = open_core(state, repair=debugger.settings["repair"], moved=moved)
+    else:
+        attached = debugger.opened.attach(state, force=force)
+    debugger.use(attached.program, attached)
 
 
 def launch(debugger: Debugger, arguments: Arguments) -> None:
@@ -104,15 +128,16 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _show_focus(debugger: Debugger) -> None:
-    """What is looked at after a machine was attached, and what is wrong with the machine."""
+    """What is selected after a machine was attached, and what is wrong with the machine."""
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.questions.focus import title
+    from dwarfgpu.questions.focus import show_stop, title
     from dwarfgpu.questions.stack import show_frame
 
     show_problems(debugger, debugger.machine.stopped.found)
     if debugger.wave_number is None:
         return
     debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
+    show_stop(debugger)
     try:
         show_frame(debugger)
     except DwarfGpuError as error:  # the machine is attached all the same
@@ -148,6 +173,26 @@ def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
     save(machine.stopped, path)
     count = len(machine)
     debugger.output.line(f"Saved {count} wave{'' if count == 1 else 's'} to {path}")
+
+
+def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
+    """FILE is core.PID if it is not given. It is one core file with everything, as ROCgdb writes it; with -pair the
+    host's part is FILE and the GPU's is FILE.gpu, with -gpu the GPU's part alone. Registers of which nothing is
+    known are 0 in it. A file that is there is not overwritten.
+    """
+    from dwarfgpu.program.stack.core_writing import write_core
+    from dwarfgpu.render.layout import counted
+
+    words = arguments.words or [f"core.{os.getpid()}"]
+    if len(words) != 1:
+        raise arguments.wrong("takes one file; a name with blanks stands in quotes")
+    kind = "pair" if arguments.has("pair") else "gpu" if arguments.has("gpu") else "merged"
+    machine = debugger.machine
+    written = write_core(machine.stopped, os.path.expanduser(words[0]), kind)  # noqa: PTH111
+    debugger.output.line(f"Saved corefile {' and '.join(written.names)}")
+    if written.unknown:
+        message = f"warning: {counted(written.unknown, 'register')} of which nothing is known are 0 in it"
+        debugger.output.line(debugger.output.style("error", message))
 
 
 # --- What is there --------------------------------------------------------------------------------------------------
@@ -226,24 +271,29 @@ def info_kernels(selection: Selection, arguments: Arguments) -> Document:
     searched in all names.
     """
     from dwarfgpu.program.code.code_object import check_has_kernels
-    from dwarfgpu.render.kernels import kernel_json, kernels_text
-    from dwarfgpu.render.layout import WIDTH, fitted
+    from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
+    from dwarfgpu.render.kernels import kernel_json, kernels_text, printf_text
+    from dwarfgpu.render.layout import WIDTH, fitted, plain
 
     file = selection.opened.file
     check_has_kernels(file)
-    kernels = _kernels_named(file, arguments) if arguments.words else file.kernels.kernels
+    known = _kernels_named(file, arguments) if arguments.words else file.kernels.kernels
+    kernels = [(with_parameters(file, kernel), parameters_of(file, kernel)) for kernel in known]
     fields = bool(arguments.words) or arguments.has("fields")
 
     def text(output: Output) -> Iterable[str]:
         if output.width >= WIDTH:
-            return kernels_text(kernels, output.style, fields=fields)
-        return (part for line in kernels_text(kernels, fields=fields) for part in fitted(line, output.width))
+            whole = kernels_text(kernels, output.style, fields=fields)
+            return chain(whole, printf_text(file.kernels.metadata, output.style))
+        lines = chain(kernels_text(kernels, fields=fields), printf_text(file.kernels.metadata))
+        return (part for line in lines for part in fitted(line, output.width))
 
     data = {
         "file": file.name,
         "target": file.target.target.name,
         "target_id": file.target.target_id,
-        "kernels": map(kernel_json, kernels),
+        "printf": [] if file.kernels.metadata is None else [plain(entry) for entry in file.kernels.metadata.printf],
+        "kernels": (kernel_json(*kernel) for kernel in kernels),
     }
     return Document(data, text, rows="kernels", row={"file": file.name})
 
@@ -254,7 +304,9 @@ def _kernels_named(file: CodeObject, arguments: Arguments) -> tuple[Any, ...]:
         return file.kernels_named(arguments.words)
     except NotFound:
         pattern = arguments.pattern()
-        kernels = tuple(kernel for kernel in file.kernels.kernels if pattern.search(kernel.name))
+        kernels = tuple(
+            kernel for kernel in file.kernels.kernels if pattern.search(kernel.name) or pattern.search(kernel.demangled)
+        )
         if not kernels:
             raise
         return kernels
@@ -292,7 +344,8 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
     errors: list[DwarfGpuError] = []
     for text in arguments.many("pc"):
         try:
-            addresses.append(code_lookup.at_address(file, code_lookup.parse_address(file, text)))
+            named = code_lookup.parse_addresses(file, text)
+            addresses += [code_lookup.at_address(file, address) for address in named]
         except NotFound as error:
             errors.append(error)
     for name in arguments.many("name"):
@@ -344,17 +397,25 @@ def snapshot(_selection: Selection, arguments: Arguments) -> Document:
     """`convert FILE NEW` writes its other form, `check FILE` says what is wrong with it, `info FILE` what it has.
 
     A name that ends in .dgs is a folder of arrays, any other name a JSON file. The source is never changed, and the
-    destination appears whole or not at all.
+    destination appears whole or not at all. FILE may be a GPU core file: then NEW has some of its waves, its code
+    objects and the memory that debugging needs: scratch (stack), local memory (lds) and kernel arguments (args) if
+    -memory does not say otherwise, and with reachable:N what N pointers lead to.
     """
     from dwarfgpu.program.stack import snapshot_files
+    from dwarfgpu.program.stack.gpu_cores import has_gpu_state
     from dwarfgpu.render import machines as render
 
     action, *files = arguments.words or [""]
     if action not in ("convert", "check", "info"):
         raise arguments.wrong(f"does convert, check or info, not {action[:40]!r}")
+    if action == "convert" and len(files) > 1 and has_gpu_state(files[:-1]):
+        return _convert_core(files[:-1], files[-1], arguments)
     if len(files) != (2 if action == "convert" else 1):
         names = "two names, of a snapshot and of what is to be written" if action == "convert" else "one name"
         raise UsageError(f"`snapshot {action}` needs {names}")
+    for option in ("waves", "memory"):
+        if option in arguments.options:
+            raise UsageError(f"--{option} goes with the conversion of a GPU core file")
     if action == "convert":
         machine = snapshot_files.convert(*files, force=arguments.has("force"))
         return Document({"written": files[1], "waves": machine.wave_count}, ())
@@ -367,5 +428,41 @@ def snapshot(_selection: Selection, arguments: Arguments) -> Document:
 
     document = Document(render.summary_json(summary), text)
     if action == "check" and not summary.is_sound:
+        document.status = BAD_FILE
+    return document
+
+
+def _convert_core(sources: list[str], destination: str, arguments: Arguments) -> Document:
+    """Make GPU core files small, and say what was left out."""
+    from dwarfgpu.program.stack.core_conversion import convert_core
+    from dwarfgpu.program.stack.gpu_cores import choose, open_core_waves, part_of
+    from dwarfgpu.render.cores import conversion_json, conversion_text
+
+    opened = open_core_waves(sources)
+    machine = choose(opened.core, None, part_of(sources))
+    options = arguments.options
+    summary = convert_core(opened, machine, destination, options.get("waves"), options.get("memory"))
+    return Document(
+        conversion_json(summary), lambda output: conversion_text(summary, output.style), problems=opened.problems
+    )
+
+
+def core(_selection: Selection, arguments: Arguments) -> Document:
+    """`info CORE...`: agents, queues, dispatches, waves by kernel, line and stop reason, code, and what is missing.
+
+    CORE is a merged core file, the part of the GPU, or the parts of host and GPU. The host's part is found by itself if
+    it is beside the GPU's as core.PID.
+    """
+    from dwarfgpu.program.stack.core_summary import core_summary
+    from dwarfgpu.render.cores import core_json, core_text
+
+    action, *files = arguments.words or [""]
+    if action != "info":
+        raise arguments.wrong(f"does info, not {action[:40]!r}")
+    if not files:
+        raise UsageError("`core info` needs the name of a core file")
+    summary = core_summary(files)
+    document = Document(core_json(summary), lambda output: core_text(summary, output.width, output.style))
+    if not summary.waves:
         document.status = BAD_FILE
     return document

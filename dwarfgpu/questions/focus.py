@@ -1,4 +1,4 @@
-"""Commands that choose what is looked at, ``wave`` and ``lane``, and those that run a command in several of them."""
+"""Commands that choose what is selected, ``wave`` and ``lane``, and those that run a command in several of them."""
 
 from __future__ import annotations
 
@@ -27,18 +27,26 @@ _FLAG = re.compile(r"(-[a-z]+)(?:\s+|$)")
 
 def wave(debugger: Debugger, arguments: Arguments) -> None:
     """A wave is named by its number, counted from 1 as `info waves` shows it, or else by what the machine calls it,
-    such as 1:2:1:1. It is looked at in its innermost frame, and in the lane that was looked at in it before.
+    such as 1:2:1:1. It is selected with its innermost frame, and the lane that was selected in it before.
     """
     if not arguments.text:
         debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
         return
     debugger.select_wave(wave_named(debugger.machine.stopped.machine, arguments.text))
     debugger.output.line(f"[Switching to {debugger.noun} {title(debugger)}]")
+    show_stop(debugger)
     show_frame(debugger)
 
 
+def show_stop(debugger: Debugger) -> None:
+    """Say why the wave has stopped, where the machine knows it."""
+    reason = debugger.wave.stop_reason
+    if reason:
+        debugger.output.line(f"[Stop reason: {reason}]")
+
+
 def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
-    """LIST is numbers and ranges as `info waves` shows them, such as 1,4-7. The wave that is looked at stays the same.
+    """LIST is numbers and ranges as `info waves` shows them, such as 1,4-7. The wave that is selected stays the same.
     Flags before COMMAND: with -q waves are not named, with -c an error does not end it, and with -s errors and waves
     for which nothing is shown are passed over.
     """
@@ -74,7 +82,7 @@ def wave_find(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def title(debugger: Debugger) -> str:
-    """The wave and the lane that are looked at: ``2, lane 5 (AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0])``."""
+    """The wave and the lane that are selected: ``2, lane 5 (AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0])``."""
     from dwarfgpu.questions.waves import target_id
 
     name = target_id(debugger)  # an error if there is no wave
@@ -110,7 +118,7 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
     which, flags, command = split(arguments)
     check_command(debugger, flags, ("-q", "-c", "-s", *(f"-{state}" for state in states)), command, arguments)
     asked = {*arguments.options, *(flag[1:] for flag in flags if flag[1:] in states)}
-    chosen = chosen_lanes(lanes_here(debugger), which, asked)
+    chosen = chosen_lanes(lanes_here(debugger), which, asked, may_be_none=True)
 
     def visit(number: int) -> Iterable[str]:
         debugger.select_lane(number)

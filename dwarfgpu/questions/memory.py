@@ -129,7 +129,7 @@ class MemoryRow:
 
 
 class _Shower:
-    """Shows memory in one format, in the lane that is looked at."""
+    """Shows memory in one format, in the lane that is selected."""
 
     def __init__(self, debugger: Debugger, form: MemoryFormat, known: Examined) -> None:
         self.debugger = debugger

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.render.layout import WIDTH, plain_style
+from dwarfgpu.render.written_text import without_styles, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,15 +23,8 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
 
 
-_STYLES = re.compile(r"\x1b\[[0-9;]*m")
-
 SOURCE, ASSEMBLY, OPERATIONS = "source", "assembly", "operations"
 """The kinds of code that output shows: source, whose file tells its language; instructions; DWARF expressions."""
-
-
-def without_styles(text: str) -> str:
-    """A text as somebody reads it."""
-    return _STYLES.sub("", text)
 
 
 def plain_code(_kind: str, lines: Sequence[str], _file: str) -> list[str]:
@@ -156,7 +149,15 @@ class Log:
     def _copied(self, text: str) -> None:
         assert self._file is not None  # noqa: S101 (it is open as long as this is what writes)
         assert self._write is not None  # noqa: S101
-        self._file.write(without_styles(text))
+        try:
+            self._file.write(written(without_styles(text)))
+            self._file.flush()
+        except OSError as error:
+            path = self._file.name
+            with suppress(OSError):  # what waits to be written cannot be written either
+                self.close()
+            self._debugger.settings.reset("logging enabled")
+            raise UsageError(f"{path}: {error.strerror}", kind="unwritable", hint="logging is off now") from None
         if not self._debugger.settings["logging redirect"]:
             self._write(text)
 
@@ -165,5 +166,5 @@ class Log:
         if self._file is None or self._write is None:
             return
         self._debugger.output.write = self._write
-        self._file.close()
-        self._file, self._write = None, None
+        file, self._file, self._write = self._file, None, None
+        file.close()

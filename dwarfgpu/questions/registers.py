@@ -51,7 +51,7 @@ _SCALAR = re.compile(r"s\d+|vcc")
 def info_registers(debugger: Debugger, arguments: Arguments) -> Document:
     """NAMES are those of registers ($v4), ranges of them (v0-v3, s[0:3]) or groups: general, scalar, vector, system,
     float, all. Without them: all that are no vectors and of which the machine knows something. They are those of the
-    frame that is looked at; what nothing has saved is said to be <not saved>. /F shows the last column by a format.
+    frame that is selected; what nothing has saved is said to be <not saved>. /F shows the last column by a format.
     """
     return _info(debugger, arguments, "general")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory
 
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import UsageError, nearest
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -24,6 +24,14 @@ LETTERS = "xduotacfszr"
 """The letters of the formats of values: /FMT at the prompt, --format at the shell."""
 WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
 """A word that names a command."""
+RUNNING = frozenset(
+    "attach advance awatch b br break c call catch checkpoint commands condition cont continue detach "  # noqa: SIM905
+    "disable enable fg fin finish handle hbreak ignore interrupt j jump kill n next nexti ni r rb rbreak "
+    "rc record reverse-continue reverse-finish reverse-next reverse-nexti reverse-step reverse-stepi rn "
+    "rni rs rsi run rwatch signal si start starti step stepi stop strace tb tbreak thbreak trace u until "
+    "wa watch".split()
+)
+"""Commands of GDB for programs that run."""
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
 
@@ -117,8 +125,8 @@ class Command:
     def usage(self) -> str:
         """How it is written."""
         parts = [f"{self.name}{f'[/{self.formats}]' if self.formats else ''}"]
-        parts += [f"[{option.usage}]" for option in self.options if option.setting is None]
-        if any(option.setting is not None for option in self.options):
+        parts += [f"[{option.usage}]" for option in self.options if option.setting is None or option.metavar is None]
+        if any(option.setting is not None and option.metavar is not None for option in self.options):
             parts.append("[-SETTING [VALUE]... --]")
         if self.is_question:
             parts.append("[--json]")
@@ -199,6 +207,11 @@ class Registry:
         command = names.get(word)
         if command is None and not prefix:
             command = self._shell.get(word)
+        if command is None and not prefix and word in RUNNING:
+            message = f"`{word}` is for a program that runs: a snapshot or a core file is one that has stopped"
+            raise UsageError(
+                message, kind="no_command", hint="`wave`, `lane`, `frame`, `print` and `x` look at what is there"
+            )
         if command is None:
             command = self._abbreviated(prefix, word, names, ask)
         return command, text[match.end() :]
@@ -222,14 +235,6 @@ def python_does(word: str) -> UsageError:
     """Return the error for a part of GDB's script language that Python does here."""
     message = f"there is no `{word[:60]}` here: write it in Python and run it with `source FILE.py`"
     return UsageError(message, kind="no_command")
-
-
-def nearest(word: str, names: Iterable[str]) -> str | None:
-    """The name that is most like a word, if one is."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(word, list(names), 1, 0.6)
-    return found[0] if found else None
 
 
 def option(usage: str, help: str, **fields: Any) -> Argument:
@@ -350,7 +355,7 @@ class Arguments:
         try:
             return int(self.text, 0)
         except ValueError:
-            raise self.wrong(f"takes a number, and {self.text[:40]!r} is none") from None
+            raise self.wrong(f"takes a number, not {self.text[:40]!r}") from None
 
     def pattern(self, option: str | None = None) -> re.Pattern[str]:
         """The rest, or what stands behind an option, as a regular expression."""

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.program.selection import in_lane, using
 from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.registry import PYTHON_DOES, Command, python_does
 from dwarfgpu.questions.table import SUPPORT
+from dwarfgpu.regular_files import read_input
 from dwarfgpu.render.layout import counted
+from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -224,7 +226,7 @@ def stray(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def source(debugger: Debugger, arguments: Arguments) -> None:
-    """A file whose name ends in .py is a Python script: in it `import dwarfgpu.gdb as dg` gives what is looked at here.
+    """A file whose name ends in .py is a Python script: in it `import dwarfgpu.gdb as dg` gives what is selected here.
     The first command of a script that fails ends it.
     """
     words = arguments.words
@@ -254,13 +256,17 @@ def run_script(debugger: Debugger, path: str) -> None:
         raise
 
 
+MAX_SCRIPT = 1 << 26
+"""A script has fewer bytes."""
+
+
 def _text_of(path: str) -> str:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
-            return file.read().decode()
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise UsageError(f"{path}: {why}", kind="unreadable") from None
+        return read_input(path, MAX_SCRIPT).decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: it is not UTF-8 text", kind="unreadable") from None
+    except MalformedFile as error:
+        raise UsageError(error.message, kind="unreadable") from None
 
 
 # --- Python scripts run by the debugger ---------------------------------------------------------------
@@ -364,5 +370,5 @@ def run_program(debugger: Debugger, program: str, text: str | None) -> None:
         stderr=None if has_terminal else subprocess.STDOUT,
     )
     if result.stdout:
-        debugger.output.write(result.stdout.decode(errors="backslashreplace"))
+        debugger.output.write(own(result.stdout.decode(errors="backslashreplace")))
     debugger.shell_status = result.returncode

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.registry import operand, option
-from dwarfgpu.questions.settings import Settings
+from dwarfgpu.questions.settings import READING, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.output import Output
+    from dwarfgpu.render.values import Look
 
 T = TypeVar("T")
 
@@ -25,19 +27,25 @@ T = TypeVar("T")
 
 FILE = operand("FILE", "a file, FILE@gfx90a, FILE@2, a code object URI, or - (-@2)")
 MAYBE_FILE = operand("[FILE]", FILE.help)
-MAYBE_STATE = option("-state S", "a snapshot of waves, or a core file of FILE")
-STATE = option("-state S", MAYBE_STATE.help, is_required=True)
+MAYBE_STATE = option(
+    "-state S", "a snapshot of waves, core files of FILE or of GPUs (repeatable), the debug agent's text", is_many=True
+)
+STATE = option("-state S", MAYBE_STATE.help, is_required=True, is_many=True)
 WAVE = option("-wave N", "the wave or thread, by its number from 1 or by its id")
 FRAME = option("-frame N", "the frame, 0 for the innermost one (0); inlined ones count", read=int)
 LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
 DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
-REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, off, or names (auto)")
+REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, all, off, or names (auto)")
 WAVES = option("-wave LIST", "the waves or threads, by numbers from 1, by id, or all")
-PC = option("-pc A", "an address or a function: frames there, without a state")
+PC = option("-pc A", "frames at an address, without a state: 0x1900, k, k+0x40 or k.hip:17")
 FORCE = option("-force", "use a state although its code has changed")
 ATTRIBUTES = option(
-    "-attributes D", "how the numbers of LLVM's attributes are read: llvm-current or llvm-old (by producer)"
+    "-attributes D",
+    "how numbers of LLVM's attributes and address classes are read: llvm-current, llvm-21, llvm-old or amdgpu-2020 "
+    "(by producer)",
 )
+READ_AS = (DIALECT, ATTRIBUTES, REPAIR)
+"""How the DWARF of a file is read."""
 STDIN_PART = "-@"
 """How a name begins that means an image in what standard input holds."""
 
@@ -63,6 +71,37 @@ class Selection:
         self.stays = 0
         """How many questions bring back what was selected before them."""
         self._states: dict[Any, Any] = {}
+        self.settings.watchers.append(self._setting_changed)
+
+    # --- How files are read -----------------------------------------------------------------------------------------
+
+    def reading(self) -> dict[str, Any]:
+        """Return how the settings say that the DWARF of files is read, as `Program.read_as` takes it."""
+        from dwarfgpu.program.code.repairs import policy_of
+
+        dialect, attributes, repair = (self.settings[name] for name in READING)
+        return {
+            "dialect": None if dialect == "auto" else dialect,
+            "attributes": None if attributes == "auto" else attributes,
+            "repair": policy_of(repair),
+        }
+
+    def _setting_changed(self, name: str) -> None:
+        if name in READING:
+            self.read_anew()
+
+    def read_anew(self) -> None:
+        """Read the files that are open as the settings say now; what is selected stays."""
+        if self.program is None:
+            return
+        program = self.program.read_as(**self.reading())
+        if self.attached is not None:
+            self.attached = self.attached.read_as(program)
+        self.program = program
+
+    def value_printer(self, _frame: Frame | None) -> Callable[[Object, Look, int], str | None] | None:
+        """Return what writes values in the words of the debugger around this one; None without one."""
+        return None
 
     # --- What is selected -----------------------------------------------------------------------------------------
 
@@ -180,7 +219,7 @@ class Selection:
         """Select a lane of the wave."""
         wave = self.wave
         if not self.machine.has_waves or not 0 <= number < wave.state.target.lane_count:
-            raise UsageError(f"Lane {number} does not exist on this {self.noun}.", kind="no_lane")
+            raise UsageError(f"Lane {number} does not exist on this thread.", kind="no_lane")
         assert self.wave_number is not None  # noqa: S101 (there is a wave)
         self.lanes[self.wave_number] = number
         self.moved()
@@ -208,22 +247,28 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
 
     Where a machine has several waves and none is named, none is selected.
     """
-    from dwarfgpu.program.code.repairs import policy_of
-    from dwarfgpu.program.program import Attached, Program
-    from dwarfgpu.program.stack.selectors import wave_named
-    from dwarfgpu.program.stack.stopped import open_snapshot, open_stopped
+    from dwarfgpu.program.program import Attached, Program, open_core, paths_of
+    from dwarfgpu.program.stack.stopped import names_its_code, open_snapshot, open_stopped
 
-    if options.get("repair") is not None:
-        selection.settings.set("repair", options["repair"])
+    for name in READING:
+        if options.get(name) is not None:
+            selection.settings.set(name, options[name])
     state = options.get("state")
     if options.get("file") is None:
-        if state is not None:
+        if state is not None and names_its_code(paths_of(state)):
+            repairs = selection.settings["repair"]
+            attached = open_core(state, dialect=options.get("dialect"), repair=repairs)
+            selection.use(attached.program, attached)
+            _focus(selection, options)
+        elif state is not None:
             hint = "the question needs a snapshot: a state with a schema"
-            selection.snapshot = open_snapshot(state, read, force=bool(options.get("force")), hint=hint)
+            path = one_state(state)
+            selection.snapshot = open_snapshot(path, read, force=bool(options.get("force")), hint=hint)
         return
-    file = open_file(options["file"], options.get("attributes"))
-    repair = policy_of(selection.settings["repair"])
-    program = Program(file, dialect=options.get("dialect"), repair=repair)
+    reading = selection.reading()
+    file = open_file(options["file"], reading["attributes"])
+    repair = reading["repair"]
+    program = Program(file, dialect=reading["dialect"], repair=repair)
     if state is None:
         selection.use(program, None)
         for name in ("wave", "frame", "lane"):
@@ -233,8 +278,23 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
     stopped = open_stopped(file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair)
     attached = Attached(program, stopped)
     selection.use(program, attached)
+    _focus(selection, options)
+
+
+def one_state(state: str | Sequence[str]) -> str:
+    """Return the only name of a state; several are the core files of one crash."""
+    if isinstance(state, str):
+        return state
+    raise UsageError("several states are the core files of one crash, and these are none", hint="give one --state")
+
+
+def _focus(selection: Selection, options: Mapping[str, Any]) -> None:
+    """Select the wave, the frame and the lane that options name."""
+    from dwarfgpu.program.stack.selectors import wave_named
+
+    attached = selection.machine
     if options.get("wave") is not None:
-        selection.wave_number = wave_named(stopped.machine, options["wave"])
+        selection.wave_number = wave_named(attached.stopped.machine, options["wave"])
     elif len(attached) > 1:
         selection.wave_number = None
     if options.get("frame") is not None:

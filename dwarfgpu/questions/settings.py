@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.budget import DEFAULT
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 
@@ -38,10 +39,14 @@ class Setting:
     """Whether it is several of the choices, in an order."""
     alias: str = ""
     """Another name of it."""
+    check: Callable[[str], object] | None = None
+    """Raises an error for a text that it cannot be."""
 
     def read(self, text: str) -> Any:
         """A value as a user types it."""
         kind = type(self.default)
+        if self.check is not None:
+            self.check(text)
         if kind is bool:
             if text in ON or text in OFF:
                 return text in ON
@@ -92,6 +97,28 @@ class Setting:
         return str(value) or "(none)"
 
 
+def _check_repair(text: str) -> None:
+    from dwarfgpu.program.code.repairs import policy_of
+
+    policy_of(text)
+
+
+def _check_dialect(text: str) -> None:
+    from dwarfgpu.dialects import get
+
+    if text != "auto":
+        get(text)
+
+
+def _check_attributes(text: str) -> None:
+    from dwarfgpu.program.code.code_object import check_attributes
+
+    if text != "auto":
+        check_attributes(text)
+
+
+READING = ("dialect", "attributes", "repair")
+"""The settings that say how the DWARF of files is read."""
 SECTIONS = ("source", "locals", "lanes", "registers", "stack", "expressions")
 """The sections of the context view."""
 
@@ -104,6 +131,7 @@ SETTINGS = (
     Setting("pagination", True, "whether long output stops when the screen is full"),
     Setting("style enabled", True, "whether output has colours, where a terminal shows them", alias="style"),
     Setting("confirm", True, "whether a question is asked before something is lost"),
+    Setting("verbose", False, "whether answers also show what the file alone says where a repair was applied"),
     Setting("debug", False, "whether errors show where in dwarfgpu they come from"),
     Setting("editing-mode", "emacs", "the keys of the prompt", choices=("emacs", "vi")),
     Setting("history size", 10_000, "how many lines the history file keeps", unlimited=True),
@@ -114,12 +142,16 @@ SETTINGS = (
     Setting("logging file", "dwarfgpu.txt", "the file that output is also written to"),
     Setting("logging overwrite", False, "whether a log begins anew; else it is added to what is there"),
     Setting("logging redirect", False, "whether output goes to the log alone"),
+    Setting("budget", DEFAULT, "what an answer may cost: steps of long evaluations and traces, parts of values",
+            least=1, unlimited=True),
+    Setting("backtrace limit", 10_000, "how many frames of a wave are computed", least=1, unlimited=True),
     Setting("listsize", 10, "how many lines `list` shows", least=1, unlimited=True),
     Setting("print elements", 200, "how many elements of arrays and strings are shown", unlimited=True),
     Setting("print repeats", 10, "longer runs of one element are folded", unlimited=True),
     Setting("print max-depth", 20, "how deep structures are shown", unlimited=True,
             has_zero=True),
     Setting("print pretty", False, "whether each member of a structure is on a line of its own"),
+    Setting("print raw-values", False, "whether objects of the C++ library are shown as they are stored"),
     Setting("print static-members", True, "whether static members are shown"),
     Setting("print frame-arguments", "scalars", "which arguments frames are shown with",
             choices=("scalars", "all", "none")),
@@ -130,7 +162,16 @@ SETTINGS = (
             "what the context view shows, in order", choices=SECTIONS, many=True),
     Setting("directories", "$cdir:$cwd", "where source files are looked for, in order"),
     Setting("disassembler", "", "the llvm-objdump, llvm-mc or objdump to use; none looks for one"),
-    Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, off, or names"),
+    Setting("caller-registers", "listed", "which registers of callers count as kept without a rule: those of locations "
+            "that hold after the call (listed, as in GDB), or none (saved)", choices=("listed", "saved")),
+    Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, all, off, or names",
+            check=_check_repair),
+    Setting("dialect", "auto", "which bytes of expressions are which operation; auto is by the target",
+            choices=("auto", "dwarf5", "gnu", "llvm-user", "llvm-legacy", "amdgpu-2020", "dwarf6"),
+            check=_check_dialect),
+    Setting("attributes", "auto", "which numbers are LLVM's attributes and address classes; auto is by the producer",
+            choices=("auto", "llvm-current", "llvm-21", "llvm-old", "amdgpu-2020"),
+            check=_check_attributes),
 )
 # fmt: on
 

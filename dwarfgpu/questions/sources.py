@@ -41,7 +41,7 @@ class Sources:
         self.first = 0
         self.last = 0
         self.focus: Any = None
-        """What was looked at then."""
+        """What was selected then."""
         self.told: set[str] = set()
         """The files that were said to be missing."""
 
@@ -58,7 +58,7 @@ def sources_of(debugger: Debugger) -> Sources:
 
 
 def _focus(debugger: Debugger) -> Any:
-    """What is equal as long as the same frame is looked at."""
+    """What is equal as long as the same frame is selected."""
     return debugger.program, debugger.attached, debugger.wave_number, debugger.frame_number
 
 

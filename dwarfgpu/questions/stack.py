@@ -9,9 +9,10 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.stack.selectors import waves_of
+from dwarfgpu.program.stack.traps import trap_at
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
-from dwarfgpu.render.layout import fitted, paragraphs, ranges_text, shown, wrapped
+from dwarfgpu.render.layout import fitted, paragraphs, plain, ranges_text, shown, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,7 +35,7 @@ MAX_WAVES = 8
 
 
 def show_frame(debugger: Debugger) -> None:
-    """The frame that is looked at, and its line of the source; and where the lane is, if it does not execute there."""
+    """The frame that is selected, and its line of the source; and where the lane is, if it does not execute there."""
     from dwarfgpu.questions.sources import line_text
 
     frame, output = debugger.frame, debugger.output
@@ -84,7 +85,7 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
     elif words:
         text = words[1] if words[0] == "level" and len(words) == 2 else arguments.text
         if not text.isdecimal() or not text.isascii() or len(text) > 9:
-            raise arguments.wrong(f"takes a number, and {text[:40]!r} is none")
+            raise arguments.wrong(f"takes a number, not {text[:40]!r}")
         if next(islice(debugger.seen_wave, int(text), None), None) is None:
             raise UsageError(f"No frame at level {text}.", kind="no_frame", hint="`bt` shows all frames")
         debugger.select_frame(int(text))
@@ -110,8 +111,13 @@ def down(debugger: Debugger, arguments: Arguments) -> None:
     _move(debugger, arguments.integer(), -1)
 
 
+MAX_STEPS = 1 << 31
+"""More frames than any stack has."""
+
+
 def _move(debugger: Debugger, count: int | None, direction: int) -> None:
-    wanted = debugger.frame_number + direction * (1 if count is None else count)
+    steps = 1 if count is None else max(-MAX_STEPS, min(count, MAX_STEPS))
+    wanted = debugger.frame_number + direction * steps
     found = max(0, wanted)
     if found > debugger.frame_number:
         seen = sum(1 for _frame in islice(debugger.seen_wave, found + 1))
@@ -253,7 +259,7 @@ def frame_count(text: str | None, arguments: Arguments) -> slice | None:
         return None
     digits = text.removeprefix("-")
     if not digits.isdecimal() or not digits.isascii() or len(digits) > 9:
-        raise arguments.wrong(f"takes a number, and {text[:40]!r} is none")
+        raise arguments.wrong(f"takes a number, not {text[:40]!r}")
     count = int(digits)
     if text[0] == "-":
         return slice(-count, None) if count else slice(0, 0)
@@ -285,7 +291,7 @@ def _lane_asked(selection: Selection, arguments: Arguments) -> int | None:
         return None
     selection.needs_lanes()
     if not 0 <= lane < selection.machine.state.target.lane_count:
-        raise UsageError(f"Lane {lane} does not exist on this wave.", kind="no_lane")
+        raise UsageError(f"Lane {lane} does not exist on this thread.", kind="no_lane")
     return lane
 
 
@@ -365,8 +371,7 @@ def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -
 
     output = selection.output
     renderer = BacktraceRenderer(selection.machine.state.target, output.style)
-    for register in saved:
-        yield from renderer.saved(register, indent, output.width)
+    yield from renderer.registers(saved, indent, output.width)
 
 
 # --- info frame -----------------------------------------------------------------------------------------------------
@@ -424,7 +429,9 @@ def _frame_document(debugger: Debugger, here: Frame, saved: list[Saved]) -> dict
         "callee": frame_json(debugger.wave.frame(here.number - 1)) if here.number else None,
         "end": None if outer is not None else {"kind": end.kind, "message": end.message},
         "active": None if now is None else f"{now:#x}",
-        "saved_registers": {one.register.name: renderer.saved_json(one) for one in saved},
+        **renderer.registers_json(saved, "saved_registers"),
+        **_attributes_json(here),
+        **({} if (trap := trap_at(here)) is None else {"trap": plain(trap)}),
     }
 
 
@@ -463,6 +470,72 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
             yield f" lanes active now: {lanes_text(now).removeprefix('lanes ')}"
     if here.code is not None:
         yield f" code of {shown(here.code.file.name)}"
+    trap = trap_at(here)
+    if trap is not None:
+        where = "at" if trap.address == here.pc else "after"
+        yield f" stopped {where} s_trap {trap.number}: {trap.meaning}"
+    yield from _attribute_lines(here)
+
+
+def _attribute_lines(here: Frame) -> Iterator[str]:
+    """Yield what attributes of the function and of the call say of the frame."""
+    from dwarfgpu.expr.location_text import TextRenderer
+    from dwarfgpu.program.stack import frame_attributes as attributes
+
+    if here.activation is None:
+        return
+    lanes, renderer = here.activation.thread.lanes, TextRenderer(here.target.byte_order)
+
+    def text(result: Any) -> str:
+        return f"<error: {result}>" if isinstance(result, DwarfGpuError) else _short(here, renderer.entry(result))
+
+    for attribute in attributes.frame_attributes(here, lanes):
+        where = text(attribute.error or attribute.location)
+        if attribute.name == attributes.RETURN_ADDRESS:
+            yield f" return address stored at {where} (DW_AT_return_addr)"
+            continue
+        name = attributes.enclosing_name(here)
+        parent = None if attribute.location is None else attributes.parent_of(here, attribute.location, lanes)
+        number = "" if parent is None else f", frame {parent.number}"
+        yield f" static link: frame at {where}{f' of {shown(name)}' if name else ''}{number} (DW_AT_static_link)"
+    for parameter in attributes.call_parameters(here, lanes):
+        parts = [] if parameter.value is None else [text(parameter.value)]
+        if parameter.data_location is not None:
+            parts.append(f"refers to {text(parameter.data_location)}")
+        if parameter.data_value is not None:
+            parts.append(f"with {text(parameter.data_value)} in it")
+        if parts:
+            yield f" at the call {shown(parameter.name or 'a parameter')}: {', '.join(parts)}"
+
+
+def _attributes_json(here: Frame) -> dict[str, Any]:
+    from dwarfgpu.expr.location_json import JsonWriter
+    from dwarfgpu.program.stack import frame_attributes as attributes
+    from dwarfgpu.render.layout import problem_json
+
+    if here.activation is None:
+        return {}
+    lanes, writer = here.activation.thread.lanes, JsonWriter(here.target.byte_order)
+
+    def json(result: Any) -> Any:
+        if result is None:
+            return None
+        return {"error": problem_json(result)} if isinstance(result, DwarfGpuError) else writer.entry(result)
+
+    document: dict[str, Any] = {}
+    for attribute in attributes.frame_attributes(here, lanes):
+        key = "return_address" if attribute.name == attributes.RETURN_ADDRESS else "static_link"
+        document[key] = json(attribute.error or attribute.location)
+    parameters = [
+        {
+            "name": parameter.name,
+            "value": json(parameter.value),
+            "data_location": json(parameter.data_location),
+            "data_value": json(parameter.data_value),
+        }
+        for parameter in attributes.call_parameters(here, lanes)
+    ]
+    return {**document, "call_parameters": parameters} if parameters else document
 
 
 def _cfa_text(each: Frame) -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import listing
 from dwarfgpu.program.code.declarations import declared, undeclared
+from dwarfgpu.program.code.repairs import as_written, repairs_of
 from dwarfgpu.program.language.evaluator import Evaluator
-from dwarfgpu.program.language.expression import type_named
+from dwarfgpu.program.language.expression import static_type, type_named
 from dwarfgpu.program.stack.linespec import frame_base_of, scope_at, symbol_at
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
 from dwarfgpu.program.types.model import Struct, Typedef
@@ -92,7 +93,11 @@ def _variable_json(variable: Variable) -> dict[str, Any]:
     if variable.is_constant():
         document["constant"] = _constant(variable)
     if base is not None:
-        document["frame_base"] = listing.text(base)
+        target = variable.frame.target
+        document["frame_base"] = listing.text(as_written(base), target)
+        if repairs_of(base):
+            document["frame_base_repairs"] = [repair.name for repair in repairs_of(base)]
+            document["frame_base_repaired"] = listing.text(base, target)
     if address is not None:
         document["space"], document["address"] = address
     return document
@@ -174,6 +179,49 @@ def _address_of(place: Linespec) -> int | None:
         return place.address
     line = place.file.next_line(max(1, place.line))
     return None if line is None else next(iter(place.file.starts(line)), None)
+
+
+def info_vtbl(debugger: Debugger, arguments: Arguments) -> Document:
+    """For each virtual function of its class, and of those it inherits from: where its slot in the table is, and which
+    function is there. EXPR is an object, or a pointer or a reference to one.
+    """
+    from dwarfgpu.program.values.virtual_tables import virtual_functions
+
+    text = arguments.needed()
+    frame = debugger.frame
+    value = frame.expression(text).object(debugger.lane)
+    functions = list(virtual_functions(value))
+
+    def name_of(address: int | None) -> str | None:
+        return None if address is None else frame.state.symbol_at(address)
+
+    def lines(_output: Output) -> Iterator[str]:
+        if not functions:
+            yield "This object does not have a virtual function table"
+        owner = None
+        for function in functions:
+            if function.owner != owner:
+                owner = function.owner
+                yield f"vtable for '{shown(owner)}':"
+            place = f"[{function.slot}]" if function.slot is not None else f"[{function.name}]"
+            name = name_of(function.address)
+            what = f"<error: {function.error}>" if function.error is not None else "no function"
+            if function.address is not None:
+                what = f"{function.address:#x}{f' {shown(name)}' if name else ''}"
+            yield f"{place}: {what}"
+
+    rows = (
+        {
+            "class": function.owner,
+            "name": function.name,
+            "slot": function.slot,
+            "address": function.address,
+            "symbol": name_of(function.address),
+            **({} if function.error is None else {"error": problem_json(function.error)}),
+        }
+        for function in functions
+    )
+    return Document({"functions": rows}, lines, rows="functions")
 
 
 # --- What there is --------------------------------------------------------------------------------------------------
@@ -282,9 +330,9 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
             return named[0].type, False
     quantity = frame.expression(text)
     evaluator = Evaluator(frame, frame.lane(debugger.lane), text)
-    variable = evaluator.named(quantity.tree)
-    if variable is not None:
-        return variable.type, False
+    known = static_type(evaluator, quantity.tree)
+    if known is not None:
+        return known, False
     try:
         value = evaluator.value(quantity.tree)
     except UsageError:

@@ -9,7 +9,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.program.stack.frame import registers_of
 from dwarfgpu.program.stack.selectors import wave_of
 from dwarfgpu.questions.document import Document
-from dwarfgpu.render.layout import beside, shown, table, wrapped
+from dwarfgpu.render.layout import beside, range_text, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.render.layout import Style
 
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
 SHT_NOBITS = 8
@@ -38,29 +39,36 @@ def print_address_spaces(selection: Selection, arguments: Arguments) -> Document
     spaces = list(selection.frame.target.spaces())
 
     def text(output: Output) -> Iterable[str]:
-        rows = [("Name", "DWARF", "Addr Bits", "Null Address", "Access", "Scope")]
-        of_lanes = [each for each in spaces if each.name.startswith(_OF_LANE) and each.name[-1:].isdigit()]
-        for space in spaces:
-            if space not in of_lanes:
-                rows.append(_row(space, space.name, f"{space.number:#x}"))
-            elif space == of_lanes[0]:
-                last = of_lanes[-1]
-                name = f"{space.name}..{last.name[len(_OF_LANE) :]}"
-                rows.append(_row(space, name, f"{space.number:#x}-{last.number:#x}"))
-        return table(rows, "lrrrll", indent=0, style=output.style)
+        return spaces_table(spaces, output.style)
 
-    rows = (
-        {
-            "name": space.name,
-            "number": space.number,
-            "address_bits": space.address_bits,
-            "null": space.null,
-            "access": ACCESS.get(space.name, "all"),
-            "scope": space.scope,
-        }
-        for space in spaces
-    )
-    return Document({"spaces": rows}, text, rows="spaces")
+    return Document({"spaces": map(space_json, spaces)}, text, rows="spaces")
+
+
+def spaces_table(spaces: Iterable[Any], style: Style) -> list[str]:
+    """Return the lines of a table of address spaces."""
+    spaces = list(spaces)
+    rows = [("Name", "DWARF", "Addr Bits", "Null Address", "Access", "Scope")]
+    of_lanes = [space for space in spaces if space.name.startswith(_OF_LANE) and space.name[-1:].isdigit()]
+    for space in spaces:
+        if space not in of_lanes:
+            rows.append(_row(space, space.name, f"{space.number:#x}"))
+        elif space == of_lanes[0]:
+            last = of_lanes[-1]
+            name = f"{space.name}..{last.name[len(_OF_LANE) :]}"
+            rows.append(_row(space, name, f"{space.number:#x}-{last.number:#x}"))
+    return table(rows, "lrrrll", indent=0, style=style)
+
+
+def space_json(space: Any) -> dict[str, Any]:
+    """Return an address space as JSON."""
+    return {
+        "name": space.name,
+        "number": space.number,
+        "address_bits": space.address_bits,
+        "null": space.null,
+        "access": ACCESS.get(space.name, "all"),
+        "scope": space.scope,
+    }
 
 
 def _row(space: Any, name: str, number: str) -> tuple[str, str, str, str, str, str]:
@@ -181,16 +189,14 @@ def print_registers(selection: Selection, arguments: Arguments) -> Document:
 
 def _register_row(key: tuple[Any, ...], first: Any, last: Any) -> tuple[str, str, str, str, str]:
     _prefix, bits, lane_bits, rule = key
-    names, numbers = first.name, _number(first.number)
-    if last is not first:
-        names = f"{names}-{last.name}"
-        numbers = f"{numbers}-{last.number}" if first.number >= 0 else numbers
+    names = first.name if last is first else f"{first.name}-{last.name}"
     lanes = f"{bits // lane_bits} of {lane_bits}" if lane_bits else ""
-    return names, numbers, str(bits), lanes, rule
+    return names, number_range(first.number, last.number), str(bits), lanes, rule
 
 
-def _number(number: int) -> str:
-    return "-" if number < 0 else str(number)
+def number_range(first: int, last: int) -> str:
+    """Return DWARF numbers as ``32-95``; ``-`` for registers that have none."""
+    return "-" if first < 0 else range_text(first, last)
 
 
 # --- Sections -------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.questions import asking
 from dwarfgpu.render.numbers import whole
 from dwarfgpu.render.variables import value_in_lanes
+from dwarfgpu.render.written_text import own
 
 if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
@@ -30,7 +31,7 @@ SHOWN_VALUES = 10
 
 
 def set_var(debugger: Debugger, arguments: Arguments) -> None:
-    """It is assigned in the lane that is looked at, if nothing else is said; nothing is written if it has no value in
+    """It is assigned in the lane that is selected, if nothing else is said; nothing is written if it has no value in
     one of the lanes. Registers ($v4), memory (*(int *) p) and convenience variables ($x) are assigned to as well.
     """
     text = arguments.needed()
@@ -52,7 +53,7 @@ def show_values(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def show_convenience(debugger: Debugger, arguments: Arguments) -> None:
-    """They are set by `set $x = EXPR`. Those that begin with $_ say what is looked at, and cannot be set."""
+    """They are set by `set $x = EXPR`. Those that begin with $_ say what is selected, and cannot be set."""
     arguments.none()
     values = debugger.state_of(Remembered)
     computed = values.computed()
@@ -94,7 +95,7 @@ def output(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def printf(debugger: Debugger, arguments: Arguments) -> None:
-    """As in C: `printf "%d of %s", i, name`. The values are those of the lane that is looked at."""
+    """As in C: `printf "%d of %s", i, name`. The values are those of the lane that is selected."""
     words = tokens(arguments.needed())
     if words[0].kind != "string":
         raise UsageError("Bad format string", kind="bad_format", hint='printf "%d\\n", EXPR')
@@ -105,9 +106,15 @@ def printf(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"Unrecognized format specifier in {template[:60]!r}", kind="bad_format")
     if len(conversions) != len(texts):
         raise UsageError("Wrong number of arguments for specified format-string", kind="bad_format")
+    if any(len(size) > 6 or int(size) > WIDEST for match in conversions for size in match.group(3, 4) if size):
+        raise UsageError(f"a width or a precision is more than {WIDEST}", kind="bad_format")
     values = iter([_argument(debugger, *pair) for pair in zip(conversions, texts, strict=True)])
-    written = _CONVERSION.sub(lambda match: "%" if match[1] == "%" else next(values), template)
+    written = _CONVERSION.sub(lambda match: "%" if match[1] == "%" else next(values), own(template))
     debugger.output.write(written)
+
+
+WIDEST = 1 << 12
+"""The largest width and precision of a conversion."""
 
 
 def _split(text: str, words: list[Any]) -> list[str]:
@@ -155,7 +162,7 @@ def _argument(debugger: Debugger, match: re.Match[str], text: str) -> str:
 
 
 def _value(debugger: Debugger, text: str) -> Any:
-    """What an expression is in the lane that is looked at."""
+    """What an expression is in the lane that is selected."""
     one = asking.asked(debugger, text, asking.focus(debugger)).by_lane[0]
     if one.value is None:
         assert one.reason is not None  # noqa: S101 (it has no value)

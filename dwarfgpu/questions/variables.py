@@ -13,17 +13,19 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import PARAMETER, Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
-from dwarfgpu.render.layout import fitted, shown
-from dwarfgpu.render.variables import frame_json, frame_text, value_in_lanes
+from dwarfgpu.render.layout import counted, fitted, shown
+from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, kept_text, value_in_lanes
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Iterator
 
+    from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.variables.answers import LaneAnswer, Values
     from dwarfgpu.program.variables.quantity import Quantity
+    from dwarfgpu.program.variables.variable import Described
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -84,6 +86,12 @@ class Asked:
             return waves_of(machine, self.arguments.get("wave"))
         return [self.selection.wave.index]
 
+    def lanes(self, default: str | None = None) -> list[int] | str | None:
+        """Return the lanes that are asked about. Without a state ``-all`` is about locations, and not about lanes."""
+        if self.attached is None and self.arguments.has("all") and not self.arguments.has("lane"):
+            return None
+        return asking.lanes_of(self.selection, self.arguments, default)
+
     def _without_machine(self) -> Frame:
         """Return the frame at an address, or the program as a whole."""
         arguments = self.arguments
@@ -139,7 +147,8 @@ def evaluate(selection: Selection, arguments: Arguments) -> Document:
     information and call sites too. Without a state, globals, constants and locations are known.
 
     -ops takes operations such as `DW_OP_lit1; DW_OP_plus_uconst 4`, and -hex bytes, which are evaluated in the frame;
-    at the shell, without FILE, against a machine state by itself.
+    at the shell, without FILE, against a machine state by itself, with the code object that a snapshot names where an
+    operation needs one.
     """
     place = asked(selection, arguments)
     if arguments.has("ops") or arguments.has("hex"):
@@ -150,7 +159,37 @@ def evaluate(selection: Selection, arguments: Arguments) -> Document:
     return Answers(place)
 
 
-class Answers(Document):
+class _VariablesDocument(Document):
+    """An answer about variables, which ends with the repairs that would read them as their producer means."""
+
+    _possible: dict[str, Repair]
+
+    def noted(self, values: Values) -> Values:
+        """Take note of what values have the shape of; return the values."""
+        self._possible.update((repair.name, repair) for repair in values.possible_repairs)
+        return values
+
+    def described(self, variable: Variable) -> Variable:
+        """Take note of what the locations of a variable have the shape of; return the variable."""
+        for location in variable.locations():
+            self._possible.update((repair.name, repair) for repair in location.possible_repairs)
+        return variable
+
+    def write(self, output: Output, form: str = "") -> None:
+        """Write the answer, and know what to do about idioms that were not repaired."""
+        self._possible = {}
+        self.write_answer(output, form)
+        if self._possible:
+            from dwarfgpu.program.code.repairs import hint_of
+
+            self.hints.append(hint_of(list(self._possible.values())))
+
+    def write_answer(self, output: Output, form: str) -> None:
+        """Write the answer alone."""
+        Document.write(self, output, form)
+
+
+class Answers(_VariablesDocument):
     """What expressions are, each in lanes of one wave or of several."""
 
     def __init__(self, place: Asked) -> None:
@@ -158,7 +197,7 @@ class Answers(Document):
         self._texts = [text.strip() for text in place.arguments.operands or (place.arguments.needed(),)]
         self._place = place
         self._selection = place.selection
-        self._lanes = asking.lanes_of(place.selection, place.arguments, "active")
+        self._lanes = place.lanes("active")
         self._letter = asking.print_format(place.arguments)
         self._needs_machine = False
         self._check_forms()
@@ -181,7 +220,7 @@ class Answers(Document):
                 message = f"{forms[0]} has no place for what --{name} shows"
                 raise UsageError(message, hint="--json has, and so has text")
 
-    def write(self, output: Output, form: str = "") -> None:
+    def write_answer(self, output: Output, form: str) -> None:
         """Write the answers as text, JSON, columns of text or arrays."""
         if self._arguments.has("npz"):
             self._save(output)
@@ -216,16 +255,16 @@ class Answers(Document):
         self.problems += mask_problems(frame)
         for index, (text, quantity) in enumerate([(text, frame[text]) for text in self._texts]):
             if arguments.has("npz"):
-                values = quantity.values(self._lanes)
+                values = self.noted(quantity.values(self._lanes))
                 if values.has_failed:
                     self.status = NO_ANSWER
                 yield _Answered(wave, frame, index, quantity, values)
                 continue
             if arguments.has("location") and not has_machine and isinstance(quantity, Variable):
-                yield _Answered(wave, frame, index, quantity, None)
+                yield _Answered(wave, frame, index, self.described(quantity), None)
                 continue
             with traced(frame, arguments) as tracer:
-                values = answer(quantity, text, self._lanes)
+                values = self.noted(answer(quantity, text, self._lanes))
             if values.lacks_objects:
                 self.status = NO_ANSWER
                 self._needs_machine |= not has_machine and any(
@@ -247,7 +286,7 @@ class Answers(Document):
             if values.problems or values.has_failed:
                 self.status = NO_ANSWER
             progress.clear()
-            yield _Answered(None, values.frame, index, None, values, self._trace_of_first(attached, values))
+            yield _Answered(None, values.frame, index, None, self.noted(values), self._trace_of_first(attached, values))
         progress.clear()
 
     def _trace_of_first(self, attached: Attached, values: Values) -> Tracer | None:
@@ -275,6 +314,7 @@ class Answers(Document):
             inactive=self._lanes != "active",
             letter=self._letter,
             locations=self._arguments.has("location"),
+            verbose=self._selection.settings["verbose"],
         )
 
     def _documents(self, *, by_lane: bool) -> Iterator[Json]:
@@ -282,7 +322,8 @@ class Answers(Document):
         for answered in self._asked():
             values, frame = answered.values, answered.frame
             if values is None:
-                yield self._renderer(frame).described_json(answered.quantity)  # type: ignore[arg-type]
+                variable: Any = answered.quantity
+                yield self._renderer(frame).described_json(variable, _places(variable, self._arguments))
                 continue
             head: Json = {} if answered.wave is None else {"wave": answered.wave}
             trace = {} if answered.tracer is None else {"trace": answered.tracer.documents()}
@@ -296,11 +337,17 @@ class Answers(Document):
     def _lines(self, output: Output) -> Iterator[str]:
         """Yield traces and answers, below the name of their wave or the place of their waves."""
         last: Any = None
+        notes, others = RepairNotes(), 0
         for answered in self._asked():
             values, tracer = answered.values, answered.tracer
             if values is None:
-                yield from self._renderer(answered.frame).described(answered.quantity)  # type: ignore[arg-type]
-            elif values.waves is None:
+                variable: Any = answered.quantity
+                places = _places(variable, self._arguments)
+                others += len(variable.locations()) - len(places)
+                yield from self._renderer(answered.frame).described(variable, places=places)
+                continue
+            notes.noted(values)
+            if values.waves is None:
                 is_headed = answered.wave is not None and self._place.is_elsewhere
                 if is_headed and answered.wave != last:
                     last = answered.wave
@@ -318,6 +365,7 @@ class Answers(Document):
                     for line in (f"the trace of wave {values.names[0]}:", *tracer.lines(output.width - 2)):
                         yield f"  {line}"
                 yield from renderer.text(values)
+        yield from _footnotes(self._selection, output, notes, others)
 
     def _write_columns(self, output: Output) -> None:
         """Write a line of separated values for each lane."""
@@ -413,13 +461,23 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         if first.state == "error":  # else there is no value because of what the program is like
             is_memory = first.reason.kind == "memory_unavailable"
             error = first.reason.error if is_memory and first.reason.error is not None else None
-            raise (error or Unavailable(first.reason)).with_traceback(None)
+            failure = error or Unavailable(first.reason)
+            if values.possible_repairs:
+                from dwarfgpu.program.code.repairs import hint_of
+
+                failure.hint = hint_of(values.possible_repairs)
+            raise failure.with_traceback(None)
         lines = without_value(selection, values.text, f"{why_none(first)}{_note_text(first)}")
     else:
         number = history.add(kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
-    return asking.answered(selection, writer, values, lines)
+    document = asking.answered(selection, writer, values, [*lines, *writer.unrepaired(values)])
+    if values.possible_repairs:
+        from dwarfgpu.program.code.repairs import hint_of
+
+        document.hints.append(hint_of(values.possible_repairs))
+    return document
 
 
 def _note_text(answered: LaneAnswer) -> str:
@@ -449,7 +507,7 @@ def info_args(selection: Selection, arguments: Arguments) -> Document:
     return _Variables(selection, arguments, "arguments", lambda kind: kind == PARAMETER)
 
 
-class _Variables(Document):
+class _Variables(_VariablesDocument):
     """The variables of frames."""
 
     def __init__(self, selection: Selection, arguments: Arguments, noun: str, is_meant: Callable[[str], bool]) -> None:
@@ -465,7 +523,9 @@ class _Variables(Document):
         self._is_meant = is_meant
         self._pattern, self._types = arguments.pattern(), arguments.pattern("t")
         self._letter = asking.print_format(arguments)
-        self._lanes = asking.lanes_of(selection, arguments)
+        self._lanes = self._place.lanes()
+        self._notes = RepairNotes()
+        self._others = 0
         Document.__init__(self, {"frames": self._documents()}, self._lines, rows="frames")
 
     def _variables(self, frame: Frame) -> list[Variable]:
@@ -497,9 +557,11 @@ class _Variables(Document):
             entries = []
             for variable in self._variables(frame):
                 if self._place.attached is None:
-                    entries.append(writer.described_json(variable))
+                    places = _places(variable, self._arguments)
+                    entries.append(writer.described_json(self.described(variable), places))
                     continue
                 entries.append(variable_document(writer, variable, self._lanes))
+                self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
             yield {
                 **({} if wave is None else {"wave": wave}),
                 "frame": frame_json(frame),
@@ -524,14 +586,34 @@ class _Variables(Document):
                 is_noted = variable.is_shadowed and is_headed
                 yield first + (output.style("dim", "  (shadowed)") if is_noted else "")
                 yield from rest
+        yield from _footnotes(self._selection, output, self._notes, self._others)
 
     def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
         writer = self._writer(frame)
         if self._place.attached is None:
-            return writer.described(variable, indent)
-        if self._selection.has_focus and not asking.names_lanes(self._arguments):
-            return variable_lines(self._selection, writer, variable, self._lanes, indent)
-        return writer.text(answer(variable, variable.name, self._lanes), indent)
+            places = _places(variable, self._arguments)
+            self._others += len(variable.locations()) - len(places)
+            return writer.described(self.described(variable), indent, places)
+        has_focus = self._selection.has_focus and not self._selection.settings["verbose"]
+        if has_focus and not asking.names_lanes(self._arguments):
+            self._notes.add(variable.name, variable.repairs)
+            lines = variable_lines(self._selection, writer, variable, self._lanes, indent)
+            self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
+            return lines
+        return writer.text(self._notes.noted(self.noted(answer(variable, variable.name, self._lanes))), indent)
+
+
+def _places(variable: Variable, arguments: Arguments) -> tuple[Described, ...]:
+    """Return the locations of a variable to show without a state: those valid here, or with -all all."""
+    return variable.locations() if arguments.has("all") else variable.locations_here()
+
+
+def _footnotes(selection: Selection, output: Output, notes: RepairNotes, others: int) -> Iterator[str]:
+    """Yield what is said once of all variables of an answer: repairs, and locations that are not shown."""
+    if not selection.settings["verbose"]:  # else each answer has said it
+        yield from notes.lines(output.style, "`set verbose on`" if selection.has_focus else "-v")
+    if others:
+        yield output.style("dim", f"{counted(others, 'other location')} elsewhere; --all shows every location")
 
 
 def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
@@ -553,10 +635,11 @@ def variable_lines(
     """Return ``name = value`` for one lane, or why there is no value."""
     name, style = variable.name, selection.output.style
     try:
-        (answered,) = answer(variable, name, lanes).by_lane
+        values = answer(variable, name, lanes)
+        (answered,) = values.by_lane
     except DwarfGpuError as error:  # of its type
         return without_value(selection, name, f"<error: {error.message}>", indent)
-    note = _note_text(answered)
+    note = _note_text(answered) + kept_text(values)
     if answered.value is None:
         return without_value(selection, name, f"{why_none(answered)}{note}", indent)
     text = f"{style('name', shown(name))} = {asking.part_text(writer, answered.value)}"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
+    from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.program.stack.wave_positions import WavePlace
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -31,12 +32,22 @@ PER_ROW = (8, 16, 32)
 
 
 def lanes_here(selection: Selection) -> Lanes:
-    """The lanes of the wave, seen from the frame that is looked at."""
+    """The lanes of the wave, seen from the frame that is selected."""
     from dwarfgpu.program.stack.lanes import lanes_of_wave
 
     selection.needs_lanes()
     wave = selection.wave
     return lanes_of_wave(wave.stopped, wave.index, selection.frame_number)
+
+
+def used_lanes(selection: Selection) -> int:
+    """Return how many lanes of the wave have a work-item; all where that is not known."""
+    from dwarfgpu.program.stack.lanes import UNUSED
+
+    try:
+        return sum(lane.state != UNUSED for lane in lanes_here(selection).lanes)
+    except DwarfGpuError:
+        return selection.machine.state.target.lane_count
 
 
 def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -> dict[Key, int]:
@@ -64,7 +75,7 @@ def place_here(selection: Selection) -> WavePlace:
 
 
 def target_id(selection: Selection) -> str:
-    """What ROCgdb calls the lane that is looked at, and GDB the thread: ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``."""
+    """What ROCgdb calls the lane that is selected, and GDB the thread: ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``."""
     from dwarfgpu.render.wave_tables import lane_title, wave_title
 
     name, lane = selection.wave.id, selection.lane
@@ -132,7 +143,7 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
         for row in wave_rows(stopped, chosen, separate=is_each):
             if row.error is not None:
                 document.problems.append(row.error)
-            yield wave_json(row)
+            yield wave_json(row) | _stops(stopped, row.waves)
 
     def table(output: Output) -> Iterator[str]:
         current = selection.wave_number
@@ -153,6 +164,17 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
         rows="waves",
     )
     return document
+
+
+def _stops(stopped: Stopped, names: Iterable[str]) -> dict[str, Any]:
+    """Return how many of some waves have stopped for each reason, where the machine knows it."""
+    counts: dict[str, int] = {}
+    for name in names:
+        index = stopped.machine.wave_named(name)
+        reason = None if index is None else stopped.machine.stop_text(index)
+        if reason is not None:
+            counts[reason] = counts.get(reason, 0) + 1
+    return {"stop_reasons": counts} if counts else {}
 
 
 def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
@@ -263,10 +285,11 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     )
 
 
-def chosen_lanes(here: Lanes, text: str, flags: Container[str]) -> list[LaneStatus]:
+def chosen_lanes(here: Lanes, text: str, flags: Container[str], *, may_be_none: bool = False) -> list[LaneStatus]:
     """Return the lanes that a list and the flags ``active``, ``inactive``, ``unused`` and ``all`` mean.
 
-    Without a flag they are those with a work-item. That there are none is an error.
+    Without a flag they are those with a work-item. That there are none is an error, unless there may be none in the
+    state of a flag.
     """
     from dwarfgpu.program.stack.lanes import UNUSED
 
@@ -279,7 +302,7 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str]) -> list[LaneStat
         for number in numbers
         if (here.lanes[number].state in wanted if wanted else here.lanes[number].state != UNUSED or "all" in flags)
     ]
-    if not chosen:
+    if not chosen and not (wanted and may_be_none):
         raise _no_lanes(wanted, text)
     return chosen
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
@@ -23,6 +24,7 @@ from dwarfgpu.render.layout import (
     lanes_text,
     plain,
     plain_style,
+    problem_json,
     range_text,
     shown,
     wrapped,
@@ -30,7 +32,7 @@ from dwarfgpu.render.layout import (
 from dwarfgpu.render.values import OPTIMIZED_OUT, ValueWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.code.code_lookup import SourceLine
@@ -109,12 +111,24 @@ class BacktraceRenderer:
         yield " " * INDENT + ", ".join(facts)
         if frame.cfa_error is not None:
             yield from self._indented(str(frame.cfa_error), "error")
-        for saved in frame.saved or ():
-            yield from self.saved(saved)
+        yield from self.registers(frame.saved or ())
+
+    def registers(self, registers: Iterable[Saved], indent: int = INDENT, width: int = WIDTH) -> Iterator[str]:
+        """Yield the lines that say where registers of a caller are, and which have no value, as a rule says."""
+        names = []
+        for saved in registers:
+            if saved.is_undefined:
+                names.append(saved.register.name)
+            else:
+                yield from self.saved(saved, indent, width)
+        if names:
+            yield from beside(" " * indent, wrapped(f"undefined: {names_text(names)}", width - indent), indent + 2)
 
     def saved(self, saved: Saved, indent: int = INDENT, width: int = WIDTH) -> Iterator[str]:
         """Yield the lines that say where a caller's register is."""
         text = ", ".join(self._spans(saved))
+        if saved.error is not None:
+            text = f"<error: {saved.error}>"
         yield from beside(" " * indent, wrapped(f"{saved.register.name}: {text}", width - indent), indent + 2)
 
     def _place(self, frame: ShownFrame) -> str:
@@ -189,17 +203,46 @@ class BacktraceRenderer:
         document["cfa"] = self.cfa_json(frame)
         document |= error_json(frame.cfa_error, "cfa_error")
         if frame.saved is not None:
-            document["registers"] = {saved.register.name: self.saved_json(saved) for saved in frame.saved}
+            document |= self.registers_json(frame.saved)
         return document
 
     def cfa_json(self, frame: ShownFrame) -> Json | None:
         """Return the canonical frame address; None where it is not known."""
         return None if frame.cfa is None else self._json.location(frame.cfa)
 
+    def registers_json(self, registers: Sequence[Saved], name: str = "registers") -> Json:
+        """Return where registers are, which have no value, and of which the rule is wrong."""
+        document: Json = {name: {one.register.name: self.saved_json(one) for one in registers if one.spans}}
+        undefined = [one.register.name for one in registers if one.is_undefined]
+        if undefined:
+            document[f"undefined_{name}"] = undefined
+        errors = {one.register.name: problem_json(one.error) for one in registers if one.error is not None}
+        if errors:
+            document[f"wrong_{name}"] = errors
+        return document
+
     def saved_json(self, saved: Saved) -> list[Json]:
         """Return the stretches of a register: the first and last lane (or bit), and where the first is."""
         by = "lanes" if saved.register.lane_bits else "bits"
         return [{by: [span.first, span.last], "location": self._json.location(span.location)} for span in saved.spans]
+
+
+_NUMBERED = re.compile(r"([a-z]+)(\d+)")
+
+
+def names_text(names: Iterable[str]) -> str:
+    """Return names of registers, those that follow each other together: ``s4-s29, v40``."""
+    runs: list[tuple[str, str]] = []
+    last: tuple[str, int] | None = None
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        key = None if match is None else (match[1], int(match[2]))
+        if key is not None and last is not None and key == (last[0], last[1] + 1):
+            runs[-1] = runs[-1][0], name
+        else:
+            runs.append((name, name))
+        last = key
+    return ", ".join(first if first == end else f"{first}-{end}" for first, end in runs)
 
 
 def _number(location: Location) -> str | None:

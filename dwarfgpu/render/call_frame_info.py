@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.program.code.frame_rows import Cie, Fde, encoding_text, rule_json
 from dwarfgpu.render.dump import code_json, code_text
 from dwarfgpu.render.layout import WIDTH, beside, error_json, labels, plain_style, shown, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.program.code.frame_rows import (
         DecodedFrameEntry,
@@ -237,11 +238,32 @@ def listed_json(listed: DecodedFrameEntry, frames: Frames, *, name: str = "") ->
         document |= _rules_json(listed.initial.cfa, listed.initial.registers, frames, entry)
     elif isinstance(entry, Fde):
         document = {"kind": "fde", **document, **_fde_json(entry, name)}
-        document["rows"] = [row_json(row, frames, entry) for row in listed.rows]
+        document["rows"] = list(_rows_json(listed.rows, frames, entry))
     else:
         return {"kind": "terminator", **document}
     document["instructions"] = [_instruction_json(instruction, entry, frames) for instruction in listed.instructions]
     return document | error_json(listed.error)
+
+
+FREE_RULES = 1 << 14
+"""The rows of an entry have so many rules in full; beyond that a row says that its rules are as before."""
+
+
+def _rows_json(rows: Iterable[FrameRow], frames: Frames, entry: Cie | Fde) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an entry. Of very many rules those that change are written, and paid from the budget."""
+    count = 0
+    before: Any = None
+    for row in rows:
+        count += len(row.registers)
+        if count > FREE_RULES and row.registers is before:
+            head = {"start": row.start, "end": row.end}
+            cfa = None if row.cfa is None else _rule_json(row.cfa, frames, entry)
+            yield head | {"cfa": cfa, "registers": None, "as_before": True, "unwind_information": not row.is_empty}
+            continue
+        if count > FREE_RULES:
+            budget.spend(16 * len(row.registers))
+        before = row.registers
+        yield row_json(row, frames, entry)
 
 
 def at_json(frame_at: FrameAt, frames: Frames, *, name: str = "") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.variable import owner_of
 from dwarfgpu.render.layout import beside, counted, lanes_text, plain_style, shown, wrapped
 from dwarfgpu.render.operations import bytes_text, line_json
-from dwarfgpu.render.variables import VariablesRenderer
+from dwarfgpu.render.variables import VariablesRenderer, repaired_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +60,7 @@ class Explainer:
             return
         if len(places) == 1 and places[0].range is None and not places[0].is_default:
             yield from self._indented(f"wherever it is in scope: {places[0].operations}", 2)
+            yield from self._repaired(places[0], 4)
             return
         here = [place for place in places if holds(place, address)] or [place for place in places if place.is_default]
         known = "" if address is None else f"; at {address:#x} {'the marked one is valid' if here else 'none is valid'}"
@@ -70,6 +71,13 @@ class Explainer:
             mark = "=>" if address is not None and place in here else "  "
             lines = wrapped(f"{range_text(place)}: {place.operations}", self.width - 5)
             yield from beside(f"  {mark} ", lines, 7)
+            yield from self._repaired(place, 7)
+
+    def _repaired(self, place: Described, indent: int) -> Iterator[str]:
+        """Yield the operations that are evaluated in place of those of the file."""
+        if place.repaired is not None:
+            lines = self._indented(f"{repaired_head(place)}{place.repaired}", indent)
+            yield from (self.style("dim", line) for line in lines)
 
     def _indented(self, text: str, indent: int) -> Iterator[str]:
         yield from beside(" " * indent, wrapped(text, self.width - indent - 2), indent + 2)
@@ -88,8 +96,8 @@ class Explainer:
                 yield from self._listing(place, variable)
 
     def _listing(self, place: Described, variable: Variable) -> Iterator[str]:
-        assert place.expression is not None  # noqa: S101 (`operations` has checked it)
-        lines = listing.lines(place.expression, variable.frame.target)
+        assert place.written is not None  # noqa: S101 (`operations` has checked it)
+        lines = listing.lines(place.written, variable.frame.target)
         if not lines:
             yield "    (no operations)"
         width = min(max((len(line.text) for line in lines), default=0), 28)
@@ -97,6 +105,7 @@ class Explainer:
             note = f"{' ' * (width - len(line.text))}  # {line.note}" if line.note else ""
             texts = wrapped(f"{line.text}{note}", self.width - 39)
             yield from beside(f"    {line.offset:#06x}  {bytes_text(line):26} ", texts, 41)
+        yield from self._repaired(place, 4)
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
@@ -144,7 +153,7 @@ def variable_json(variable: Variable) -> dict[str, Any]:
     """Return where the file says a variable is, with the entry that declares it, and operation by operation."""
     document = VariablesRenderer(variable.frame).described_json(variable)
     for place, location in zip(variable.locations(), document["locations"], strict=True):
-        lines = () if place.expression is None else listing.lines(place.expression, variable.frame.target)
+        lines = () if place.written is None else listing.lines(place.written, variable.frame.target)
         location["listing"] = [line_json(line) for line in lines]
     die = variable.die
     document |= {"owner": owner_of(variable), "section": die.unit.section, "offset": die.section_offset}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.encoding.demangle import demangled, without_parameters
 from dwarfgpu.render.layout import (
     beside,
     counted,
@@ -91,7 +92,8 @@ def summary_text(summary: FileSummary, style: Style = plain_style, *, units: boo
         pairs.append(("made by", f"{made.name} {made.major}.{made.minor}"))
     pairs.append(("build ID", info.build_id or "none"))
     if summary.kernels:
-        pairs.append(("kernels", f"{len(summary.kernels)}: {', '.join(summary.kernels)}"))
+        names = (shown(without_parameters(demangled(name))) for name in summary.kernels)
+        pairs.append(("kernels", f"{len(summary.kernels)}: {', '.join(names)}"))
     pairs.append(("debug file", summary.debug_file))
     if summary.has_embedded:
         pairs.append(("holds", "code objects: `dwarfgpu ls` lists them"))
@@ -101,6 +103,10 @@ def summary_text(summary: FileSummary, style: Style = plain_style, *, units: boo
     if units and summary.dwarf is not None:
         lines += [style("name", "units"), *(line for unit in summary.dwarf.units for line in _unit(unit))]
     lines += _sections(info.sections, style)
+    if info.notes:
+        lines.append(style("name", "notes"))
+        rows = [(shown(note.owner), note.type_name, counted(len(note.data), "byte"), note.place) for note in info.notes]
+        lines += table(rows, "llrl", indent=2)
     if summary.missing:
         lines.append(style("name", "missing"))
     for missing in summary.missing:
@@ -303,4 +309,8 @@ def _named(group: list[Named], style: Style) -> list[str]:
 
 def _symbol(symbol: SymbolInfo) -> str:
     where = f" in {symbol.section}" if symbol.section else " (undefined)"
+    if symbol.address is None:
+        memory = "in local memory" if symbol.is_local_memory else "common"
+        size = counted(symbol.size, "byte")
+        return f"{symbol.bind} {symbol.type} {memory}, {size} aligned to {symbol.alignment}: the loader places it"
     return f"{symbol.bind} {symbol.type} at {symbol.address:#x}, {counted(symbol.size, 'byte')}{where}"

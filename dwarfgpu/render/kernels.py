@@ -6,31 +6,51 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from dwarfgpu.render.layout import labels, paragraphs, plain, plain_style, shown, table, wrapped
+from dwarfgpu.render.layout import beside, labels, paragraphs, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     from dwarfgpu.program.code.code_object import Kernel
+    from dwarfgpu.program.code.kernel_parameters import KernelParameter
     from dwarfgpu.render.layout import Style
+
+    Parameters: TypeAlias = tuple[KernelParameter, ...] | None
+    Described: TypeAlias = tuple[Kernel, Parameters]
 
 NO_SGPR = 0xFFFF
 
 
-def kernels_text(kernels: Sequence[Kernel], style: Style = plain_style, *, fields: bool = False) -> Iterator[str]:
-    """Yield kernels with an empty line between them."""
-    yield from paragraphs(kernel_text(kernel, style, fields=fields) for kernel in kernels)
+def kernels_text(kernels: Sequence[Described], style: Style = plain_style, *, fields: bool = False) -> Iterator[str]:
+    """Yield kernels, each with its parameters in the source if they are known, with an empty line between them."""
+    yield from paragraphs(kernel_text(kernel, style, known, fields=fields) for kernel, known in kernels)
     if not kernels:
         yield "no kernels"
 
 
-def kernel_text(kernel: Kernel, style: Style = plain_style, *, fields: bool = False) -> list[str]:
+def printf_text(metadata: Any, style: Style = plain_style) -> Iterator[str]:
+    """Yield the formats of ``printf`` that the kernels call, by their numbers, with the sizes of the arguments."""
+    if metadata is None or not metadata.printf:
+        return
+    yield from ("", style("kind", "printf"))
+    for entry in metadata.printf:
+        sizes = ", ".join(map(str, entry.sizes))
+        arguments = f"arguments of {sizes} bytes" if sizes else "no arguments"
+        yield from beside("  ", wrapped(f'{entry.id}: "{shown(entry.format)}", {arguments}', 78), 4)
+
+
+def kernel_text(
+    kernel: Kernel, style: Style = plain_style, parameters: Parameters = None, *, fields: bool = False
+) -> list[str]:
     """Return a kernel as lines.
 
     ``fields`` adds every field of its descriptor, and the arguments that the runtime passes.
     """
-    lines = [style("kind", shown(kernel.name)), *labels(_summary(kernel), style, indent=2)]
-    lines += _arguments(kernel, style, hidden=fields)
+    name = kernel.demangled
+    head = style("kind", shown(kernel.name)) + ("" if name == kernel.name else f"  {shown(name)}")
+    lines = [head, *labels(_summary(kernel), style, indent=2)]
+    lines += _arguments(kernel, style, parameters, hidden=fields)
     described: Any = kernel.descriptor or kernel.code
     if described is not None:
         if fields:
@@ -139,8 +159,13 @@ def _user_sgpr(register: Any) -> str:
     return f"{where} {register.name}"
 
 
-def _arguments(kernel: Kernel, style: Style, *, hidden: bool) -> list[str]:
+def _arguments(kernel: Kernel, style: Style, parameters: Parameters, *, hidden: bool) -> list[str]:
     metadata = kernel.metadata
+    if metadata is None and parameters:
+        shown_rows = [("size", "type", "name")]
+        shown_rows += [(_number(each.byte_size), shown(each.type), shown(each.name or "")) for each in parameters]
+        head = f"  {style('name', 'arguments')}   their places are not known: this kernel has no metadata"
+        return [head, *table(shown_rows, "rll", indent=4, style=style)]
     if metadata is None:
         return [f"  {style('name', 'arguments')}   not known: this kernel has no metadata"]
     given = [argument for argument in metadata.args if hidden or not argument.is_hidden]
@@ -193,17 +218,19 @@ def _descriptor(described: Any, style: Style) -> list[str]:
 # --- JSON ---------------------------------------------------------------------------------------------------------
 
 
-def kernel_json(kernel: Kernel) -> dict[str, Any]:
+def kernel_json(kernel: Kernel, parameters: Parameters = None) -> dict[str, Any]:
     """Return a kernel with everything that is known about it as a JSON object."""
     symbol, names = kernel.symbol, ("name", "value", "size", "type")
     return {
         "name": kernel.name,
+        "demangled": kernel.demangled,
         "symbol": None if symbol is None else {name: getattr(symbol, name) for name in names},
         "entry": kernel.entry,
         "code_size": kernel.size,
         "descriptor": _described_json(kernel.descriptor),
         "kernel_code": _described_json(kernel.code),
         "metadata": plain(kernel.metadata),
+        "parameters": None if parameters is None else [plain(parameter) for parameter in parameters],
     }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
     from dwarfgpu.program.stack.wave_groups import WaveRow
     from dwarfgpu.program.stack.wave_positions import WavePlace
+    from dwarfgpu.program.variables.answers import LaneAnswer
     from dwarfgpu.program.variables.variable import Variable
 
     Json = dict[str, Any]
@@ -186,11 +187,16 @@ class LaneTable:
         return aligned((first, *cells), widths, "l" + "r" * len(cells), gap=GAP).rstrip()
 
 
+ELSEWHERE = "-"
+"""What is shown for a lane that is not where a variable is."""
+
+
 def lane_table(frame: Frame) -> LaneTable:
     """Return the parameters and locals of a frame in every lane, those that differ among lanes first."""
     variables = [variable for variable in frame.variables() if not variable.is_shadowed]
     columns = [_column(frame, variable) for variable in variables]
-    order = sorted(range(len(columns)), key=lambda index: len(set(columns[index])) == 1)
+    absent = {*NO_VALUE.values(), ELSEWHERE}
+    order = sorted(range(len(columns)), key=lambda index: len(set(columns[index]) - absent) <= 1)
     names = [_cut(shown(variables[index].name), LONGEST_NAME) for index in order]
     numbers = frame.lane_numbers(None)
     mask = frame.active_mask
@@ -206,6 +212,12 @@ def lane_table(frame: Frame) -> LaneTable:
     return LaneTable(tuple(names), widths, rows)
 
 
+def _missing(answer: LaneAnswer) -> str:
+    """Return what is shown for a lane without a value: a dash where the variable is out of its scope."""
+    reason = answer.reason
+    return ELSEWHERE if reason is not None and reason.is_elsewhere else NO_VALUE[answer.state]
+
+
 def _column(frame: Frame, variable: Variable) -> list[str]:
     renderer = VariablesRenderer(frame)
     try:
@@ -213,7 +225,7 @@ def _column(frame: Frame, variable: Variable) -> list[str]:
     except DwarfGpuError:
         return [NO_VALUE["error"]] * len(frame.lane_numbers(None))
     texts = (
-        NO_VALUE[lane_answer.state] if lane_answer.value is None else renderer.cell(lane_answer)
+        _missing(lane_answer) if lane_answer.value is None else renderer.cell(lane_answer)
         for lane_answer in values.by_lane
     )
     return [_cut(" ".join(text.split()), WIDEST) for text in texts]

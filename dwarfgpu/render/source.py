@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.listing import MAX_DEPTH, lines, operands_of, registers_of
+from dwarfgpu.expr.listing import text as listing
+from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Enumeration, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
-from dwarfgpu.render.layout import shown
+from dwarfgpu.render.layout import WIDTH, packed, shown
+from dwarfgpu.render.variables import repaired_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,12 +42,28 @@ class LocationWords:
     def text(self, locations: Sequence[Described]) -> str:
         """Return what follows ``is``: one location, or those of a list with their ranges."""
         if len(locations) == 1 and locations[0].range is None:
-            return self._one(locations[0].expression)
+            return self._place(locations[0])
         texts = []
         for place in locations:
             where = "Elsewhere" if place.range is None else f"Range {place.range[0]:#x}-{place.range[1]:#x}"
-            texts.append(f"  {where}: {self._one(place.expression)}\n")
+            texts.append(f"  {where}: {self._place(place)}\n")
         return f"multi-location:\n{''.join(texts)}" if texts else "optimized out"
+
+    def _place(self, place: Described) -> str:
+        """Return a location as the file has it, and below it as it is repaired."""
+        notes = []
+        if place.repaired is not None and place.expression is not None:
+            notes.append(f"{repaired_head(place)}{self._simple(place.expression) or place.repaired}")
+        if self.frame_base is not None and place.written is not None and uses_frame_base(place.written):
+            repairs = repairs_of(self.frame_base)
+            if repairs:
+                names = ", ".join(repair.name for repair in repairs)
+                notes.append(f"frame base repaired ({names}): {listing(self.frame_base, self.target)}")
+        if not notes or place.written is None:
+            return self._one(place.written)
+        text = self._operations(place.written) if place.repaired is not None else self._one(place.written)
+        lines = [line for note in notes for line in packed(note.replace("; ", ";\n").split("\n"), WIDTH - 4)]
+        return "\n".join([text.removesuffix("\n"), *(f"    {line}" for line in lines), ""])
 
     def _one(self, expression: Expression | None) -> str:
         if expression is None or not expression.data:
@@ -78,7 +97,7 @@ class LocationWords:
         return None
 
     def _in_frame(self, offset: int) -> str | None:
-        base = self.frame_base
+        base = None if self.frame_base is None else as_written(self.frame_base)
         first = base.instructions[0] if base is not None and len(base.instructions) == 1 else None
         if first is None or not first.name.startswith(("DW_OP_reg", "DW_OP_breg")):
             return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.expr import listing
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.repairs import repairs_of
+from dwarfgpu.program.code.repairs import Repaired, repairs_of
 from dwarfgpu.render.layout import ranges_text, wrapped
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     Entries: TypeAlias = tuple[Entry, ...]
 
+MAX_SHOWN = 16
+"""How many entries of a stack are shown, from the top."""
 MAX_DIFFERENT = 4
 """How many lanes are shown of an entry that differs from lane to lane."""
 
@@ -41,15 +44,28 @@ class _Place:
 
 
 @frozen
+class _Stack:
+    """The entries at the top of a stack, and how many are below."""
+
+    entries: Entries
+    below: int
+
+
+def _top(entries: Entries) -> _Stack:
+    return _Stack(entries[-MAX_SHOWN:], max(0, len(entries) - MAX_SHOWN))
+
+
+@frozen
 class _Step:
     """An operation of the trace."""
 
-    offset: int
+    offset: int | None
+    """None for an operation that a repair has made, which has no bytes in the file."""
     operation: str
     text: str
     lanes: tuple[int, ...]
-    before: Entries
-    after: Entries
+    before: _Stack
+    after: _Stack
     where: _Place | None = None
 
 
@@ -67,6 +83,8 @@ class Tracer:
         self._writer = JsonWriter(target.byte_order)
         self._listings: dict[int, tuple[Expression, dict[int, str]]] = {}
         self._steps: list[_Step] = []
+        self._texts: dict[tuple[int, int], str] = {}
+        self._documents: dict[tuple[int, int], Any] = {}
 
     def record(self, ev: Evaluation, expression: Expression, step: Step, before: Entries, after: Entries) -> None:
         lanes = ev.lanes.lane
@@ -75,7 +93,13 @@ class Tracer:
         where = None
         if self.sections and expression.section:
             where = _Place(expression.section, expression.offset, repairs_of(expression))
-        self._steps.append(_Step(step.instruction.offset, step.instruction.name, text, slots, before, after, where))
+        is_made = isinstance(expression, Repaired) and not any(
+            step.instruction is instruction for instruction in expression.original.instructions
+        )
+        offset = None if is_made else step.instruction.offset
+        stacks = _top(before), _top(after)
+        budget.spend(4 + 16 * sum(len(stack.entries) for stack in stacks))
+        self._steps.append(_Step(offset, step.instruction.name, text, slots, *stacks, where))
 
     def _text(self, expression: Expression, step: Step) -> str:
         """Return the operation as in a listing, with what it is equivalent to in parentheses."""
@@ -111,21 +135,31 @@ class Tracer:
             slots = step.lanes
             count = len(slots)
             stacks = f"{self._stack(step.before, count)} -> {self._stack(step.after, count)}"
-            line = f"{step.offset:#06x}  {step.text:{width}}  {stacks}"
+            offset = f"{'':6}" if step.offset is None else f"{step.offset:#06x}"
+            line = f"{offset}  {step.text:{width}}  {stacks}"
             if longest is None or len(line) <= longest:
                 shown.append(line)
                 continue
             shown += [
-                f"{'' if number else f'{step.offset:#06x}':6}  {'  ' * bool(number)}{part}"
+                f"{'' if number else offset:6}  {'  ' * bool(number)}{part}"
                 for number, part in enumerate(wrapped(step.text, longest - 10))
             ]
             shown += [f"            {part}" for part in wrapped(stacks, longest - 12)]
         return shown
 
-    def _stack(self, entries: tuple[Entry, ...], count: int) -> str:
-        return "[" + ", ".join(self._entry(entry, count) for entry in entries) + "]"
+    def _stack(self, stack: _Stack, count: int) -> str:
+        below = [f"{stack.below} more"] if stack.below else []
+        return "[" + ", ".join([*below, *(self._entry(entry, count) for entry in stack.entries)]) + "]"
 
     def _entry(self, entry: Entry, count: int) -> str:
+        """Return an entry as text, which is made once: most entries stay on the stack for many operations."""
+        key = id(entry), count
+        text = self._texts.get(key)
+        if text is None:
+            text = self._texts[key] = self._of_lanes(entry, count)
+        return text
+
+    def _of_lanes(self, entry: Entry, count: int) -> str:
         """Return an entry; if it differs among lanes, the entries of the first few."""
         texts = [self._short(entry.select(slot)) for slot in range(max(count, 1))]
         if all(text == texts[0] for text in texts):
@@ -148,13 +182,25 @@ class Tracer:
                 "operation": step.operation,
                 "text": step.text,
                 "lanes": list(step.lanes),
-                "before": [self._json(entry, len(step.lanes)) for entry in step.before],
-                "after": [self._json(entry, len(step.lanes)) for entry in step.after],
+                **self._stack_json("before", step.before, len(step.lanes)),
+                **self._stack_json("after", step.after, len(step.lanes)),
             }
             for step in self._steps
         ]
 
+    def _stack_json(self, name: str, stack: _Stack, count: int) -> dict[str, Any]:
+        """Return the entries at the top of a stack, and how many are below if there are more."""
+        entries = [self._json(entry, count) for entry in stack.entries]
+        return {name: entries} | ({f"below_{name}": stack.below} if stack.below else {})
+
     def _json(self, entry: Entry, count: int) -> Any:
+        """Return an entry as JSON, which is made once."""
+        key = id(entry), count
+        if key not in self._documents:
+            self._documents[key] = self._json_of_lanes(entry, count)
+        return self._documents[key]
+
+    def _json_of_lanes(self, entry: Entry, count: int) -> Any:
         """Return an entry, or a list with that of each lane if they differ."""
         forms = [self._writer.entry(entry.select(slot)) for slot in range(max(count, 1))]
         return forms[0] if all(form == forms[0] for form in forms) else forms

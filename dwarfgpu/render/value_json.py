@@ -4,13 +4,20 @@ Every value is an object with its ``type``. ``value`` is the number of a scalar:
 float where a double holds it and text with all digits where none does, ``"nan"``, ``"inf"`` and ``"-inf"``;
 ``bits`` is the pattern of a float. Structures have ``members`` and ``bases``, arrays ``elements`` with
 ``lower`` and ``length`` (``more`` counts those left out), complex numbers ``real`` and ``imaginary``. Without
-a value there is a ``state``: ``undefined``, or ``error`` with the reason.
+a value there is a ``state``: ``undefined``, ``error`` with the reason, ``omitted`` beyond a limit, ``repeated`` for a
+base that is at the place of an equal one before it.
+
+Objects of the C++ library are what they contain: ``summary`` or ``text``, and ``elements``, ``entries`` with
+``key`` and ``value``, or ``members``; ``raw`` has them as they are stored.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.floats import as_float
 from dwarfgpu.program.types import model
@@ -21,7 +28,7 @@ from dwarfgpu.program.values.storage import Address
 from dwarfgpu.render import values
 from dwarfgpu.render.layout import problem_json
 from dwarfgpu.render.numbers import float_text, signed
-from dwarfgpu.render.values import MAX_PARTS, PLAIN, ValueWriter
+from dwarfgpu.render.values import MAX_PARTS, PLAIN, BasesShown, ValueWriter
 
 if TYPE_CHECKING:
     from dwarfgpu.program.values.objects import Object
@@ -40,7 +47,13 @@ class _Json:
         self.look = look
         self.is_cplus = is_cplus
         self.left = MAX_PARTS
-        self.text = ValueWriter(look, is_cplus=is_cplus)
+        self.bases = BasesShown()
+        self.text = ValueWriter(evolve(look, printer=None), is_cplus=is_cplus)
+
+    def takes(self, depth: int) -> bool:
+        """Count a member or an element; return whether it may be written. The text of a deep one is indented far."""
+        self.left -= 1
+        return self.left >= 0 and budget.take(16 + 4 * depth)
 
     def value(self, value: Object, depth: int) -> dict[str, Any]:
         """Return a value as JSON, or why there is none."""
@@ -58,7 +71,8 @@ class _Json:
         if depth > self.look.depth or self.left <= 0:
             return {"state": "omitted"}
         if isinstance(inner, model.Struct):
-            return self._struct(value, inner, depth)
+            contents = self._contents(value, inner, depth) if values.is_standard(inner, self.look) else None
+            return self._struct(value, inner, depth) if contents is None else contents
         if isinstance(inner, model.Array) or (isinstance(inner, model.Base) and inner.vector_size is not None):
             return self._array(value, depth)
         if isinstance(inner, (model.Function, model.Void)):
@@ -112,7 +126,7 @@ class _Json:
             result["symbol"] = symbol
         if type.is_reference:
             result["target"] = self.value(value.dereferenced(), depth + 1)
-        elif character_prefix(type.target) is not None and address.value:
+        elif character_prefix(type.target) is not None and address.value != type.null:
             result["text"] = self.text.pointed_text(value, type)
         return result
 
@@ -123,8 +137,7 @@ class _Json:
         result: dict[str, Any] = {"lower": array.lower, "length": None if array.is_open else array.length}
         shown = []
         for index in range(min(array.length, self.look.elements)):
-            self.left -= 1
-            if self.left < 0:
+            if not self.takes(depth):
                 break
             shown.append(self.value(array.at(index), depth + 1))
         result["elements"] = shown
@@ -141,17 +154,61 @@ class _Json:
             return {"state": "incomplete"}
         bases, members = [], []
         for base in type.body.bases:
-            self.left -= 1
-            if self.left > 0:
+            if self.bases.has(value, base):
+                bases.append({"type": safe_text(base.type), "state": "repeated"})
+            elif self.takes(depth):
                 bases.append(self._guarded(lambda base=base: value.base(base), base.type, depth))
         for member in value.members():
-            self.left -= 1
-            if self.left < 0:
+            if not self.takes(depth):
                 break
             content = self._guarded(lambda member=member: value.field(member), member.type, depth)
             members.append({"name": member.name} | content)
         result: dict[str, Any] = {"members": members}
         return {"bases": bases} | result if bases else result
+
+    def _contents(self, value: Object, type: model.Struct, depth: int) -> dict[str, Any] | None:
+        """Return an object of the C++ library as what it contains, and as it is stored; None if that is not known."""
+        from dwarfgpu.program.values.standard_library import contents_of
+
+        try:
+            contents = contents_of(value, type)
+        except DwarfGpuError as error:
+            if error.kind in values.OTHER_LAYOUT:
+                return None
+            return {"state": "error", "error": problem_json(error), "raw": self._raw(value, type, depth)}
+        if contents is None:
+            return None
+        raw = {"raw": self._raw(value, type, depth)}
+        if contents.characters is not None:
+            return {"text": self.text.text(value, depth)} | raw
+        result: dict[str, Any] = {"summary": contents.summary} if contents.summary else {}
+        parts: list[dict[str, Any]] = []
+        try:
+            for part in contents.parts():
+                self.left -= 1
+                if len(parts) >= self.look.elements or self.left < 0:
+                    break
+                content = self.value(part.value, depth + 1)
+                if part.key is not None:
+                    content = {"key": self.value(part.key, depth + 1), "value": content}
+                elif contents.hint != "array":
+                    content = {"name": part.name} | content
+                parts.append(content)
+        except DwarfGpuError as error:
+            result["error"] = problem_json(error)
+        result[{"array": "elements", "map": "entries"}.get(contents.hint, "members")] = parts
+        if len(parts) < contents.count:
+            result["more"] = contents.count - len(parts)
+        return result | raw
+
+    def _raw(self, value: Object, type: model.Struct, depth: int) -> dict[str, Any]:
+        """Return an object as it is stored, with those in it."""
+        before = self.look
+        self.look = evolve(before, is_raw=True)
+        try:
+            return self._struct(value, type, depth)
+        finally:
+            self.look = before
 
     def _guarded(self, make: Any, type: model.Type, depth: int) -> dict[str, Any]:
         """Return a part of a value, or the error of its location."""

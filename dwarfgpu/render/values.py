@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
-from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model
@@ -14,6 +14,7 @@ from dwarfgpu.program.types.sizes import known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
+from dwarfgpu.program.values.virtual_tables import slot_of
 from dwarfgpu.render import numbers
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.arrays import Elements
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.scalars import Scalar
+    from dwarfgpu.program.values.standard_library import Contents
+    from dwarfgpu.program.values.storage import ObjectPlace
 
 
 OPTIMIZED_OUT = "<optimized out>"
@@ -30,6 +33,9 @@ _WHOLE = frozenset("xduotz")
 """The formats that show the bits of an object, whatever its type."""
 
 
+OTHER_LAYOUT = ("no_member", "not_a_pointer", "not_a_scalar", "undefined_read")
+"""The kinds of errors of an object of the standard library whose members are others than those that are known, or have
+no value."""
 MAX_PARTS = 20_000
 """How many members and elements of one value are shown: a small file can describe very many."""
 
@@ -47,12 +53,16 @@ class Look:
     depth: int = 20
     """How deep structures and arrays are shown."""
     static_members: bool = True
+    is_raw: bool = False
+    """Whether objects of the standard library are shown as they are stored, not as what they contain."""
     is_pretty: bool = False
     """Whether each member of a structure is on a line of its own."""
     symbol: Callable[[Address], str | None] | None = None
     """The symbol at an address, as ``name+offset``."""
     space_name: Callable[[int], str | None] | None = None
     """The name of an address space, for those that are not the default one."""
+    printer: Callable[[Object, Look, int], str | None] | None = None
+    """Writes a value at some depth in the words of another debugger; None for one that is written here."""
 
 
 PLAIN = Look()
@@ -68,6 +78,25 @@ def flags_text(pattern: int, type: model.Base) -> str:
     return f"[ {''.join(f'{name} ' for name, bit in type.flags if name and pattern >> bit & 1)}]"
 
 
+class BasesShown:
+    """The base classes of an answer by their places: a base that inheritance leads to twice is shown once."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[object, int, int]] = set()
+
+    def has(self, value: Object, base: model.BaseClass) -> bool:
+        """Return whether a base was there before, and remember it."""
+        if base.location is not None:
+            return False
+        inner = stripped(base.type)
+        die = getattr(inner, "die", None)
+        place = value.place.moved(base.bit_offset or 0)
+        key = id(inner) if die is None else die, id(place.storage), place.bit_offset
+        is_known = key in self._known
+        self._known.add(key)
+        return is_known
+
+
 class ValueWriter:
     """Writes values, or the reason why a value cannot be read or does not exist."""
 
@@ -81,7 +110,13 @@ class ValueWriter:
         self.shown_bases: list[Any] = []
         """The virtual bases that have been shown: each is shown once."""
         self.shown_statics: list[Any] = []
+        self.bases = BasesShown()
         check_format(look.letter)
+
+    def takes(self) -> bool:
+        """Count a member or an element; return whether it may be shown."""
+        self.left -= 1
+        return self.left >= 0 and budget.take(12)
 
     # --- Values of any type ---------------------------------------------------------------------------------------
 
@@ -99,6 +134,8 @@ class ValueWriter:
         if isinstance(inner, model.Pointer) and (plain or inner.is_reference):
             text = self.text(value, 0, is_top=True)
             if text.startswith("<") or (not inner.is_reference and self._is_string(value.type, inner)):
+                return text
+            if inner.is_reference and not text.startswith("@"):  # what an object contains is shown without its address
                 return text
             return f"({self._type(value.type)}) {text}"
         if isinstance(inner, model.MemberPointer):
@@ -122,12 +159,20 @@ class ValueWriter:
         name = getattr(stripped(pointer.target), "name", "")
         return kind is pointer and prefix is not None and (bool(prefix) or name in ("char", "char8_t"))
 
-    def text(self, value: Object, depth: int, *, is_top: bool = False) -> str:
+    def text(self, value: Object, depth: int, *, is_top: bool = False) -> str:  # noqa: PLR0911 (a kind of value each)
         """Return a value inside another one, or by itself."""
+        if self.look.printer is not None:
+            text = self.look.printer(value, self.look, depth)
+            if text is not None:
+                return text
         inner = stripped(value.type)
         if isinstance(inner, model.Struct):
             if inner.is_incomplete:
                 return "<incomplete type>"
+            if is_standard(inner, self.look):
+                text = self._contents(value, inner, depth)
+                if text is not None:
+                    return text
             return "{...}" if self._is_deep(depth) else self._struct(value, inner, depth)
         if isinstance(inner, model.Array) or (isinstance(inner, model.Base) and inner.vector_size is not None):
             return self._array(value, depth)
@@ -256,6 +301,11 @@ class ValueWriter:
         address = Address(type.address_space, reading.bits)
         letter = self.look.letter
         if type.is_reference:
+            target = stripped(type.target)
+            if isinstance(target, model.Struct) and is_standard(target, self.look):
+                contents = self._contents(value.dereferenced(), target, depth)
+                if contents is not None:
+                    return contents
             text = f"@{self.address(address, symbol=False)}"
             if not is_top:
                 return text
@@ -270,7 +320,7 @@ class ValueWriter:
         if prefix is None:
             return self.address(address, symbol=True)
         text = self.address(address, symbol=True)
-        if not reading.bits:
+        if reading.bits == type.null:
             return text
         return f"{text} {self.pointed_text(value, type)}"
 
@@ -331,21 +381,19 @@ class ValueWriter:
         if size is not None and 0 < size <= MAX_READ and self._is_gone(value):
             return OPTIMIZED_OUT
         body = type.body
-        parts = [self._base(value, base, depth) for base in body.bases if self.left > 0]
-        parts = [part for part in parts if part]
+        parts = [part for base in body.bases if self.takes() and (part := self._base(value, base, depth))]
         fields = []
         for entry in body.order:
-            self.left -= 1
-            if self.left < 0:
+            if not self.takes():
                 fields.append("...")
                 break
             if isinstance(entry, int):
                 fields.append(self._field(value, body.members[entry], depth))
             elif self.look.static_members:
                 fields.append(self._static(value, entry, depth))
-        for part in body.variant_parts:
+        for variants in body.variant_parts:
             try:
-                fields.extend(self._field(value, member, depth) for member in value.variant_members(part))
+                fields.extend(self._field(value, member, depth) for member in value.variant_members(variants))
             except DwarfGpuError as error:
                 fields.append(problem(error))
         if not fields:
@@ -364,6 +412,70 @@ class ValueWriter:
             inside = f"{f', {indent}'.join(parts)}, {indent}members of {type.name}:{indent}{inside}"
         return f"{{{indent}{inside}{indent[:-2]}}}"
 
+    # --- Objects of the standard library --------------------------------------------------------------------------
+
+    def _contents(self, value: Object, type: model.Struct, depth: int) -> str | None:
+        """Return an object as what it contains; None if that is not known."""
+        from dwarfgpu.program.values.standard_library import contents_of
+
+        try:
+            if self._is_gone(value):
+                return None
+            contents = contents_of(value, type)
+            if contents is None:
+                return None
+            if contents.characters is not None:
+                return self._characters(*contents.characters)
+        except DwarfGpuError as error:
+            if error.kind in OTHER_LAYOUT:
+                return None
+            raw = "{...}" if self._is_deep(depth) else self._struct(value, type, depth)
+            return f"{raw} <shown as stored: {error.message}>"
+        if not contents.count:
+            return contents.summary
+        parts = "{...}" if self._is_deep(depth) else self._parts(contents, depth)
+        return f"{contents.summary} = {parts}" if contents.summary else parts
+
+    def _characters(self, place: ObjectPlace, length: int, type: model.Type) -> str:
+        size = known_size(type) or 1
+        count = min(length, self.look.elements, MAX_READ // size)
+        codes: list[int] = []
+        if count:
+            reading = place.read(8 * size * count)
+            if reading.undefined:
+                return OPTIMIZED_OUT
+            codes = numbers.codes_of(int(reading.bits), count, size, place.storage.byte_order)
+        prefix = character_prefix(type) or ""
+        limit, threshold = self.look.elements, self.look.repeats
+        return numbers.string(codes, size, prefix, limit=limit, threshold=threshold, is_cut=length > count)
+
+    def _parts(self, contents: Contents, depth: int) -> str:
+        """Return the parts in braces; as in GDB a key and its value are two parts for the limit."""
+        shown: list[str] = []
+        written = 0
+        is_cut = False
+        try:
+            for part in contents.parts():
+                if written >= self.look.elements or self.left <= 0:
+                    is_cut = True
+                    break
+                self.left -= 1
+                name = f"{part.name} = "
+                if part.key is not None:
+                    name = f"[{self.member(part.key, depth + 1)}] = "
+                    written += 1
+                    if written >= self.look.elements:
+                        shown.append(f"{name}...")
+                        break
+                shown.append(f"{'' if contents.hint == 'array' else name}{self.member(part.value, depth + 1)}")
+                written += 1
+        except DwarfGpuError as error:
+            shown.append(problem(error))
+        if self.look.is_pretty and contents.hint != "array":
+            indent = "\n" + "  " * (depth + 1)
+            return f"{{{indent}{f',{indent}'.join(shown)}{'...' if is_cut else ''}{indent[:-2]}}}"
+        return f"{{{', '.join(shown)}{'...' if is_cut else ''}}}"
+
     @staticmethod
     def _is_gone(value: Object) -> bool:
         try:
@@ -372,7 +484,9 @@ class ValueWriter:
             return False
 
     def _base(self, value: Object, base: Any, depth: int) -> str:
-        """Return a base class; a virtual base is shown only the first time."""
+        """Return a base class, which is shown only the first time where it is virtual, or at the same place."""
+        if self.bases.has(value, base):
+            return ""
         if base.is_virtual:
             key = getattr(stripped(base.type), "die", None)
             if key in self.shown_bases:
@@ -420,6 +534,11 @@ class ValueWriter:
         return f"static {name} = {text}"
 
 
+def is_standard(type: model.Struct, look: Look) -> bool:
+    """Return whether a type may be one of the standard library that is shown as what it contains."""
+    return not look.is_raw and look.letter != "r" and (type.name or "").startswith("std::")
+
+
 def _enumeration(number: int, type: model.Enumeration) -> str:
     """Return the name of a value; if all names are single bits, the names of its bits."""
     names = type.enumerators
@@ -452,7 +571,7 @@ def problem(error: DwarfGpuError) -> str:
 _BLOCK = 256
 """How many elements are read at once to find out whether they are alike."""
 _LONGEST_RUN = 1 << 20
-"""How many equal elements are counted before the rest is counted anew."""
+"""How many equal elements are counted; whether more follow is then not known."""
 
 
 def elements_text(writer: ValueWriter, elements: Elements, depth: int) -> str:
@@ -460,13 +579,16 @@ def elements_text(writer: ValueWriter, elements: Elements, depth: int) -> str:
     look = writer.look
     shown: list[str] = []
     index = counted = 0
-    while index < elements.length and counted < look.elements and writer.left > 0:
+    while index < elements.length and counted < look.elements and writer.takes():
         run = _run(elements, index)
         failing = 0 if run else _failing(elements, index, look.elements - counted)
         element = _element(writer, elements, index, depth)
-        writer.left -= 1
         if max(run, failing) > look.repeats:
-            shown.append(f"{element} <repeats {run or failing} times>")
+            is_cut = _LONGEST_RUN <= (run or failing) < elements.length - index
+            shown.append(f"{element} <repeats {'at least ' if is_cut else ''}{run or failing} times>")
+            if is_cut:  # what follows would be counted anew
+                index += run or failing
+                break
             index += run or failing
             counted += failing or look.repeats
         else:
@@ -512,10 +634,14 @@ def _run(elements: Elements, index: int) -> int:
     size = elements.stride
     if not 0 < size <= 8 * MAX_READ:
         return 1
+    place = elements.place
+    alike = place.storage.alike_bits(place.bit_offset + index * size, (elements.length - index) * size, size)
+    if alike >= size:
+        return alike // size
     first: Reading | None = None
     end = index
     count = 8
-    while end < elements.length and end - index < _LONGEST_RUN:
+    while end < elements.length and end - index < _LONGEST_RUN and budget.take(16):
         count = max(1, min(count * 4, _BLOCK, 8 * MAX_READ // size, elements.length - end))
         try:
             readings = list(_split(elements, end, count))
@@ -559,8 +685,6 @@ def _split(elements: Elements, index: int, count: int) -> Iterator[Reading]:
 
 # --- Pointers to members ------------------------------------------------------------------------------------------
 
-DW_OP_CONSTU = 0x10
-"""The same in every dialect."""
 MAX_DEPTH = 16
 
 
@@ -590,7 +714,7 @@ def member_pointer_text(writer: ValueWriter, value: Object, type: model.MemberPo
 
 def _member_at(owner: model.Struct, bit_offset: int, depth: int) -> str | None:
     """Return the name of the member at an offset, in the class or a base; None if there is none."""
-    if depth > MAX_DEPTH:
+    if depth > MAX_DEPTH or not budget.take():
         return None
     for member in owner.body.members:
         if member.location is None and member.bit_offset == bit_offset and member.name is not None:
@@ -624,7 +748,7 @@ def _method(writer: ValueWriter, value: Object, type: model.MemberPointer) -> st
 
 def _virtual(owner: model.Struct, slot: int, depth: int) -> str | None:
     """Return the name of the virtual function in a slot of the table, in the class or a base."""
-    if depth > MAX_DEPTH:
+    if depth > MAX_DEPTH or not budget.take():
         return None
     for method in owner.body.methods:
         if method.is_virtual and _slot(method) == slot:
@@ -639,10 +763,7 @@ def _virtual(owner: model.Struct, slot: int, depth: int) -> str | None:
 
 def _slot(method: model.Method) -> int | None:
     location = None if method.die is None else method.die.number(DW_AT_vtable_elem_location)
-    if location is None or location.value_class not in ("exprloc", "block"):
-        return None
-    data = location.block().data
-    return Cursor(data, 1).uleb() if len(data) >= 2 and data[0] == DW_OP_CONSTU else None
+    return None if location is None else slot_of(location)
 
 
 def _signature(owner: model.Struct, method: model.Method) -> str:

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.storage import Address
     from dwarfgpu.program.variables.answers import AsWritten, LaneAnswer, Values
     from dwarfgpu.program.variables.reasons import Reason
-    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.program.variables.variable import Described, Variable
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
@@ -46,6 +47,14 @@ MAX_CELL = 12
 NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "error": "<error>"}
 
 
+def kept_text(values: Values) -> str:
+    """Return which registers count as kept across a call, behind a value."""
+    if not values.kept:
+        return ""
+    names = ", ".join(dict.fromkeys(name for registers in values.kept.values() for name in registers))
+    return f"  (in {names}, kept across the call by its location)"
+
+
 class VariablesRenderer:
     """Writes answers about a frame."""
 
@@ -56,10 +65,13 @@ class VariablesRenderer:
         style: Style = plain_style,
         *,
         locations: bool = False,
+        verbose: bool = False,
     ) -> None:
         self.frame = frame
         self.style = style
         self.locations = locations
+        self.verbose = verbose
+        """Whether an answer says what the file alone says of variables that are repaired."""
         self.look = Look(letter=letter, symbol=self._symbol, space_name=self._space_name)
         self._text = TextRenderer("little" if frame is None else frame.target.byte_order)
 
@@ -93,10 +105,15 @@ class VariablesRenderer:
         else:
             kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
+        if values.kept:
+            lines[-1] += self.style("dim", kept_text(values))
         lines += self.places(values.by_lane, indent + 2) if self.locations else []
-        for unrepaired in values.repaired:
-            lines += self._repaired(unrepaired, values.text, indent + 2)
-        return lines
+        return lines + self.unrepaired(values, indent + 2)
+
+    def unrepaired(self, values: Values, indent: int = 2) -> list[str]:
+        """Return what the file alone says of each variable that was repaired, if that is wanted."""
+        variables = values.repaired if self.verbose else ()
+        return [line for variable in variables for line in self._repaired(variable, values.text, indent)]
 
     def _repaired(self, unrepaired: AsWritten, text: str, indent: int) -> list[str]:
         """Return which repairs a variable went through, and what it is without them."""
@@ -202,13 +219,15 @@ class VariablesRenderer:
                 return f"{storage.space.name}#{address:#x}, its own"
         return None
 
-    def described(self, variable: Variable, indent: int = 0) -> list[str]:
-        """Return where the file says a variable is, without a state."""
+    def described(self, variable: Variable, indent: int = 0, places: Sequence[Described] | None = None) -> list[str]:
+        """Return where the file says a variable is, without a state; ``places`` are the locations to show (all)."""
         head = f"{' ' * indent}{self.style('name', shown(variable.name))}: {safe_text(variable.type)}"
         lines = [head]
-        locations = variable.locations()
+        locations = variable.locations() if places is None else places
         if not locations:
             what = "a constant" if variable.is_here() else "no location: it is optimized out"
+            if variable.is_listed:
+                what = "no location here"
             lines[0] += self.style("dim", f"  ({what})")
         for location in locations:
             where = ""
@@ -217,10 +236,9 @@ class VariablesRenderer:
             elif location.range is not None:
                 where = f"{location.range[0]:#x} to {location.range[1]:#x}: "
             lines += _operations(where, location.operations, indent + 2)
-            if location.repairs:
-                names = ", ".join(repair.name for repair in location.repairs)
-                written = _operations(f"repaired ({names}); as written: ", location.as_written, indent + 4)
-                lines += [self.style("dim", line) for line in written]
+            if location.repaired is not None:
+                repaired = _operations(repaired_head(location), location.repaired, indent + 4)
+                lines += [self.style("dim", line) for line in repaired]
         return lines
 
     # --- JSON -----------------------------------------------------------------------------------------------------
@@ -252,19 +270,32 @@ class VariablesRenderer:
             value = "" if answered.value is None else self.cell(answered)
             yield values.text, lane, answered.state, value
 
+    def _unrepaired_json(self, unrepaired: AsWritten) -> Json:
+        """Return what the file alone says of a variable: in the first lane, or in all if that is wanted."""
+        values = unrepaired.answer
+        document = self.head(values)
+        answers = values.by_lane if self.verbose else values.by_lane[:1]
+        if values.lanes == (None,):
+            return document | self.lane_document(answers[0])
+        document["lanes"] = {str(answered.lane): self.lane_document(answered) for answered in answers}
+        return ({"wave": values.names[0]} if values.names else {}) | document
+
     def head(self, values: Values) -> Json:
         """Return what was asked, the type, and which variables were read as their producer means."""
         head: Json = {"expression": values.text, "type": self.type_text(values)}
+        if values.possible_repairs:
+            head["possible_repairs"] = [repair.name for repair in values.possible_repairs]
         if values.repaired:
             head["repairs"] = [
                 {
                     "variable": variable.name,
                     "names": [repair.name for repair in variable.repairs],
-                    "as_written": ({"wave": name} if (name := next(iter(values.names), None)) else {})
-                    | self.document(variable.answer),
+                    "as_written": self._unrepaired_json(variable),
                 }
                 for variable in values.repaired
             ]
+        if values.kept:
+            head["kept_registers"] = {name: list(registers) for name, registers in values.kept.items()}
         return head
 
     def type_text(self, values: Values) -> str | None:
@@ -295,8 +326,8 @@ class VariablesRenderer:
             ],
         }
 
-    def described_json(self, variable: Variable) -> Json:
-        """Return where the file says a variable is."""
+    def described_json(self, variable: Variable, places: Sequence[Described] | None = None) -> Json:
+        """Return where the file says a variable is; ``places`` are the locations to show (all)."""
         return {
             "name": variable.name,
             "kind": variable.kind,
@@ -307,11 +338,21 @@ class VariablesRenderer:
                     **({} if location.range is None else {"range": list(location.range)}),
                     **({"default": True} if location.is_default else {}),
                     **({"repairs": [repair.name for repair in location.repairs]} if location.repairs else {}),
-                    **({"as_written": location.as_written} if location.repairs else {}),
+                    **({"repaired": location.repaired} if location.repaired is not None else {}),
+                    **(
+                        {"possible_repairs": [repair.name for repair in location.possible_repairs]}
+                        if location.possible_repairs
+                        else {}
+                    ),
                 }
-                for location in variable.locations()
+                for location in (variable.locations() if places is None else places)
             ],
         }
+
+
+def repaired_head(location: Described) -> str:
+    """Return what precedes the operations that a repair has made."""
+    return f"repaired ({', '.join(repair.name for repair in location.repairs)}): "
 
 
 def _operations(before: str, operations: str, indent: int) -> list[str]:
@@ -320,6 +361,31 @@ def _operations(before: str, operations: str, indent: int) -> list[str]:
     parts[-1] = parts[-1].removesuffix(";")
     parts[0] = before + parts[0]
     return [" " * indent + line for line in packed(parts, WIDTH - indent)]
+
+
+class RepairNotes:
+    """The footnote of an answer: which variables were read as their producer means them."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, ...], dict[str, None]] = {}
+
+    def add(self, name: str, repairs: Sequence[Repair]) -> None:
+        """Take note of a variable and its repairs, if it has some."""
+        if repairs:
+            self._names.setdefault(tuple(repair.name for repair in repairs), {})[name] = None
+
+    def noted(self, values: Values) -> Values:
+        """Take note of the repairs in values; return the values."""
+        for unrepaired in values.repaired:
+            self.add(unrepaired.name, unrepaired.repairs)
+        return values
+
+    def lines(self, style: Style = plain_style, how: str = "") -> Iterator[str]:
+        """Yield the footnote, on as many lines as it takes; ``how`` tells how what the file alone says is shown."""
+        groups = [f"{', '.join(map(shown, names))} ({', '.join(repairs)})" for repairs, names in self._names.items()]
+        if groups:
+            more = f"; {how} shows what the file alone says" if how else ""
+            yield from (style("dim", line) for line in wrapped(f"repaired: {'; '.join(groups)}{more}"))
 
 
 def reason_json(reason: Reason) -> Json:

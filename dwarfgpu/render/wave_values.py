@@ -44,8 +44,11 @@ class WaveValuesRenderer:
         inactive: bool = False,
         letter: str | None = None,
         locations: bool = False,
+        verbose: bool = False,
     ) -> None:
         self.style = style
+        self.verbose = verbose
+        """Whether an answer says what the file alone says of variables that are repaired."""
         self.inactive = inactive
         self.letter = letter
         self.locations = locations
@@ -73,7 +76,7 @@ class WaveValuesRenderer:
         for count, reason in values.missing(inactive=self.inactive):
             what = f"{NO_VALUE[reason.state]} in {counted(count, 'lane')}: {reason.message}"
             yield from (f"    {self.style('error', text)}" for text in wrapped(what, WIDTH - 4))
-        for variable in values.repaired:
+        for variable in values.repaired if self.verbose else ():
             names = ", ".join(repair.name for repair in variable.repairs)
             who = "" if variable.name == values.text else f"{variable.name}: "
             told = cells.renderer.cell(variable.answer.at(0, 0))
@@ -143,6 +146,7 @@ class WaveValuesRenderer:
                 str(values.lanes[position]): cells.document(wave, position) for position in self._shown(cells, wave)
             }
             yield {**place, **head, "lanes": lanes}
+            head.pop("repairs", None)  # said once
 
     def lane_documents(self, values: Values) -> Iterator[Json]:
         """Return what is known of each lane of each wave."""

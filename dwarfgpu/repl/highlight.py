@@ -16,6 +16,7 @@ from pygments.lexers.c_cpp import CppLexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 from dwarfgpu.questions.output import ASSEMBLY, OPERATIONS
+from dwarfgpu.render.written_text import styled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,7 +75,7 @@ def _color(token: Any) -> str:
 
 
 def _colored(color: str, text: str) -> str:
-    return f"\x1b[{color}m{text}\x1b[0m" if color and text and not text.isspace() else text
+    return styled(color, text) if color and text and not text.isspace() else text
 
 
 # --- Languages ----------------------------------------------------------------------------------------------------

@@ -65,10 +65,10 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
             return status
         worst = max(worst, status)
     if options.batch:
-        return 0
+        return runner.debugger.status
     if is_interactive:
         return _prompt(runner)
-    return max(worst, _read_lines(runner))
+    return max(worst, _read_lines(runner), runner.debugger.status)
 
 
 def sit_down(runner: Runner) -> None:
@@ -85,7 +85,7 @@ def _prompt(runner: Runner) -> int:
     The first prompt is shown before the editor is imported; keys wait meanwhile.
     """
     runner.debugger.is_watched = True
-    first = FirstPrompt(runner.session.out)
+    first = FirstPrompt(runner.session.out.raw)
     with runner.interrupts.remembered():
         first.show()
         try:
@@ -96,18 +96,19 @@ def _prompt(runner: Runner) -> int:
 
 def _open(debugger: Debugger, options: Any) -> None:
     """Open the file and the state of the command line, and select what it names."""
-    if options.file is None and options.state is not None:
-        raise UsageError("--state needs the file of the code", hint="name FILE before --state")
     for name in ("wave", "frame", "lane"):
         if options.state is None and getattr(options, name) is not None:
             raise UsageError(f"--{name} needs a state", hint="name a snapshot or a core file with --state")
-    if options.file is None:
+    if options.file is None and options.state is None:
         return
     from dwarfgpu.questions.files import attach_state, open_file
+    from dwarfgpu.questions.settings import READING
 
-    if options.repair:
-        debugger.settings.set("repair", options.repair)
-    open_file(debugger, options.file)
+    for name in READING:
+        if getattr(options, name):
+            debugger.settings.set(name, getattr(options, name))
+    if options.file is not None:
+        open_file(debugger, options.file)
     if options.state is None:
         return
     attach_state(debugger, options.state, force=options.force)

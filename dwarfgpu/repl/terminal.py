@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.debugger import Quit
-from dwarfgpu.questions.output import Output, without_styles
+from dwarfgpu.questions.output import Output
 from dwarfgpu.questions.settings import AUTOMATIC, MAX_NUMBER
 from dwarfgpu.render.layout import WIDTH, shown
+from dwarfgpu.render.written_text import without_styles, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.settings import Settings
+    from dwarfgpu.render.written_text import SafeStream
 
     class Session(Protocol):
         """What the command line keeps for all its commands."""
 
-        out: TextIO
-        err: TextIO
+        out: SafeStream
+        err: SafeStream
 
-        def style(self, style: str, text: str, stream: TextIO | None = None) -> str: ...
+        def style(self, style: str, text: str, stream: SafeStream | None = None) -> str: ...
         def report(self, error: DwarfGpuError, file: str = "") -> int: ...
 
 
@@ -131,12 +133,7 @@ class Terminal:
                 if self._pages and self.output.rows and self.output.rows + rows >= height:
                     self._ask_for_more()
                 self.output.rows += rows
-            try:
-                self.session.out.write(line)
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                raise UsageError(f"output cannot be written: {error.strerror}", kind="unwritable") from None
+            self.session.out.write(line)
 
     def _rows_of(self, line: str) -> int:
         """Return how many rows of the screen a line fills."""
@@ -147,7 +144,7 @@ class Terminal:
     def _ask_for_more(self) -> None:
         self.session.out.flush()
         try:
-            answer = self.ask(self.style("hint", MORE)).strip().lower()
+            answer = self.ask(written(self.style("hint", MORE))).strip().lower()
         except EOFError:
             answer = "q"
         self.output.rows = 0
@@ -221,6 +218,12 @@ def errors_are_ours() -> Iterator[None]:
         yield
     except (DwarfGpuError, Quit, BrokenPipeError):
         raise
+    except RecursionError:
+        message = "what was asked for is nested too deep"
+        raise UsageError(message, kind="too_deep", hint="ask for a part of it") from None
+    except MemoryError:
+        message = "there is not enough memory for the answer"
+        raise UsageError(message, kind="no_memory", hint="ask for a part of it") from None
     except Exception as error:
         message = f"internal error: {type(error).__name__}: {error}"
         hint = "this is a defect of dwarfgpu; with `set debug on` the command shows where"

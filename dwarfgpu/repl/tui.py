@@ -21,6 +21,7 @@ from dwarfgpu.questions.output import SOURCE
 from dwarfgpu.questions.scripts import is_open, word_of
 from dwarfgpu.questions.sources import file_of, shown_line, standing_lanes, text_of
 from dwarfgpu.render.layout import shown
+from dwarfgpu.render.written_text import written
 from dwarfgpu.repl.highlight import STYLE, CommandColors
 from dwarfgpu.repl.terminal import PROMPT, errors_are_ours, keys_wait, toolbar
 
@@ -298,7 +299,9 @@ class Panels:
             mark = ">" if number == current else " "
             count = f"{lanes.bit_count():>3}*" if lanes else "    "
             style = "class:current" if number == current else ""
-            lines.append([(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(line), style=style)])
+            lines.append(
+                [(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(written(line)), style=style)]
+            )
         return lines
 
     # --- Lanes ----------------------------------------------------------------------------------------------------

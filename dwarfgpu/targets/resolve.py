@@ -18,6 +18,8 @@ EM_AMDGPU = 224
 # The kinds before the triple in a bundle entry ID (Clang Offload Bundler).
 _OFFLOAD_KINDS = ("hip-", "hipv4-", "openmp-")
 _VENDORS = ("amd", "mesa3d", "unknown", "")
+_ENVIRONMENTS = ("", "unknown", "opencl", "amdgiz", "amdgizcl")
+"""The last three are those of LLVM 4 to 6, which named the source language or the address space of allocas."""
 _SYSTEMS = ("amdhsa", "amdpal", "mesa3d", "unknown", "")
 _WAVE_SUFFIXES = (("-wave32", 32), ("-wave64", 64))
 _ID_FEATURES = ("sramecc", "xnack")
@@ -138,7 +140,7 @@ def _without_triple(text: str) -> str:
         return text
     rest = text.removeprefix("amdgcn-")
     parts = rest.split("-", 3)  # vendor, system, environment, processor: which has hyphens of its own
-    if len(parts) == 4 and parts[0] in _VENDORS and parts[1] in _SYSTEMS and parts[2] in ("", "unknown"):
+    if len(parts) == 4 and parts[0] in _VENDORS and parts[1] in _SYSTEMS and parts[2] in _ENVIRONMENTS:
         return parts[3]
     return rest
 
@@ -174,6 +176,27 @@ def _unknown(name: str, text: str) -> UnknownTarget:
     close.sort(key=lambda match: (-len(commonprefix((wanted, match))), match))  # noqa: RUF071 (letters are compared)
     known = ", ".join(names[match] for match in close[:8]) if close else "generic, x86_64, amdgcn-<processor>"
     return UnknownTarget(f"there is no target {name!r}", hint=f"names that are known: {known}")
+
+
+V2_PROCESSORS = {
+    "gfx800": "gfx802",
+    "gfx804": "gfx803",
+    "gfx901": "gfx900:xnack+",
+    "gfx903": "gfx902:xnack+",
+    "gfx905": "gfx904:xnack+",
+    "gfx907": "gfx906:xnack+",
+}
+"""The processors of instruction set versions that are no names of processors.
+
+AMDGPU usage, "Code Object V2 Note Records", the table of processors and fixed features: there the stepping of GFX9 is
+one more where xnack is on, and two processors of GFX8 have a second version.
+"""
+
+
+def resolve_note(name: str) -> Target:
+    """Return the target that a note of a code object of version 2 names: a triple with an instruction set version."""
+    head, dash, processor = name.rpartition("-")
+    return resolve(f"{head}{dash}{V2_PROCESSORS.get(processor.lower(), processor)}")
 
 
 # --- AMDGPU files -------------------------------------------------------------------------------------------------

@@ -24,14 +24,20 @@ def typed(label: str) -> tuple[str, str, str]:
     return ("type", "ref4", label)
 
 
-def program(tmp_path: Path, *entries: Any, locals: tuple[Any, ...] = (), segments: tuple[int, ...] = ()) -> Any:
+GFX90A = {"machine": 224, "flags": 0x3F, "osabi": 64, "abi_version": 2}
+"""The header of a code object for gfx90a."""
+
+
+def program(
+    tmp_path: Path, *entries: Any, locals: tuple[Any, ...] = (), segments: tuple[int, ...] = (), **header: int
+) -> Any:
     """A file with a function that declares some entries, and others beside it.
 
-    Its data are also segments of some other types.
+    Its data are also segments of some other types. Without a header it is for x86-64.
     """
     function = die("subprogram", named("f"), ("low_pc", "addr", CODE), ("high_pc", "data8", SIZE), *locals)
     root = die("compile_unit", ("language", "data2", 0x1D), INT, *entries, function)
-    elf = ElfBuilder(machine=62, flags=0, osabi=0, abi_version=0)
+    elf = ElfBuilder(**(header or {"machine": 62, "flags": 0, "osabi": 0, "abi_version": 0}))
     text = elf.section(".text", bytes(SIZE), flags=0x6, address=CODE, align=16)
     data = elf.section(".data", bytes(range(64)), flags=0x3, address=DATA, align=16)
     for name, content in build(unit(root)).sections.items():

@@ -171,7 +171,7 @@ def test_a_wave_outside_all_code(run, tmp_path):
     [
         ([CALLS], 2, "--state"),
         ([CALLS, "--state", STATE, "--wave", "10"], 2, "No waves match '10'."),
-        ([CALLS, "--state", STATE, "--lane", "32"], 2, "Lane 32 does not exist on this wave."),
+        ([CALLS, "--state", STATE, "--lane", "32"], 2, "Lane 32 does not exist on this thread."),
         ([CALLS, "--state", "nothing.json"], 3, "nothing.json"),
         (["nothing.co", "--state", STATE], 3, "nothing.co"),
         ([CALLS, "--state", ROOT / "docs/examples/wavefront.json"], 2, "described state"),

@@ -332,3 +332,16 @@ def test_they_import_little(words: tuple[str, ...]) -> None:
     )
 
     assert done.stdout.splitlines()[-1] == ""
+
+
+def test_printf_formats_and_notes_are_shown():
+    """What the metadata and the notes of a code object say is in the text, not in JSON alone."""
+    from tests.builders.commands import run as run_command
+
+    file = "fixtures/asm/code-object-v2.gfx803.co"
+    text = run_command("kernels", file).stdout
+    assert text.endswith('\nprintf\n  1: "value %d\\n", arguments of 4 bytes\n')
+    document = json.loads(run_command("kernels", file, "--json").stdout)
+    assert document["printf"] == [{"id": 1, "sizes": [4], "format": "value %d\\n"}]
+    text = run_command("info", file).stdout
+    assert "\nnotes\n  AMD  NT_AMD_HSA_CODE_OBJECT_VERSION " in text

@@ -376,7 +376,7 @@ def hip(tmp_path_factory) -> str:
 
 def test_an_answer_tells_its_repairs_and_what_the_text_says(hip):
     done = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0")
-    text = " ".join(done.stdout.split())
+    text = " ".join(run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "-v").stdout.split())
     off = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "--repair", "off")
     named = run("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0", "--repair", "vector-register")
     found = document("eval", HIP, "lane", "--state", hip, "--wave", "1", "--lane", "0")["answers"][0]
@@ -391,7 +391,7 @@ def test_an_answer_tells_its_repairs_and_what_the_text_says(hip):
 
 
 def test_repairs_of_all_waves(hip):
-    done = run("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
+    done = run("eval", HIP, "lane + 1", "--state", hip, "--wave", "all", "-v")
     found = lines("eval", HIP, "lane + 1", "--state", hip, "--wave", "all")
 
     assert "lane: repaired (vector-register); as written, in lane 0 of wave 0: <error>" in " ".join(done.stdout.split())

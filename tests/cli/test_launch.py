@@ -235,7 +235,7 @@ def test_hsa_tells_what_must_not_be(capsys):
     status, out, err = run(capsys, "hsa", "packet", hex(int(PACKET, 16) + 1), "--state", EXAMPLE)
     assert (status, err) == (1, "")
     assert "must be aligned to 64 bytes" in out
-    assert "reserved bytes 48 to 55 must be 0" in out
+    assert out.startswith("AQL packet at ")  # no type begins so
     status, out, err = run(capsys, "hsa", "kernel-code", PACKET, "--state", EXAMPLE)
     assert status == 1
     assert "this is not an amd_kernel_code_t" in out

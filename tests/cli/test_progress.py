@@ -7,6 +7,7 @@ import io
 import pytest
 
 from dwarfgpu.cli.session import Progress
+from dwarfgpu.render.written_text import SafeStream
 
 
 class Terminal(io.StringIO):
@@ -16,7 +17,7 @@ class Terminal(io.StringIO):
 
 class Session:
     def __init__(self, stream):
-        self.err = stream
+        self.err = SafeStream(stream)
 
 
 @pytest.fixture

@@ -138,9 +138,9 @@ def test_locals(run):
 
 
 def test_locals_without_a_machine(run):
-    status, out, _ = run("locals", FILE, "--pc", "X")
+    status, out, _ = run("locals", FILE, "--pc", "X", "--all")
     assert status == 0
-    assert "limit: int\n    0x1518 to 0x1580: DW_OP_regx 38\n" in out
+    assert "limit: int\n    0x1518 to 0x1580: DW_OP_regx s6\n" in out
     (frame,) = json.loads(run("locals", FILE, "--pc", "0x1548", "--json")[1])["frames"]
     assert frame["variables"][0]["locations"][0]["range"] == [0x1544, 0x154C]
 
@@ -317,7 +317,7 @@ def test_a_trace_of_a_repaired_expression_has_its_operations(run):
     lines = run(*words)[1].splitlines()
     assert max(map(len, lines)) <= 80
     begin = lines.index("in .debug_loclists+0x569, repaired (vector-register):")
-    assert [line.partition("  ")[2] for line in lines[begin:] if line.startswith("0x")] == [
+    assert [line.split("  ")[4] for line in lines[begin:] if line.startswith("        DW_OP")] == [
         "DW_OP_regx 1577", "DW_OP_LLVM_push_lane", "DW_OP_lit2", "DW_OP_shl", "DW_OP_LLVM_offset",
     ]  # fmt: skip
     (answer,) = json.loads(run(*words, "--json")[1])["answers"]
@@ -373,13 +373,53 @@ def test_locations_without_a_machine_tell_their_repairs(run):
     )
     for name, locations in repaired.items():
         for one, text in zip(locations, written[name], strict=True):
-            assert one.get("as_written", one["operations"]) == text["operations"]
+            assert one["operations"] == text["operations"]
             assert "repairs" not in text
-            assert "as_written" not in text
+            assert "repaired" not in text
     assert repaired["rest"][0]["repairs"] == ["vector-register"]
     out = run(*words)[1]
     assert max(map(len, out.splitlines())) <= 80
-    assert "      repaired (vector-register); as written: DW_OP_bregx 2564 0; DW_OP_lit1;\n" in out
+    assert "    0x1d2c to 0x1de0: DW_OP_bregx v4+0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef\n" in out
+    assert "      repaired (vector-register): DW_OP_regx v4; DW_OP_LLVM_push_lane;\n" in out
+
+
+def test_locations_at_an_address_are_those_that_hold_there(run):
+    """Others are counted, and --all shows them."""
+    words = ("locals", ROOT / "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "--pc", "0x1d2c")
+    (here,), (everywhere,) = (json.loads(run(*words, "--json", *more)[1])["frames"] for more in ((), ("--all",)))
+    counts = [[len(each["locations"]) for each in frame["variables"]] for frame in (here, everywhere)]
+    assert max(counts[0]) == 1
+    assert max(counts[1]) > 3
+    for variable in here["variables"]:
+        for location in variable["locations"]:
+            low, high = location["range"]
+            assert low <= 0x1D2C < high
+    others = sum(counts[1]) - sum(counts[0])
+    assert run(*words)[1].endswith(f"\n{others} other locations elsewhere; --all shows every location\n")
+    assert "other location" not in run(*words, "--all")[1]
+    out = run("locals", words[1], "--pc", "0x1de8")[1]
+    assert "  result: int  (no location here)\n" in out
+    assert run("eval", words[1], "step", "--pc", "0x1d2c", "--location")[1].count("0x1d") == 2
+
+
+def test_repairs_are_one_footnote_of_an_answer(run, tmp_path):
+    """What the file alone says is shown with -v, and in JSON once a variable."""
+    path = tmp_path / "state.json"
+    registers = {"v0": [0, 1, 2, 3], "v4": [1, 2, 3, 4]}
+    waves = [{"id": "0", "pc": "0x1d2c", "exec": "0x3", "registers": registers}]
+    path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": waves}))
+    words = ("locals", ROOT / "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "--state", path)
+    out = run(*words)[1]
+    assert out.count("repaired") == 1
+    assert " ".join(out.splitlines()[-2:]) == (
+        "repaired: step, result (computed-value); rest, lane (vector-register); -v shows what the file alone says"
+    )
+    assert max(map(len, out.splitlines())) <= 80
+    assert run(*words, "-v")[1].count("repaired (vector-register); as written: <error>") == 2
+    (frame,) = json.loads(run(*words, "--lane", "all", "--json")[1])["frames"]
+    repairs = {each["name"]: each["repairs"] for each in frame["variables"] if "repairs" in each}
+    assert [each["names"] for each in repairs["rest"]] == [["vector-register"]]
+    assert list(repairs["rest"][0]["as_written"]["lanes"]) == ["0"]
 
 
 # --- Which lanes are active ---------------------------------------------------------------------------------------

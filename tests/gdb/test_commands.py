@@ -86,7 +86,7 @@ def test_waves_are_shown_as_the_debugger_shows_them(tmp_path, require_tool, name
         asked += ["-ex", f"echo {mark}\\n", "-ex", f"dwarfgpu {command}"]
         typed += [f"echo {mark}\\n", f"{ROWS[verb].name}{slash}{form} {rest}"]
     with stub(tmp_path, states([name])) as sockets:
-        text = run_gdb(require_tool, *connected(sockets, name, with_dispatches=True), "-ex", "set width 80", *asked)
+        text = run_gdb(require_tool, *connected(sockets, name), "-ex", "set width 80", *asked)
     expected = in_debugger(name, typed)
     assert text[text.index("@@") : text.rindex("[Inferior")] == expected[expected.index("@@") :]
     assert expected.count("@@") >= 4
@@ -98,7 +98,7 @@ def test_a_snapshot_of_gdbs_waves_is_the_snapshot(tmp_path, require_tool):
     for name in ("variables", "calls", "launch"):
         saved = tmp_path / f"{name}.json"
         with stub(tmp_path, states([name])) as sockets:
-            gdb = connected(sockets, name, with_dispatches=True)
+            gdb = connected(sockets, name)
             text = run_gdb(require_tool, *gdb, "-ex", f"dwarfgpu snapshot {saved}")
         count = len(json.loads((EXAMPLES / f"{name}.json").read_text())["waves"])
         waves = f"{count} wave{'' if count == 1 else 's'}"
@@ -294,7 +294,9 @@ def test_settings(require_tool, runnable_host):
         "set dwarfgpu print elements unlimited",
         "dwarfgpu eval extended",
     ]
-    commands += ["set dwarfgpu repair off", "set dwarfgpu print symbol off", "show dwarfgpu"]
+    commands += ["set dwarfgpu repair off", "set dwarfgpu print symbol off"]
+    commands += ["set dwarfgpu dialect gnu", "set dwarfgpu attributes llvm-old", "dwarfgpu eval std_counter"]
+    commands += ["set dwarfgpu dialect auto", "dwarfgpu eval extended", "show dwarfgpu"]
     words = [word for command in commands for word in ("-ex", command)]
     text = run_gdb(require_tool, *words, program=runnable_host)
     shown = re.findall(r'^(?:extended.*|"dwarfgpu .*)$', text, re.MULTILINE)
@@ -302,6 +304,8 @@ def test_settings(require_tool, runnable_host):
     for line in (
         'print elements" is unlimited.',
         'repair" is off.',
+        'dialect" is auto.',
+        'attributes" is llvm-old.',
         'print symbol" is off.',
         'unwinder" is off.',
     ):

@@ -16,13 +16,14 @@ STATES = (WAVE64, WAVE32, BIG, State(resolve("amdgcn-gfx803"), {"s0": 1}, []))
 
 
 @pytest.mark.slow
-def test_gdb_is_a_backend(tmp_path, require_tool):
+@pytest.mark.parametrize("plain", [False, True], ids=["served", "plain"])
+def test_gdb_is_a_backend(tmp_path, require_tool, plain):
     states = {}
     for state in STATES:
         path = tmp_path / f"{state.target.name}.json"
         snapshot.save(machine_of(state), path)
         states[state.target.name] = path
-    with stub(tmp_path, states) as sockets:
+    with stub(tmp_path, states, plain=plain) as sockets:
         text = run_gdb(
             require_tool,
             script=INSIDE / "run_pytest.py",

@@ -1,4 +1,4 @@
-"""The commands that docs/gdb.md shows print what it says."""
+"""The commands that docs/gdb.md and docs/serve.md show print what they say."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _STACK = re.compile(r"0x7ff[0-9a-f]{9}")
 """An address in the stack, which depends on the environment."""
 
 
-def blocks() -> list[tuple[str, str]]:
+def blocks(page: str) -> list[tuple[str, str]]:
     """The commands of the ``console`` blocks, with the output shown for each."""
     found: list[tuple[str, str]] = []
     inside = False
-    for line in (ROOT / "docs" / "gdb.md").read_text().splitlines():
+    for line in (ROOT / "docs" / page).read_text().splitlines():
         if line.startswith("```"):
             inside = line == "```console"
         elif inside and line.startswith("$ "):
@@ -31,7 +31,8 @@ def blocks() -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_the_page(tmp_path, require_tool):
+@pytest.mark.parametrize("page, count", [("gdb.md", 8), ("serve.md", 1)])
+def test_the_page(tmp_path, require_tool, page, count):
     require_tool("gdb")
     for name in ("fixtures", "docs"):
         (tmp_path / name).symlink_to(ROOT / name)
@@ -39,7 +40,7 @@ def test_the_page(tmp_path, require_tool):
     (tmp_path / "bin" / "python3").write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} "$@"\n')
     (tmp_path / "bin" / "python3").chmod(0o755)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    commands = blocks()
+    commands = blocks(page)
     for command, expected in commands:
         done = subprocess.run(
             ["bash", "-c", command],
@@ -55,20 +56,17 @@ def test_the_page(tmp_path, require_tool):
         assert [_STACK.sub("STACK", line) for line in said] == [
             _STACK.sub("STACK", line) for line in expected.splitlines()
         ], command
-    assert len(commands) == 8
+    assert len(commands) == count
 
 
 @pytest.mark.slow
 def test_the_tile_is_the_same_in_gdb(tmp_path, require_tool):
     import numpy as np
 
-    code = ROOT / "fixtures" / "asm" / "lane-pc.gfx90a.w64.co"
     with stub(tmp_path, {"waves": ROOT / "docs" / "examples" / "variables.json"}) as sockets:
         text = run_gdb(
             require_tool,
-            *("-ex", "maint set dwarf unwinders off", "-ex", f"add-symbol-file {code} -o 0x7f0000000000"),
             *("-ex", f"target remote {sockets / 'waves'}"),
-            *("-ex", "python from tests.gdb.inside import spaces; spaces.teach()"),
             script=ROOT / "docs" / "examples" / "tile.py",
             folder=tmp_path,
         )

@@ -14,7 +14,7 @@ BUILDS = [
     ("c", "gcc", "-O0 -gdwarf-5"),
     ("cpp", "g++", "-O0 -gdwarf-4"),
     ("cpp", "clang++-22", "-O0 -gdwarf-5"),
-    ("c", "gcc", "-O2 -gdwarf-5 -fno-ipa-ra"),
+    ("c", "gcc", "-O2 -gdwarf-5"),
 ]
 GAPS = ("<optimized out>", "<synthetic pointer>")
 """What GDB shows in values that it cannot make of bytes."""

@@ -118,7 +118,7 @@ def test_without_numpy(require_tool, tmp_path, runnable_host):
         "@@ counter [5] ['active']",
         "@@ selected [[-1.0, 2.0, -3.0, 4.0]] ['active']",
         "@@ split [{'low': 84281096, 'high': 4009689105}] ['active']",
-        "@@ gone [0] ['undefined']",
+        "@@ gone [None] ['undefined']",
     ]
 
 

@@ -26,9 +26,8 @@ LEAST = 500
 
 def build(tools, folder, language, compiler, options):
     program = folder / "program"
-    flags = ["-fno-ipa-ra"] if compiler.startswith("g") else []
     source = CORPUS / f"stops.{language}"
-    command = [tools(compiler), "-g", "-w", *options.split(), *flags, "-o", str(program), str(source)]
+    command = [tools(compiler), "-g", "-w", *options.split(), "-o", str(program), str(source)]
     subprocess.run(command, check=True)
     return program
 

@@ -25,14 +25,18 @@ def states(names) -> dict:
     return {name: EXAMPLES / f"{name}.json" for name in names}
 
 
-def connected(sockets, name: str, *, with_dispatches: bool = False) -> list[str]:
-    """What a user types to see the waves of a stub: GDB's own unwinders do not know this code."""
-    taught = repr(str(EXAMPLES / f"{name}.json")) if with_dispatches else ""
+def connected(sockets, name: str, *, as_rocgdb: bool = False) -> list[str]:
+    """What a user types to see the waves of a server; ``as_rocgdb`` is for one that is not dwarfgpu's.
+
+    GDB's own unwinders do not know the code of its files.
+    """
+    if not as_rocgdb:
+        return ["-ex", f"target remote {sockets / name}"]
     return [
         *("-ex", "maint set dwarf unwinders off"),
         *("-ex", f"add-symbol-file {SNAPSHOTS[name]} -o {LOAD_ADDRESS:#x}"),
         *("-ex", f"target remote {sockets / name}"),
-        *python("from tests.gdb.inside import spaces; spaces.teach(" + taught + ")"),
+        *python(f"from tests.gdb.inside import spaces; spaces.teach({str(EXAMPLES / f'{name}.json')!r})"),
     ]
 
 
@@ -41,11 +45,12 @@ def said(text: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("as_rocgdb", [False, True], ids=["served", "as-rocgdb"])
 @pytest.mark.parametrize("name", SNAPSHOTS)
-def test_a_script_runs_on_a_snapshot_unchanged(tmp_path, require_tool, name):
+def test_a_script_runs_on_a_snapshot_unchanged(tmp_path, require_tool, name, as_rocgdb):
     code, state, script = SNAPSHOTS[name], EXAMPLES / f"{name}.json", INSIDE / "report.py"
-    with stub(tmp_path, states([name])) as sockets:
-        inside = said(run_gdb(require_tool, *connected(sockets, name), script=script))
+    with stub(tmp_path, states([name]), plain=as_rocgdb) as sockets:
+        inside = said(run_gdb(require_tool, *connected(sockets, name, as_rocgdb=as_rocgdb), script=script))
     attach = f"gdb.use(dwarfgpu.open({str(code)!r}).attach({str(state)!r}))"
     run = f"import dwarfgpu, runpy; from dwarfgpu import gdb; {attach}; runpy.run_path({str(script)!r})"
     python_alone = [sys.executable, "-c", run]
@@ -157,8 +162,9 @@ try:
 except dg.DwarfGpuError as error:
     print("@@", error)
 """)
-    with stub(tmp_path, states(["variables"])) as sockets:
-        found = said(run_gdb(require_tool, *connected(sockets, "variables")[:-2], script=script))
+    with stub(tmp_path, states(["variables"]), plain=True) as sockets:
+        words = connected(sockets, "variables", as_rocgdb=True)[:-2]
+        found = said(run_gdb(require_tool, *words, script=script))
     why = "this GDB does not know the address space local: Invalid character '#' in expression"
     assert found == [
         "@@ memory_unavailable 10",

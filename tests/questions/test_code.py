@@ -169,3 +169,13 @@ def test_the_disassembler_that_is_named(run, tmp_path, require_tool):
     text = run(f"set disassembler {broken}", "disassemble $pc,+4")
     assert "llvm-objdump: exit status 3, oh" in text
     assert "s_andn2_b64" in run("set disassembler", "disassemble $pc,+4")
+
+
+@pytest.mark.parametrize("file, kernel", [("clrx.gfx801", "test1"), ("code-object-v2.gfx803", "vector_add")])
+def test_the_header_of_a_kernel_is_not_disassembled(file, kernel, require_tool):
+    """In code objects up to V2 the symbol of a kernel names its amd_kernel_code_t; the code is behind it."""
+    require_tool("llvm-objdump-22", "llvm-mc-22")
+    run = Run(f"fixtures/asm/{file}.co")
+    entry = run.debugger.opened.file.kernels_named([kernel])[0].entry
+    lines = run(f"disassemble {kernel}").splitlines()
+    assert lines[1].split()[:3] == [f"{entry:#018x}", "<+0>:", "s_load_dword"]

@@ -227,6 +227,19 @@ class TestMembers:
         assert texts(host, f"print {base}") == [f"print {base}{name}" for name in names]
         assert texts(host, f"print 1+{base}in") == [f"print 1+{base}{name}" for name in ("in_union", "inherited")]
 
+    def test_members_of_variables_that_only_a_lane_has(self) -> None:
+        """A type needs no value: neither a lane, nor a location, nor memory."""
+        run = Run("fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co")
+        run("target launch records 64 64")
+        assert texts(run, "print list->") == [f"print list->{name}" for name in ("next", "item", "value")]
+        assert texts(run, "print list->next->va") == ["print list->next->value"]
+        assert texts(run, "print (*list).") == [f"print (*list).{name}" for name in ("next", "item", "value")]
+        assert texts(run, "print list[3].n") == ["print list[3].next"]
+        assert run("whatis list->next->value") == "type = int\n"
+        frame = run.debugger.frame
+        assert str(frame["list"].type) == str(frame.expression("list").type)
+        assert frame.expression("list[2].next").type.byte_size == 8
+
     def test_names_in_scopes(self, host: Run) -> None:
         assert texts(host, "print space::insi") == ["print space::inside"]
         assert texts(host, "ptype deri") == ["ptype derived"]

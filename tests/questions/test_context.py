@@ -101,7 +101,7 @@ def test_sections_are_chosen(run):
 def test_it_is_shown_after_a_change_of_focus(run):
     assert titles(run("set context on", "set context-sections stack")) == []
     assert titles(run("lane 3")) == ["stack"]
-    assert titles(run("show context")) == []  # which changes nothing that is looked at
+    assert titles(run("show context")) == []  # which changes nothing that is selected
     assert titles(run("set context off", "lane 4")) == []
 
 

@@ -1,4 +1,4 @@
-"""``display``: what is shown after each change of what is looked at."""
+"""``display``: what is shown after each change of what is selected."""
 
 from __future__ import annotations
 

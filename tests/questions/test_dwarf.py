@@ -22,7 +22,7 @@ def test_explain(run):
     assert run("explain left") == (
         "left: int, a local variable of X (.debug_info+0x278)\n"
         "  its location list has 1 entry; at 0x7f0000001548 the marked one is valid:\n"
-        "  => 0x7f000000152c to 0x7f0000001564: DW_OP_regx 2563; DW_OP_LLVM_push_lane;\n"
+        "  => 0x7f000000152c to 0x7f0000001564: DW_OP_regx v3; DW_OP_LLVM_push_lane;\n"
         "       DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset\n"
         "  in .debug_loclists+0xd9:\n"
         "  0x0000  DW_OP_regx 2563       [] -> [v3]\n"
@@ -73,7 +73,7 @@ def test_explain_without_a_machine():
     assert run("explain left") == (
         "left: int, a local variable of X (.debug_info+0x278)\n"
         "  its location list has 1 entry:\n"
-        "     0x152c to 0x1564: DW_OP_regx 2563; DW_OP_LLVM_push_lane; DW_OP_lit2;\n"
+        "     0x152c to 0x1564: DW_OP_regx v3; DW_OP_LLVM_push_lane; DW_OP_lit2;\n"
         "       DW_OP_shl; DW_OP_LLVM_offset\n"
     )
     assert run("explain X::left") == run("explain left")
@@ -205,3 +205,72 @@ def test_aliases_of_addresses(run):
     assert "local#0x10" in Run(KERNEL)("maint info address-aliases local#0x10")
     assert "x86_64 has one address space" in str(Run(CLASSES).fails("maint info address-aliases 0x10"))
     assert "is not an address" in str(Run(KERNEL).fails("maint info address-aliases zork"))
+
+
+# --- Repairs are marked, and what the file has comes first ----------------------------------------------------------
+
+HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
+OPENCL = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co"
+REPAIRED = "repaired (vector-register): DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
+
+
+@pytest.mark.parametrize("line", ["maint print dwarf-expr rest", "info scope *0x1d2c", "explain rest", "locate rest"])
+def test_operations_are_shown_as_written_first_then_as_repaired(line):
+    text = Run(HIP)(line)
+    assert REPAIRED in " ".join(text.split())
+    written = "DW_OP_bregx v4+0" if "v4+0" in text else "DW_OP_bregx 2564 0"
+    assert text.index(written) < text.index("DW_OP_regx v4")
+    offsets = [int(row.split()[0].rstrip(":"), 0) for row in text.splitlines() if row.strip()[:1].isdigit()]
+    rest = [offset for offset in offsets if offset < 0x100]
+    assert rest == sorted(set(rest)) or line.startswith("info scope")
+
+
+def test_written_and_repaired_operations_are_two_fields_of_json():
+    for line, key in (("maint print dwarf-expr -json rest", "variables"), ("info scope -json *0x1d2c", "variables")):
+        variables = json.loads(Run(HIP)(line))[key]
+        (location,) = next(each for each in variables if each["name"] == "rest")["locations"]
+        assert location["operations"] == "DW_OP_bregx v4+0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef"
+        assert location["repaired"].startswith("DW_OP_regx v4; DW_OP_LLVM_push_lane")
+        assert location["repairs"] == ["vector-register"]
+        assert [(each["offset"], each["bytes"]) for each in location["listing"]] == [
+            (0, "92841400"), (4, "31"), (5, "16"), (6, "18"),
+        ]  # fmt: skip
+
+
+def test_a_repaired_frame_base_is_shown_below_the_one_of_the_file():
+    text = " ".join(Run(OPENCL)("info scope saxpy").split())
+    assert "frame base repaired (scaled-frame-base): DW_OP_regx s33; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr" in text
+    variables = json.loads(Run(OPENCL)("info scope -json saxpy"))["variables"]
+    assert variables[0]["frame_base"] == "DW_OP_regx s33"
+    assert variables[0]["frame_base_repaired"] == "DW_OP_regx s33; DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr"
+
+
+def test_verify_checks_what_is_written():
+    run = Run(HIP)
+    text = run("verify rest")
+    assert "DW_OP_xderef is deprecated" in text
+    assert run.debugger.status == 1
+    run("set repair off")
+    assert run("verify rest") == text
+
+
+def test_operations_that_a_repair_made_have_no_offset_in_a_trace(tmp_path):
+    path = tmp_path / "state.json"
+    waves = [{"id": "0", "pc": "0x1d2c", "exec": "0x3", "registers": {"v4": [1, 2]}}]
+    path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": waves}))
+    run = Run(HIP, str(path))
+    text = run("explain rest")
+    assert "\n          DW_OP_regx 2564 " in text
+    assert "0x0000" not in text
+    trace = json.loads(run("explain -json rest"))["variables"][0]["trace"]
+    assert {step["offset"] for step in trace} == {None}
+
+
+def test_a_verbose_print_shows_what_the_file_alone_says():
+    run = Run(CALLS, IN_CALLS)
+    run("frame 4")
+    before = run("print lane")
+    assert before.startswith("$1 = ")
+    run("set verbose on")
+    assert run("print lane").startswith(f"$2{before.removeprefix('$1')}  repaired (vector-register); as written: ")
+    assert "repaired" not in before

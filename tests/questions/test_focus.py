@@ -67,7 +67,7 @@ def test_a_lane(run):
 
 @pytest.mark.parametrize("number", ["64", "-1", "99999999999"])
 def test_lanes_that_do_not_exist(run, number):
-    assert run.fails(f"lane {number}").message == f"Lane {number} does not exist on this wave."
+    assert run.fails(f"lane {number}").message == f"Lane {number} does not exist on this thread."
 
 
 def test_a_thread_of_a_process(threads):  # noqa: F811
@@ -104,12 +104,18 @@ def test_a_command_in_several_lanes(run):
         ("lane apply -active all -q lane", 12),
         ("lane apply all -active -q lane", 12),
         ("lane apply all -inactive -q lane", 28),
+        ("lane apply 1 -inactive -q lane", 0),  # it is active, and nothing is said
+        ("lane apply 0 -active -q lane", 0),
         ("lane apply 0-3 5 7,9 -q lane", 7),
         ("lane apply 60-70 -all -q lane", 4),
     ],
 )
 def test_which_lanes(run, line, count):
     assert len(run(line).splitlines()) == count
+
+
+def test_the_count_of_lanes_is_that_of_the_used_ones(run):
+    assert run("print $_lane_count") == "$1 = 40\n"
 
 
 def test_a_command_that_fails_ends_it_unless_a_flag_says_otherwise(run):

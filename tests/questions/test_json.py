@@ -12,6 +12,7 @@ from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 ASKED = {
     "info sharedlibrary": "",
     "info agents": "",
+    "info targets": "gfx1100",
     "info dispatches": "",
     "info queues": "",
     "info kernels": "",
@@ -57,8 +58,10 @@ ASKED = {
     "maint print registers": "v2",
     "maint info sections": "",
     "maint info address-aliases": "local#0x10",
+    "maint core": "info docs/examples/crash.core",
     "maint launch-state": "-grid 64 -work-group 64 X",
     "maint print structure": "",
+    "info vtbl": "even",
 }
 """What each question is asked."""
 ACTION = "it does something, and says what it did"
@@ -69,6 +72,7 @@ VIEW = "it puts other answers together on the screen, each of which has JSON"
 ALONE = "it writes exactly the text that the user has asked for"
 NO_JSON = {
     **dict.fromkeys(("file", "core-file", "target snapshot", "target launch", "save snapshot", "set var"), ACTION),
+    "generate-core-file": ACTION,
     **dict.fromkeys(("wave", "wave find", "lane", "frame", "up", "down"), SELECTS),
     **dict.fromkeys(("wave apply", "lane apply", "frame apply", "with", "pipe", "source", "shell"), RUNS),
     **dict.fromkeys(("context", "display", "undisplay", "info display", "tui"), VIEW),
@@ -90,6 +94,9 @@ def test_a_question_answers_as_one_document_or_as_lines(run, name):
     if name == "maint print structure":
         error = run.fails("maint print structure --json queue 0x10")
         assert error.kind == "memory_unavailable"  # the state has no queue
+        return
+    if name == "info vtbl":
+        assert run.fails("info vtbl --json even").kind == "no_table"  # an int has no virtual functions
         return
     document = json.loads(run(f"{name} --json {ASKED[name]}"))
     assert next(iter(document.items())) == ("schema", 1)

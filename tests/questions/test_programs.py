@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dwarfgpu.render.written_text import styled
 from tests.questions.harness import Run
 
 
@@ -45,7 +46,7 @@ def test_what_fails_in_a_pipe_is_an_error(run: Run) -> None:
 
 def test_a_log_has_what_was_written(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "log"
-    run.debugger.output.style = lambda _style, text: f"\x1b[1m{text}\x1b[0m"
+    run.debugger.output.style = lambda _style, text: styled("1", text)
     text = run(
         f"set logging file {path}",
         "set logging on",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from tests.questions.harness import CALLS, IN_CALLS, KERNEL, Run
+from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
 
 def test_scalar_registers_that_the_machine_has(run):
@@ -93,3 +96,54 @@ def test_without_a_machine_it_is_said_what_to_do():
     error = Run(CALLS).fails("info registers")
     assert error.hint == "`target snapshot S` attaches a snapshot, `core S` a core file"
     assert Run(CALLS).fails("print -lane 0-3 1").hint == error.hint
+
+
+# --- Registers without a DWARF number, masks and the program counter ------------------------------------------------
+
+
+@pytest.fixture
+def special(tmp_path):
+    document = json.loads(Path(STATE).read_text())
+    document["waves"][0]["exec"] = "0xffffffffffffffff"
+    registers = {"mode": "0x2f0", "m0": "0xffffffff", "flat_scratch": "0xfffffffffffffff0", "ttmp9": "0x12"}
+    document["waves"][0]["registers"].update(registers)
+    for code in document["code_objects"]:
+        code["path"] = str(Path(STATE).resolve().parent / code["path"])
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps(document))
+    return Run(KERNEL, path)
+
+
+def test_registers_without_a_number_are_values_as_info_registers_has_them(special):
+    assert [special(f"output ${name}") for name in ("mode", "m0", "flat_scratch", "ttmp9")] == [
+        "752", "4294967295", "18446744073709551600", "18",
+    ]  # fmt: skip
+    special("set var $mode = 7")
+    assert special("info registers mode").split()[1] == "0x7"
+    assert special("output $mode & 3") == "3"
+    assert "the contents of register trapsts are not available" in str(special.fails("print $trapsts"))
+
+
+def test_masks_are_unsigned(special):
+    assert special("output $exec") == "18446744073709551615"
+    assert special("whatis $exec") == "type = unsigned long\n"
+    assert special("whatis $s6") == "type = int\n"
+
+
+def test_registers_without_a_number_are_not_kept_for_callers():
+    run = Run(CALLS, IN_CALLS)
+    run("set var $mode = 5")
+    assert run("output $mode") == "5"
+    run("frame 4")
+    assert "call frame information does not keep it for a caller" in " ".join(run("print $mode").split())
+
+
+def test_the_program_counter_can_be_set(special):
+    pc = special.debugger.frame.pc
+    special("set var $pc = $pc + 8")
+    assert special.debugger.frame.pc == pc + 8
+    special(f"set var $pc = {pc:#x}")
+    assert special.debugger.frame.pc == pc
+    assert special("output $pc").startswith("(void (*)()) 0x7f0000001548 <X+")
+    special("print $pc += 4")
+    assert special.debugger.frame.pc == pc + 4

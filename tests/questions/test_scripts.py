@@ -176,7 +176,7 @@ class TestSource:
         script = tmp_path / "look.gdb"
         script.write_text("# a comment\necho one\\n\n\nlane 99\necho two\\n\n")
         error = run.fails(f"source {script}")
-        assert error.message == f"{script}:4: Lane 99 does not exist on this wave."
+        assert error.message == f"{script}:4: Lane 99 does not exist on this thread."
         assert "".join(run.written) == "one\n"
 
     def test_scripts_source_scripts(self, run: Script, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``print``, ``eval``, ``info locals``, ``set var``: values of the lane that is looked at, and of several."""
+"""``print``, ``eval``, ``info locals``, ``set var``: values of the lane that is selected, and of several."""
 
 from __future__ import annotations
 
@@ -422,7 +422,13 @@ def test_locals_in_several_lanes(run):
 
 def test_locals_of_a_caller():
     run = Run(CALLS, IN_CALLS)
-    assert run("info args") == "x = <error: the contents of register v0 are not available>\n"
+    assert run("info args") == (
+        "x = <error: the contents of register v0 are not available>\n"
+        "repaired: x (vector-register); `set verbose on` shows what the file alone says\n"
+    )
+    run("set verbose on")
+    assert "\n  repaired (vector-register); as written: <error>" in run("info args")
+    run("set verbose off")
     run("up", "up")
     assert "y = <optimized out> (it has no location at 0x7f0000001c5b: the nearest below is" in run("info args")
 
@@ -547,3 +553,38 @@ def test_any_text_gives_a_value_or_an_error(shared, command, words):
 def test_operations_may_stand_in_quotes_as_on_a_command_line(run):
     assert run('eval -ops "DW_OP_lit3; DW_OP_lit4; DW_OP_plus"') == run("eval -ops DW_OP_lit3; DW_OP_lit4; DW_OP_plus")
     assert run("eval -hex '33'") == run("eval -hex 33")
+
+
+@pytest.mark.parametrize("count", ["1.5", "1e400", "0.0/0", "1/0.0", "1.0f"])
+def test_an_index_or_a_count_must_be_an_integer(run, count):
+    assert 'Non-integral right operand for "[]" operator' in run.fails(f"print slots[{count}]").message
+    assert 'Non-integral right operand for "@" operator' in run.fails(f"print slots[0]@({count})").message
+
+
+@pytest.mark.parametrize("operator, number", [("+", 18018), ("|", 18), ("&&", 1), ("* 1 +", 18018), ("== even ==", 0)])
+def test_long_expressions_need_no_deep_stack(run, operator, number):
+    text = f"even {operator} " * 1000 + "even"
+    assert run("lane 4", f"print {text}").endswith(f"$1 = {number}\n")
+    assert run.fails("print " + "even + " * 2001 + "even").message.startswith(
+        "an expression has more than 2000 operators"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("even" + "[0]" * 900, "the type int has no elements"),
+        ("even" + ".x" * 900, "there is no member named x"),
+        ("even" + "++" * 900, "the left side of an assignment must be"),
+        ("even::" * 900 + "even", "a name has more than 100 parts"),
+        ("even::" * 10_000 + "even", "a name has more than 100 parts"),
+        ("'" + "even::" * 900 + "even'", "a name has more than 100 parts"),
+        ("sizeof(struct " + "even::" * 900 + "even)", ""),
+    ],
+)
+@pytest.mark.parametrize("command", ["print", "ptype", "print -lane 0,2", "explain"])
+def test_what_is_wrong_in_a_long_expression_is_told(run, command, text, message):
+    if command == "ptype" and "++" in text:  # a type needs no value, so nothing is assigned to
+        assert run(f"{command} {text}") == "type = int\n"
+        return
+    assert message in run.fails(f"{command} {text}").message

@@ -10,13 +10,13 @@ from prompt_toolkit.output import DummyOutput
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.debugger import Debugger, Quit
+from dwarfgpu.render.written_text import SafeStream
 from dwarfgpu.repl.runner import Runner
 from dwarfgpu.repl.start import sit_down
 from dwarfgpu.repl.terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import TextIO
 
 LEAVE = "\x04"
 INTERRUPT = "\x03"
@@ -28,11 +28,11 @@ class Session:
     """The streams and colours of a command line, collected."""
 
     def __init__(self) -> None:
-        self.out: TextIO = io.StringIO()
-        self.err: TextIO = self.out
+        self.out = SafeStream(io.StringIO())
+        self.err = self.out
         self.is_colored = False
 
-    def style(self, style: str, text: str, stream: TextIO | None = None) -> str:
+    def style(self, style: str, text: str, stream: SafeStream | None = None) -> str:
         return f"<{style}>{text}</>" if self.is_colored else text
 
     def report(self, error: DwarfGpuError, file: str = "") -> int:
@@ -43,7 +43,7 @@ class Session:
 
     @property
     def text(self) -> str:
-        found = self.out.getvalue()  # type: ignore[attr-defined]
+        found = self.out.raw.getvalue()
         assert isinstance(found, str)
         return found
 

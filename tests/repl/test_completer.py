@@ -101,7 +101,7 @@ class TestDefects:
 
     def test_in_completion(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         found = CommandCompleter(run.debugger, threading.RLock())
-        document, event = Document("show ver"), CompleteEvent()
+        document, event = Document("show vers"), CompleteEvent()
         assert [each.text for each in found.get_completions(document, event)] == ["version"]
         monkeypatch.setattr("dwarfgpu.repl.prompt.complete", broken)
         assert list(found.get_completions(document, event)) == []

@@ -184,7 +184,7 @@ class TestToolbar:
     def test_it_says_what_is_looked_at(self) -> None:
         sitting = Sitting(FILE, STATE)
         sitting("lane 5", ENTER)
-        assert toolbar(sitting.debugger, 80) == (" wave 1 of 1 (1:1:1:1) | lane 5 | frame 0 | X at lane-pc.c:15 ")
+        assert toolbar(sitting.debugger, 80) == (" wave 1 of 1 (1:1:1:1) | lane 5 | frame 0 | X at lane-pc.c:12 ")
 
     def test_it_fits(self) -> None:
         sitting = Sitting(FILE, STATE)

@@ -189,7 +189,7 @@ def test_the_full_screen(start: Callable[..., Screen], tmp_path: Path, columns: 
 
 
 def full_screen_is_whole(screen: Screen) -> None:
-    """The first row has what is looked at, the last one the keys, and none is longer than the screen."""
+    """The first row has what is selected, the last one the keys, and none is longer than the screen."""
     assert is_whole(screen), screen.text()
     assert any(row.startswith(">") for row in screen.rows())
     assert any(row.startswith("lane  even") for row in screen.rows())

@@ -44,7 +44,7 @@ class TestBatch:
     @pytest.mark.parametrize(
         "command, status, message",
         [
-            ("lane 99", 2, "Lane 99 does not exist on this wave."),
+            ("lane 99", 2, "Lane 99 does not exist on this thread."),
             ("source /nowhere", 2, "/nowhere: No such file or directory"),
             ("file /nowhere", 3, "/nowhere: No such file or directory"),
             ("quit 7", 7, ""),

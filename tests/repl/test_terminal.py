@@ -6,11 +6,17 @@ import pytest
 
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.output import ASSEMBLY, OPERATIONS, SOURCE
-from dwarfgpu.repl.highlight import highlighted
+from dwarfgpu.render.written_text import styled, written
+from dwarfgpu.repl import highlight
 from dwarfgpu.repl.terminal import MORE, Terminal
 from tests.repl.sitting import Session
 
 KEYWORD, NUMBER, COMMENT, END = "\x1b[1;34m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
+
+
+def highlighted(kind: str, lines: list[str], file: str) -> list[str]:
+    """Lines in their colours, as they are written."""
+    return [written(line) for line in highlight.highlighted(kind, lines, file)]
 
 
 class Screen(Terminal):
@@ -78,7 +84,7 @@ class TestPages:
 
     def test_colours_take_no_room(self) -> None:
         screen = Screen()
-        screen.shows(f"{KEYWORD}{'x' * 20}{END}\n" * 4)
+        screen.shows(styled("1;34", "x" * 20) + "\n" + (styled("1;34", "x" * 20) + "\n") * 3)
         assert not screen.asked
 
     @pytest.mark.parametrize("line", ["set pagination off", "set height 0", "set height unlimited"])

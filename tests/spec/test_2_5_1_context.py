@@ -235,6 +235,8 @@ class Unit:
 class Zeros:
     """Memory and registers full of zeros."""
 
+    has_gaps = False
+
     def read_memory(self, space, address, size, wave, lane):
         return bytes(size)
 

@@ -9,8 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
 
-from dwarfgpu.expr.rules import PRESETS, Rules
+from dwarfgpu import dialects
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.errors import DwarfGpuError, IllFormed
+from dwarfgpu.expr.asm import parse
+from dwarfgpu.expr.context import Context
+from dwarfgpu.expr.machine import evaluate
+from dwarfgpu.expr.rules import AMD, PRESETS, Rules
+from dwarfgpu.expr.types import BaseType
+from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, table
 
 TYPES: dict[str, Any] = {
@@ -449,6 +458,14 @@ CALL_OF_LIST = [
     *rule("A.2.5.4.2 (5)", "DW_OP_call2 0x22", *["undefined"] * 3),
 ]
 
+# DWARF 5, 2.5.1.4: operands "must have the same type, either the same base type or the generic type", which
+# neither AMD A.2.5.4.3.2 nor DWARF 6 changes. What debuggers compute has a field, and no preset.
+MIXED_OPERANDS = [
+    *rule("A.2.5.4.3.2", "DW_OP_const_type 2 0300000000000000; DW_OP_lit8; DW_OP_mul", *["type_mismatch"] * 3),
+    *rule("A.2.5.4.3.2", "DW_OP_lit8; DW_OP_const_type 2 0300000000000000; DW_OP_lt", *["type_mismatch"] * 3),
+    *rule("A.2.5.4.3.2", "DW_OP_lit3; DW_OP_convert 2; DW_OP_convert 0; DW_OP_lit8; DW_OP_mul", *["24"] * 3),
+]
+
 ROWS: dict[str, list[Case]] = {
     "location_ends_expression": LOCATION_ENDS_EXPRESSION,
     "incomplete_composites": INCOMPLETE_COMPOSITES,
@@ -458,6 +475,7 @@ ROWS: dict[str, list[Case]] = {
     "undefined_has_size": UNDEFINED_HAS_SIZE,
     "overlay": OVERLAY,
     "value_as_location": VALUE_AS_LOCATION,
+    "mixed_operands": MIXED_OPERANDS,
     "wide_dereference": WIDE_DEREFERENCE,
     "implicit_pointer": IMPLICIT_POINTER,
     "call_of_list": CALL_OF_LIST,
@@ -472,9 +490,74 @@ test_piece_of_value_bits = table(PIECE_OF_VALUE_BITS)
 test_undefined_has_size = table(UNDEFINED_HAS_SIZE)
 test_overlay = table(OVERLAY)
 test_value_as_location = table(VALUE_AS_LOCATION)
+test_mixed_operands = table(MIXED_OPERANDS)
 test_wide_dereference = table(WIDE_DEREFERENCE)
 test_implicit_pointer = table(IMPLICIT_POINTER)
 test_call_of_list = table(CALL_OF_LIST)
+
+
+BINARY = [
+    "and",
+    "div",
+    "minus",
+    "mod",
+    "mul",
+    "or",
+    "plus",
+    "shl",
+    "shr",
+    "shra",
+    "xor",
+    "eq",
+    "ge",
+    "gt",
+    "le",
+    "lt",
+    "ne",
+]
+SIGNED_64, UNSIGNED_128, SIGNED_32 = BaseType("signed", 64), BaseType("unsigned", 128), BaseType("signed", 32)
+
+
+@pytest.mark.parametrize("operation", BINARY)
+@pytest.mark.parametrize("kind", [SIGNED_64, UNSIGNED_128, SIGNED_32, BaseType("float", 64)])
+def test_operands_of_two_types_where_the_rules_give_them_one(operation, kind):
+    """As LLDB: the generic one is converted to an integral base type that is at least as wide."""
+    is_wide = kind in (SIGNED_64, UNSIGNED_128)
+    for row in (f"DW_OP_const1u 9; DW_OP_lit2; DW_OP_{operation}", f"DW_OP_lit9; DW_OP_const1u 2; DW_OP_{operation}"):
+        same = computed(row, AMD, None)
+        for converted in (0, 1):
+            for rules in (AMD, evolve(AMD, mixed_operands="wide_integral")):
+                if is_wide and rules is not AMD:
+                    result = computed(row, rules, kind, converted)
+                    assert int(result.bits) == int(same.bits)
+                    is_flag = operation in ("eq", "ge", "gt", "le", "lt", "ne")
+                    assert result.type.is_generic if is_flag else result.type == kind
+                else:
+                    with pytest.raises(IllFormed, match=r"same type|integral"):
+                        computed(row, rules, kind, converted)
+
+
+def computed(text, rules, kind, converted=0):
+    """Evaluate a row of two constants and an operation, one of the constants converted to a type."""
+    left, right, operation = text.split("; ")
+    parts = [left, right]
+    if kind is not None:
+        parts[converted] += "; DW_OP_convert 7"
+    expression = parse("; ".join((*parts, operation)), dialects.get("llvm-user"), Format(), target=resolve("generic"))
+    context = Context(target=resolve("generic"), rules=rules, unit=Types({7: kind}), result_kind="value")
+    result = evaluate(expression, context).of(0)
+    if isinstance(result, DwarfGpuError):
+        raise result
+    return result
+
+
+class Types:
+    """A unit that has base types alone."""
+
+    reference_size = 4
+
+    def __init__(self, types):
+        self.base_type = types.__getitem__
 
 
 def test_bits_that_a_register_does_not_have_are_undefined_in_dwarf_5():

@@ -7,9 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.targets.amdgpu.queue import DISPATCH_PACKET, KERNEL_DISPATCH_HEADER, QUEUE, SIGNAL, Structure
+from dwarfgpu.targets.amdgpu.queue import (
+    AGENT_PACKET,
+    BARRIER_VALUE_PACKET,
+    DISPATCH_PACKET,
+    KERNEL_DISPATCH_HEADER,
+    OTHER_PACKET,
+    PACKETS,
+    QUEUE,
+    SIGNAL,
+    VENDOR_PACKET,
+    Structure,
+    packet_structure,
+)
 
 STRUCTURES = [QUEUE, SIGNAL, DISPATCH_PACKET]
+OTHERS = [AGENT_PACKET, BARRIER_VALUE_PACKET, VENDOR_PACKET, OTHER_PACKET, PACKETS[3], PACKETS[5]]
 
 # AMDGPU Compute ABI 0.40, "AMD Queue" and "Signals": (first bit, bytes); the packet: HSA, "Kernel dispatch packet"
 DOCUMENTED = {
@@ -32,7 +45,7 @@ DOCUMENTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("structure", STRUCTURES, ids=lambda one: one.name)
+@pytest.mark.parametrize("structure", STRUCTURES + OTHERS, ids=lambda one: one.name)
 def test_the_rows_cover_every_byte(structure: Structure) -> None:
     end = 0
     for field in structure.fields:
@@ -98,3 +111,45 @@ def test_values_must_fit_and_names_must_be_there() -> None:
         SIGNAL.encode({"mailbox": 0})
     with pytest.raises(UsageError, match="has no field ''"):
         SIGNAL.encode({"": 1})
+
+
+# --- Packets are what their headers say -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "start, name",
+    [
+        ("02", "hsa_kernel_dispatch_packet_t"),
+        ("03", "hsa_barrier_and_packet_t"),
+        ("04", "hsa_agent_dispatch_packet_t"),
+        ("05", "hsa_barrier_or_packet_t"),
+        ("000002", "hsa_amd_barrier_value_packet_t"),
+        ("000001", "packet of a vendor"),
+        ("01", "AQL packet"),
+        ("77", "AQL packet"),
+    ],
+)
+def test_a_packet_is_what_its_header_says(start: str, name: str) -> None:
+    data = bytes.fromhex(start).ljust(64, b"\0")
+    structure = packet_structure(data)
+    assert structure.name == name
+    values = {value.field.name: value for value in structure.decode(data)}
+    assert values["header"].parts[0][1] == data[0]
+
+
+def test_what_a_barrier_waits_for() -> None:
+    """HSA, "Barrier-AND packet": five signals from byte 8 on, and the one that tells of the end at byte 56."""
+    signals = b"".join((0x1000 * n).to_bytes(8, "little") for n in range(1, 6))
+    data = b"\x03\x01" + bytes(6) + signals + bytes(8) + (0x9000).to_bytes(8, "little")
+    values = {value.field.name: value.value for value in packet_structure(data).decode(data)}
+    assert [values[f"dep_signal_{n}"] for n in range(5)] == [0x1000, 0x2000, 0x3000, 0x4000, 0x5000]
+    assert values["completion_signal"] == 0x9000
+
+
+@pytest.mark.parametrize("kind, reserved", [(2, (48, 55)), (3, (48, 55)), (4, (4, 7)), (5, (2, 3))])
+def test_reserved_bytes_of_packets_must_be_0(kind: int, reserved: tuple[int, int]) -> None:
+    first, last = reserved
+    data = bytearray(64)
+    data[0], data[first] = kind, 1
+    structure = packet_structure(bytes(data))
+    assert structure.violations(structure.decode(bytes(data))) == (f"reserved bytes {first} to {last} must be 0",)

@@ -220,3 +220,20 @@ def test_registers_without_a_number(name, present, absent):
         assert target.unnumbered_register(one) is None
     numbers_of = [family.first + i for family in target.unnumbered for i in range(family.count)]
     assert len(set(numbers_of)) == len(numbers_of)
+
+
+@pytest.mark.parametrize("processor", ["gfx803", "gfx90a", "gfx1030", "gfx1100", "gfx1200"])
+def test_registers_of_the_trap_handler_are_those_the_assembler_knows(processor, require_tool):
+    """GFX12 has other ones in place of TRAPSTS; from GFX11 on TBA and TMA cannot be read."""
+    import subprocess
+
+    target = resolve(f"amdgcn-{processor}")
+    for name in ("trapsts", "tba", "tma", "state_priv", "excp_flag_priv", "excp_flag_user", "trap_ctrl"):
+        register = f"HW_REG_{name.upper()}" + ("_LO" if name in ("tba", "tma") else "")
+        texts = [f"s_getreg_b32 s0, hwreg({register})", f"s_mov_b64 s[0:1], {name}"]
+        words = [require_tool("llvm-mc-22"), "-triple", "amdgcn-amd-amdhsa", f"-mcpu={processor}"]
+        is_known = any(
+            not subprocess.run(words, input=text.encode(), capture_output=True, check=False).returncode
+            for text in texts
+        )
+        assert (target.unnumbered_register(name) is not None) == is_known

@@ -163,6 +163,7 @@ def test_every_built_fixture_is_chosen():
     assert {name.split("/")[0] for name in names} == {
         "amdgpu",
         "asm",
+        "compilers",
         "containers",
         "features",
         "host",

@@ -38,6 +38,16 @@ GDB_NAMES = {
 """What GDB calls registers of x86-64 otherwise than the psABI; all others have one name."""
 
 
+# --- What `dwarfgpu serve` and dwarfgpu inside GDB have in common -----------------------------------
+
+SERVED = "dwarfgpu_served"
+"""The register by which threads that are served are recognised."""
+SPACE_SHIFT = 56
+"""Where in an address of a served process the number of its space begins."""
+FACTS = 0x7F << SPACE_SHIFT
+"""The address of eight bytes with the size of a JSON document, and of the document: what GDB has no words for."""
+
+
 UNKNOWN = ((-1, -1, -1), -1)
 """No work-group, no number in it."""
 

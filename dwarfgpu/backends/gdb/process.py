@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import gdb
+from attrs import evolve
 
-from dwarfgpu.backends.gdb.backend import LoadedFile, Refused
+from dwarfgpu.backends.gdb.backend import FACTS, SERVED, SPACE_SHIFT, LoadedFile, Refused
 from dwarfgpu.backends.machine import Dispatch
 from dwarfgpu.errors import EvaluationError
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE, REGION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from dwarfgpu.backends.gdb.backend import WavePlace
 
@@ -33,6 +35,8 @@ class GdbProcess:
     def __init__(self, inferior: Any, threads: list[Any]) -> None:
         self.inferior = inferior
         self.threads = threads
+        self.numbers = {thread: number for number, thread in enumerate(threads)}
+        """The index of each thread."""
         titles = [self.title(thread) for thread in threads]
         self.ids = [name_of(*named) for named in zip(threads, titles, strict=True)]
         self.places = [place_of(title) for title in titles]
@@ -57,6 +61,8 @@ class GdbProcess:
     def program(self) -> str | None:
         """The file that the process executes, if GDB knows it."""
         path: str | None = self.inferior.progspace.filename
+        if path is not None:
+            path = local_path(path, self.served.get("files", {}))
         return next((loaded.name for loaded in self.files() if loaded.debug == path), path)
 
     def frame(self) -> Any:
@@ -97,11 +103,42 @@ class GdbProcess:
 
     def read_memory(self, thread: int, space: str | None, address: int, size: int) -> bytes:
         with self._seeing(thread, space):
-            return bytes(self.inferior.read_memory(_address(space, address), size))
+            return bytes(self.inferior.read_memory(self._address(space, address), size))
 
     def write_memory(self, thread: int, space: str | None, address: int, data: bytes) -> None:
         with self._seeing(thread, space):
-            self.inferior.write_memory(_address(space, address), data)
+            self.inferior.write_memory(self._address(space, address), data)
+
+    def _address(self, space: str | None, address: int) -> Any:
+        """Return an address in GDB's syntax, or as the server of the process has it."""
+        if space is None:
+            return address
+        if space in SPACE_NUMBERS and self._is_served():
+            return SPACE_NUMBERS[space] << SPACE_SHIFT | address
+        try:
+            return gdb.parse_and_eval(f"{space}#{address:#x}")
+        except gdb.error as error:
+            why = f"this GDB does not know the address space {space}: {_one_line(error)}"
+            raise Refused(why) from None
+
+    @property
+    def served(self) -> dict[str, Any]:
+        """What `dwarfgpu serve` says of the process that it serves; nothing of any other process."""
+        with self._selected(None):
+            if not self._is_served():
+                return {}
+            key = self.inferior.num, self.inferior.connection_num
+            if key not in _served:
+                _served[key] = _facts(self.inferior)
+            return _served[key]
+
+    def _is_served(self) -> bool:
+        """Return whether `dwarfgpu serve` serves the selected thread."""
+        try:
+            self.frame().read_register(SERVED)
+        except ValueError:
+            return False
+        return True
 
     @property
     def file_changes(self) -> int:
@@ -119,11 +156,16 @@ class GdbProcess:
         known = _files.get(self.inferior.num)
         if known is None or known[0] != self._watch.files:
             with self._selected(None):
-                known = _files[self.inferior.num] = self._watch.files, object_files()
+                known = _files[self.inferior.num] = self._watch.files, object_files(self.served.get("files", {}))
         return known[1]
 
     def dispatches(self) -> dict[str, Dispatch]:
         """Return what GDB knows of dispatches, by its names for them."""
+        if "dispatches" in self.served:
+            return {
+                name: Dispatch(row["id"], row["kernel"], _sizes(row["grid"]), _sizes(row["work_group"]))
+                for name, row in self.served["dispatches"].items()
+            }
         with self._selected(None):
             return known_dispatches()
 
@@ -139,7 +181,7 @@ class GdbProcess:
         with an internal error where that happens while it runs a frame filter.
         """
         before = gdb.selected_thread()
-        wanted = before if index is None and before in self.threads else self.threads[index or 0]
+        wanted = before if index is None and before in self.numbers else self.threads[index or 0]
         frame = None
         try:
             if innermost or before is not wanted:
@@ -154,6 +196,25 @@ class GdbProcess:
                 before.switch()
                 if frame.is_valid():
                     frame.select()
+
+
+class CallerProcess(GdbProcess):
+    """A thread as one of its callers has it: with the registers that GDB finds for that frame."""
+
+    def __init__(self, thread: Any, frame: Any) -> None:
+        GdbProcess.__init__(self, thread.inferior, [thread])
+        self._frame = frame
+
+    def frame(self) -> Any:
+        return self._frame
+
+    def write_register(self, thread: int, name: str, content: int) -> None:
+        with self._selected(thread, innermost=True):
+            self._frame.select()
+            try:
+                assign(name, content)
+            except ValueError:
+                raise Refused(f"GDB has no register {name}") from None
 
 
 def innermost_frame() -> Any:
@@ -175,7 +236,9 @@ def _asked_twice(ask: Callable[[], Any]) -> Any:
 
 
 def stamp_of(thread: Any) -> Any:
-    """Return a stamp of the process of a thread, which differs after the process has run.
+    """Return a stamp of the process of a thread, which differs after the process has run or has other threads.
+
+    Events tell of threads, as asking GDB for two thousand of them takes milliseconds.
 
     While GDB finds out whether a breakpoint's condition holds, its threads count as running, and no event tells that
     they went on because it did not hold.
@@ -183,7 +246,7 @@ def stamp_of(thread: Any) -> Any:
     if thread.is_running():
         return object()
     inferior, seen = thread.inferior, watch()
-    return seen.runs(inferior.num), seen.files, inferior.pid, inferior.threads()
+    return seen.runs(inferior.num), seen.files, inferior.pid, seen.threads
 
 
 def threads_of(inferior: Any) -> list[Any]:
@@ -211,16 +274,6 @@ def place_of(title: re.Match[str] | None) -> WavePlace | None:
         return None
     x, y, z, wave = (int(title[index]) for index in range(2, 6))
     return (x, y, z), wave
-
-
-def _address(space: str | None, address: int) -> Any:
-    """Return an address in GDB's syntax."""
-    if space is None:
-        return address
-    try:
-        return gdb.parse_and_eval(f"{space}#{address:#x}")
-    except gdb.error as error:
-        raise Refused(f"this GDB does not know the address space {space}: {_one_line(error)}") from None
 
 
 def _one_line(error: Exception) -> str:
@@ -276,7 +329,7 @@ def _elements(kind: Any) -> tuple[int, int]:
 def assign(name: str, number: int) -> None:
     """Replace the content of a register of the selected frame."""
     kind = gdb.selected_frame().read_register(name).type
-    data = (number & (1 << 8 * kind.sizeof) - 1).to_bytes(kind.sizeof, _byte_order())
+    data = (number & (1 << 8 * kind.sizeof) - 1).to_bytes(kind.sizeof, byte_order())
     gdb.set_convenience_variable(_VARIABLE, gdb.Value(data, kind))
     try:
         gdb.execute(f"set variable ${name} = ${_VARIABLE}", to_string=True)
@@ -284,7 +337,7 @@ def assign(name: str, number: int) -> None:
         gdb.set_convenience_variable(_VARIABLE, None)
 
 
-def _byte_order() -> Any:
+def byte_order() -> Any:
     """Return the byte order of the selected frame."""
     return "little" if int(gdb.Value(b"\1\0\0\0", gdb.lookup_type("int"))) == 1 else "big"
 
@@ -323,6 +376,55 @@ def _triple(numbers: list[int]) -> tuple[int, int, int]:
     return x, y, z
 
 
+def _sizes(numbers: list[int] | None) -> tuple[int, int, int] | None:
+    return None if numbers is None else _triple(numbers)
+
+
+# --- What `dwarfgpu serve` says -----------------------------------------------------------------------
+# The server shows waves to a GDB that knows neither address spaces nor dispatches. Its threads have a register by which
+# they are recognised, and memory of their own with what GDB has no words for: to ask with a packet would make GDB find
+# all frames anew, which an unwinder and a frame filter must not do.
+
+SPACE_NUMBERS = {
+    "region": REGION,
+    "local": LOCAL,
+    "private_wave": PRIVATE_WAVE,
+}
+"""The spaces that are no views, and not the default one."""
+_MAX_FACTS = 1 << 26
+_served: dict[Any, dict[str, Any]] = {}
+"""What the server of each connection has said."""
+
+
+def _facts(inferior: Any) -> dict[str, Any]:
+    import json
+
+    try:
+        size = int.from_bytes(inferior.read_memory(FACTS, 8), "little")
+        facts = json.loads(bytes(inferior.read_memory(FACTS + 8, min(size, _MAX_FACTS))))
+    except (gdb.error, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+_REMOTE = "target:"
+
+
+def local_path(name: str, hashes: Mapping[str, str]) -> str:
+    """Return the path of a file that GDB reads from the server of dwarfgpu, if the same file is at it here."""
+    path = name.removeprefix(_REMOTE)
+    if path == name or path not in hashes:
+        return name
+    from hashlib import sha256
+
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            is_same = sha256(file.read()).hexdigest() == hashes[path]
+    except OSError:
+        return name
+    return path if is_same else name
+
+
 # --- The files of code that GDB has loaded ------------------------------------------------------------
 
 INFO_SECTIONS = "maintenance info sections -all-objects CODE"
@@ -332,11 +434,12 @@ _PROGRAM = re.compile(r"^Local exec file:\n\s+[`'](.*)', file type .*\.$", re.MU
 _SECTION = re.compile(r"\s*\[\d+\]\s+0x([0-9a-f]+)->0x([0-9a-f]+) at 0x[0-9a-f]+: (\S+)(.*)$")
 
 
-def object_files() -> list[LoadedFile]:
-    """Return the files of the selected program, in GDB's order."""
-    return listed_objfiles(
+def object_files(hashes: Mapping[str, str]) -> list[LoadedFile]:
+    """Return the files of the selected program, in GDB's order; ``hashes`` are those of `local_path`."""
+    files = listed_objfiles(
         gdb.execute(INFO_SECTIONS, to_string=True), lambda: gdb.execute("info files", to_string=True)
     )
+    return [evolve(file, name=local_path(file.name, hashes)) for file in files]
 
 
 def listed_objfiles(text: str, files: Callable[[], str]) -> list[LoadedFile]:
@@ -393,6 +496,8 @@ class Watch:
         """Registers or memory were written."""
         self.files = 0
         """A file was loaded, or all were forgotten."""
+        self.threads = 0
+        """A thread began or has ended."""
         self._runs: dict[int, int] = {}
         self._everywhere = 0
         events = gdb.events
@@ -402,6 +507,9 @@ class Watch:
             event.connect(self._changed)
         for event in (events.new_objfile, events.clear_objfiles):
             event.connect(self._loaded)
+        events.new_thread.connect(self._threaded)
+        if hasattr(events, "thread_exited"):  # GDB 14
+            events.thread_exited.connect(self._threaded)
         if hasattr(events, "free_objfile"):  # GDB 13
             events.free_objfile.connect(self._loaded)
 
@@ -423,6 +531,9 @@ class Watch:
 
     def _changed(self, _event: Any) -> None:
         self.changes += 1
+
+    def _threaded(self, _event: Any) -> None:
+        self.threads += 1
 
     def _loaded(self, _event: Any) -> None:
         self.files += 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import bits as b
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr import convert, locations
-from dwarfgpu.expr.arithmetic import computable
+from dwarfgpu.expr.arithmetic import computable, with_one_type
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.evaluation import TAKEN
 from dwarfgpu.expr.storages import Implicit
@@ -39,39 +39,51 @@ def _truth(ev: Evaluation, flags: Flags) -> Value:
 @operation("DW_OP_le", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def le(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A <= B, else 0; the generic type is compared as signed."""
-    numbers = computable(left, right)
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    numbers = computable(left)
     return _truth(ev, b.either(numbers.less(left.bits, right.bits), numbers.equal(left.bits, right.bits)))
 
 
 @operation("DW_OP_ge", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def ge(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A >= B, else 0; the generic type is compared as signed."""
-    numbers = computable(left, right)
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    numbers = computable(left)
     return _truth(ev, b.either(numbers.less(right.bits, left.bits), numbers.equal(left.bits, right.bits)))
 
 
 @operation("DW_OP_eq", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def eq(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A = B, else 0."""
-    return _truth(ev, computable(left, right).equal(left.bits, right.bits))
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    return _truth(ev, computable(left).equal(left.bits, right.bits))
 
 
 @operation("DW_OP_lt", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def lt(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A < B, else 0; the generic type is compared as signed."""
-    return _truth(ev, computable(left, right).less(left.bits, right.bits))
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    return _truth(ev, computable(left).less(left.bits, right.bits))
 
 
 @operation("DW_OP_gt", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def gt(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A > B, else 0; the generic type is compared as signed."""
-    return _truth(ev, computable(left, right).less(right.bits, left.bits))
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    return _truth(ev, computable(left).less(right.bits, left.bits))
 
 
 @operation("DW_OP_ne", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
 def ne(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push 1 if A differs from B, else 0."""
-    return Value(ev.generic, 1 ^ b.of_flags(computable(left, right).equal(left.bits, right.bits)))
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    return Value(ev.generic, 1 ^ b.of_flags(computable(left).equal(left.bits, right.bits)))
 
 
 @operation("DW_OP_skip", "--", "A.2.5.4.2 (3)", operands="D:branch")
@@ -83,7 +95,7 @@ def skip(_ev: Evaluation, _displacement: int) -> object:
 @operation("DW_OP_bra", "A:value --", "A.2.5.4.2 (4)", operands="D:branch")
 def bra(_ev: Evaluation, condition: Value, _displacement: int) -> object:
     """Go D bytes forward or backward, counted from the next operation, if A is not 0."""
-    return TAKEN if uniform_flag(computable(condition, condition).is_true(condition.bits)) else None
+    return TAKEN if uniform_flag(computable(condition).is_true(condition.bits)) else None
 
 
 def _call(ev: Evaluation, reference: DieReference) -> None:

@@ -11,11 +11,8 @@ import os
 
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.regular_files import MAP_FROM, mapped, open_input, read_stream
 
-MAP_FROM = 1 << 20
-"""Files of this size and more are mapped into memory, smaller ones are read."""
-MAX_PIPE = 1 << 28
-"""How many bytes are read at most of something that is not a regular file, such as a pipe."""
 URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 
 KINDS = ("host", "hip", "hipv4", "openmp", "sycl", "cuda")
@@ -70,6 +67,17 @@ def parse_place(text: str) -> FilePlace:
     return FilePlace(text)
 
 
+def memory_range(text: str) -> tuple[int, int] | None:
+    """Return the address and the size in a ``memory://`` URI; None if it is none."""
+    if not text.startswith("memory://"):
+        return None
+    try:
+        place = _parse_uri(text.removeprefix("memory://"))
+    except UsageError:
+        return None
+    return None if place.size is None else (place.offset, place.size)
+
+
 def _parse_uri(text: str) -> FilePlace:
     rest = text.removeprefix("file://")
     cuts = [index for index in (rest.find("#"), rest.find("?")) if index >= 0]
@@ -115,12 +123,10 @@ def read_place(place: FilePlace) -> memoryview:
     """Return the bytes of a place. Large files are mapped, so that only what is used of them is read."""
     try:
         data = _read_file(place.path)
-    except OSError as error:
-        message = f"{place.path}: {error.strerror or error}"
-        hint = f"neither {place.path!r} nor the part before the @ is a file" if "@" in place.path else None
-        raise MalformedFile("unreadable", message, hint=hint) from None
-    except ValueError as error:  # a zero byte in the name
-        raise UsageError(f"{place.path!r} is not a file name: {error}") from None
+    except MalformedFile as error:
+        if "@" in place.path:
+            error.hint = f"neither {place.path!r} nor the part before the @ is a file"
+        raise
     end = len(data) if place.size is None else place.offset + place.size
     if end > len(data):
         raise MalformedFile("truncated", f"{place.path}: the URI needs {end} bytes, the file has {len(data)}")
@@ -128,16 +134,9 @@ def read_place(place: FilePlace) -> memoryview:
 
 
 def _read_file(path: str) -> memoryview:
-    with open(path, "rb") as file:  # noqa: PTH123
+    with open_input(path) as file:
         size = os.fstat(file.fileno()).st_size
-        if size >= MAP_FROM:
-            import mmap
-
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        data = file.read(MAX_PIPE + 1)  # a pipe has no size
-    if len(data) > MAX_PIPE:
-        raise MalformedFile("too_large", f"{path}: not a file, and it gives more than {MAX_PIPE} bytes")
-    return memoryview(data)
+        return mapped(file, size, path) if size >= MAP_FROM else memoryview(read_stream(file, path))
 
 
 # --- Targets ------------------------------------------------------------------------------------------------------

@@ -206,6 +206,26 @@ class Image:
         """Return all symbols with a name, in their order, without sections and files."""
         return self._symbol_table().all_named(name)
 
+    def symbols_called(self, name: str) -> list[Symbol]:
+        """Return the defined symbols of code with a short name: without parameters, scopes or template arguments.
+
+        A kernel has two symbols, of which the one of its code is returned.
+        """
+        from dwarfgpu.encoding.demangle import short_names
+
+        last = name.rpartition("::")[2].partition("<")[0]
+        if not last:
+            return []
+        return [
+            symbol
+            for symbol in self.symbols()
+            if last in symbol.name
+            and symbol.name.startswith("_Z")
+            and symbol.is_defined
+            and symbol.section in self.code_sections
+            and name in short_names(symbol.name)
+        ]
+
     def symbols_marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
         """Yield the symbols whose names have a suffix, or that have a type."""
         return self._symbol_table().marked(suffix, symbol_type)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import EM_386, EM_AMDGPU, EM_X86_64, SHT_CREL, SHT_RELA, malformed
+from dwarfgpu.objfile.elf.header import EM_386, EM_AMDGPU, EM_X86_64, SHF_EXECINSTR, SHT_CREL, SHT_RELA, malformed
 
 if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
@@ -205,6 +205,8 @@ class _Relocator:
         if rule.formula == NOTHING:
             return
         if rule.formula in (NEEDS_GOT, NEEDS_TLS, NEEDS_LOAD):
+            if self._section.flags & SHF_EXECINSTR:
+                return  # an operand of an instruction: what else is in the section is as it will be
             message = f"{self._file}: {rule.name} needs {rule.formula}, which a file that is not linked does not have"
             raise self._unsupported(message, offset, "link the file first, for example with ld.lld -shared")
         if offset + rule.width > len(self._data):

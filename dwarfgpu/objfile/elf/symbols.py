@@ -27,6 +27,8 @@ SHN_UNDEF = 0
 SHN_LORESERVE = 0xFF00
 SHN_ABS = 0xFFF1
 SHN_COMMON = 0xFFF2
+SHN_AMDGPU_LDS = 0xFF00
+"""The section of symbols in local memory; also the first of the reserved indexes."""
 STT_SECTION, STT_FILE, STT_TLS = 3, 4, 6
 STT_AMDGPU_HSA_KERNEL = 10
 
@@ -74,6 +76,16 @@ class Symbol:
     def bind(self) -> str:
         """The binding's name without ``STB_``."""
         return BINDINGS.get(self.bind_number, str(self.bind_number))
+
+    @property
+    def alignment(self) -> int | None:
+        """What ``value`` of a symbol without a place is: the alignment of a common one, or of one in LDS."""
+        return self.value if self.section_index in (SHN_COMMON, SHN_AMDGPU_LDS) else None
+
+    @property
+    def is_local_memory(self) -> bool:
+        """Whether it names a variable in LDS, which the loader places (AMDGPU usage, "Symbols")."""
+        return self.section_index == SHN_AMDGPU_LDS
 
     @property
     def is_defined(self) -> bool:

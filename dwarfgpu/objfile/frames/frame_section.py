@@ -197,6 +197,9 @@ class FrameSection:
     # --- FDEs -------------------------------------------------------------------------------------------------------
 
     def _fde(self, head: _Head, cie_offset: int) -> Fde:
+        if cie_offset < 0:
+            message = f"its CIE would begin {-cie_offset:#x} bytes before the section"
+            raise IllFormed("bad_cie", message, spec=SPEC)
         try:
             cie = self.cie_at(cie_offset)
         except DwarfGpuError as error:

@@ -34,6 +34,12 @@ class AttributeDialect:
     by_class: dict[tuple[int, Class], str]
     """Names of numbers that mean two attributes, told apart by the class of the value."""
     source: str
+    classes: dict[int | None, int]
+    """The address space of each value of DW_AT_address_class that is not its number; None is for a missing one."""
+
+    def space_of_class(self, number: int | None) -> int | None:
+        """Return the address space that a DW_AT_address_class names; None for the default one."""
+        return self.classes.get(number, number)
 
     def name_of(self, code: int, value_class: Class) -> str:
         """Return the name of an attribute; for an unknown number a name that shows it."""
@@ -48,13 +54,17 @@ class AttributeDialect:
 
 
 def _dialect(
-    name: str, numbers: dict[str, int], source: str, by_class: dict[tuple[int, Class], str] | None = None
+    name: str,
+    numbers: dict[str, int],
+    source: str,
+    by_class: dict[tuple[int, Class], str] | None = None,
+    classes: dict[int | None, int] | None = None,
 ) -> AttributeDialect:
-    """Return the dialect with some numbers of its own, and otherwise those on which all agree."""
+    """Return the dialect with some numbers of its own; a number that it does not use has its present meaning."""
     own = {number: attribute for attribute, number in reversed(numbers.items())}  # the first name counts
-    common = {number: attribute for number, attribute in names("DW_AT").items() if number not in _RENUMBERED}
+    common = {number: attribute for number, attribute in names("DW_AT").items() if number not in own}
     codes = {attribute: number for number, attribute in common.items()}
-    return AttributeDialect(name, {**common, **own}, {**codes, **numbers}, by_class or {}, source)
+    return AttributeDialect(name, {**common, **own}, {**codes, **numbers}, by_class or {}, source, classes or {})
 
 
 _RENUMBERED = range(DW_AT_LLVM_ptrauth_isa_pointer, DW_AT_LLVM_language_dialect + 1)
@@ -66,27 +76,41 @@ LLVM_CURRENT = _dialect(
     "LLVM's Dwarf.def since August 2025",
 )
 
-# The document gives one number twice: that of lanes is a constant (A.3.3.5), so an expression is that of iterations.
-LLVM_OLD = _dialect(
-    "llvm-old",
-    LLVM_OLD_ATTRIBUTES,
-    "A.7.5.4, compilers of ROCm until version 21 of LLVM",
-    {
-        (_ITERATIONS, "exprloc"): "DW_AT_LLVM_iterations",
-        (_ITERATIONS, "loclist"): "DW_AT_LLVM_iterations",
-        (_ITERATIONS, "unknown"): "DW_AT_LLVM_iterations",  # an offset, of which the name says what is there
-    },
+LLVM_21 = _dialect(
+    "llvm-21",
+    {names("DW_AT")[number]: number for number in _RENUMBERED},
+    "LLVM until version 21, clang/lib/Basic/Targets/AMDGPU.h, getDWARFAddressSpace: 1 is private, 2 is local",
+    classes={1: 5, 2: 3},
 )
 
-DIALECTS = {dialect.name: dialect for dialect in (LLVM_CURRENT, LLVM_OLD)}
+# The document gives one number twice: that of lanes is a constant (A.3.3.5), so an expression is that of iterations.
+_OLD_BY_CLASS: dict[tuple[int, Class], str] = {
+    (_ITERATIONS, "exprloc"): "DW_AT_LLVM_iterations",
+    (_ITERATIONS, "loclist"): "DW_AT_LLVM_iterations",
+    (_ITERATIONS, "unknown"): "DW_AT_LLVM_iterations",  # an offset, of which the name says what is there
+}
+
+LLVM_OLD = _dialect(
+    "llvm-old", LLVM_OLD_ATTRIBUTES, "A.7.5.4, compilers of ROCm until version 21 of LLVM", _OLD_BY_CLASS
+)
+
+AMDGPU_2020 = _dialect(
+    "amdgpu-2020",
+    LLVM_OLD_ATTRIBUTES,
+    "A.7.5.4, and AMDGPU usage (2020), table AMDGPU DWARF Address Class Mapping: none is generic, 1 and 4 are global",
+    _OLD_BY_CLASS,
+    {None: 1, 0: 1, 1: 0, 4: 0},
+)
+
+DIALECTS = {dialect.name: dialect for dialect in (LLVM_CURRENT, LLVM_21, LLVM_OLD, AMDGPU_2020)}
 
 AUGMENTATION_CODE = LLVM_OLD_ATTRIBUTES["DW_AT_LLVM_augmentation"]
 """DW_AT_LLVM_augmentation in the old numbering. In the current one the number is a flag, so a string tells."""
 
 _ROCM = re.compile(r"(?:AMD |RadeonOpenCompute|ROCm|roc-\d)")
-_CLANG = re.compile(r"clang version (\d+)")
+_CLANG = re.compile(r"(?<!Apple )clang version (\d+)")
 FIRST_CURRENT = 22
-"""The first version of LLVM with the current numbers."""
+"""The first version of LLVM with the current numbers of attributes and of address classes."""
 
 
 def dialect(name: str) -> AttributeDialect:
@@ -101,12 +125,14 @@ def dialect_for(producer: str | None, augmentation: str | None) -> tuple[Attribu
     """Choose the dialect of a unit for which the user has chosen none, and give the reason.
 
     The old numbers are meant where a string of the unit says so: an augmentation string in the place where the old
-    numbering has it (A.3.1.1), or a producer that is a compiler of ROCm before LLVM 22. Otherwise the current ones are.
+    numbering has it (A.3.1.1), or a producer that is a compiler of ROCm before LLVM 22. Otherwise the current ones are;
+    clang of before LLVM 22 has other address classes.
     """
     if augmentation is not None:
         return LLVM_OLD, f"the unit has the augmentation string {augmentation}"
-    if producer and _ROCM.search(producer):
-        version = _CLANG.search(producer)
-        if version is not None and int(version[1]) < FIRST_CURRENT:
+    version = _CLANG.search(producer) if producer else None
+    if producer and version is not None and int(version[1]) < FIRST_CURRENT:
+        if _ROCM.search(producer):
             return LLVM_OLD, f"the producer is {version[0]} of ROCm"
+        return LLVM_21, f"the producer is {version[0]}"
     return LLVM_CURRENT, "nothing in the unit says otherwise"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
 
 
+FREE_ORIGINS = 4
+"""So many steps of a chain cost nothing; longer chains, which a compiler does not write, are paid from the budget."""
 MAX_ORIGINS = 16
 """How long a chain of DW_AT_specification and DW_AT_abstract_origin may be; those of compilers have up to 3."""
 NOT_INHERITED = frozenset(("DW_AT_declaration", "DW_AT_inline", "DW_AT_sibling", "DW_AT_specification"))
@@ -114,9 +117,11 @@ class Die:
     def origins(self) -> Iterator[Die]:
         """Yield the entry itself, the one it completes, and so on."""
         die: Die | None = self
-        for _ in range(MAX_ORIGINS):
+        for step in range(MAX_ORIGINS):
             if die is None:
                 return
+            if step >= FREE_ORIGINS:
+                budget.spend(64)
             yield die
             die = die.origin()
         message = f"a chain of DW_AT_specification and DW_AT_abstract_origin is longer than {MAX_ORIGINS}"

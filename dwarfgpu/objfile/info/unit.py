@@ -345,7 +345,7 @@ class Unit:
     @property
     def augmentation(self) -> str | None:
         """The augmentation string of the unit (A.3.1.1). The current numbering has no such attribute."""
-        return self._old_augmentation() if self.dialect is at.LLVM_OLD else None
+        return self._old_augmentation() if self.dialect in (at.LLVM_OLD, at.AMDGPU_2020) else None
 
     def _old_augmentation(self) -> str | None:
         value = self.root_value(at.AUGMENTATION_CODE)

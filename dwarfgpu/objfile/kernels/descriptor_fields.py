@@ -206,8 +206,9 @@ CODE_FIELDS = (
     _reserved(PROPERTIES, 11, 5),
     _reserved(PROPERTIES, 23, 9),
 )
-"""The words of ``amd_kernel_code_t``. A trap handler may be asked for there; ``MAY_BE_SET`` names that field."""
-MAY_BE_SET = frozenset(("ENABLE_TRAP_HANDLER",))
+"""The words of ``amd_kernel_code_t``."""
+MAY_BE_SET = frozenset(("PRIORITY", "ENABLE_TRAP_HANDLER", "ENABLE_EXCEPTION_ADDRESS_WATCH", "ENABLE_EXCEPTION_MEMORY"))
+"""What must be 0 in a descriptor, and may be set in an ``amd_kernel_code_t``, from which CP takes it."""
 
 
 def generation_of(processor: str) -> int | None:

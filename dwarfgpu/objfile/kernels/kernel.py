@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.containers.place import parse_target
@@ -36,6 +38,8 @@ from dwarfgpu.objfile.kernels.descriptor_fields import (
 from dwarfgpu.objfile.kernels.metadata import read_metadata, target_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.kernels.metadata import KernelMetadata, Metadata
@@ -45,6 +49,10 @@ DESCRIPTOR_SIZE = 64
 CODE = struct.Struct("<II HHHH qqQQ III III Q I HHHHHH HH BBBB I 12s Q 128s")
 CODE_SIZE = 256
 ENTRY_ALIGNMENT = 256
+MAX_MINOR = 2
+POWER_OF_16 = 4
+MAX_WAVE_LOG2 = 8
+MAX_USER_SGPRS = 16
 
 # The user SGPRs in their order, "Initial Kernel Execution State": the field that asks for them, and how many they are
 USER_SGPRS = (
@@ -113,17 +121,21 @@ class _BitFields:
 
     @property
     def user_sgprs(self) -> tuple[UserSgprs, ...]:
-        """What the user SGPRs hold when a wave starts."""
+        """What the user SGPRs hold when a wave starts: the first 16 that are asked for ("Initial Kernel State")."""
         result = []
         first = 0
-        for name, count in USER_SGPRS:
-            if self.field(name):
-                result.append(UserSgprs(name.removeprefix("ENABLE_SGPR_"), first, count))
+        limit = 32 if self.generation == GFX125 else MAX_USER_SGPRS
+        preloaded = self.field("KERNARG_PRELOAD_SPEC_LENGTH") or 0
+        for name, count in (*USER_SGPRS, ("KERNARG_PRELOAD", preloaded)):
+            if count and (name == "KERNARG_PRELOAD" or self.field(name)) and first < limit:
+                result.append(UserSgprs(name.removeprefix("ENABLE_SGPR_"), first, min(count, limit - first)))
                 first += count
-        preloaded = self.field("KERNARG_PRELOAD_SPEC_LENGTH")
-        if preloaded:
-            result.append(UserSgprs("KERNARG_PRELOAD", first, preloaded))
         return tuple(result)
+
+    @property
+    def asked_user_sgprs(self) -> int:
+        """How many user SGPRs are asked for, which may be more than there are."""
+        return sum(count for name, count in USER_SGPRS if self.field(name))
 
 
 @frozen
@@ -230,6 +242,13 @@ class Kernel:
     size: int | None
     """The bytes of its code, if a symbol tells."""
 
+    @property
+    def demangled(self) -> str:
+        """The name as C++ has it, with its parameters, if it is a mangled one."""
+        from dwarfgpu.encoding.demangle import demangled
+
+        return demangled(self.name)
+
 
 @frozen
 class Kernels:
@@ -266,6 +285,10 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
             kernels.append(kernel)
             if kernel.entry is not None and kernel.entry % ENTRY_ALIGNMENT:
                 message = f"the code of the kernel {name} at {kernel.entry:#x} is not aligned to 256 bytes"
+                spec = 'AMDGPU usage, "Kernel Descriptor"'
+                problems.append(malformed(image.name, "misaligned", message, spec=spec))
+            if kernel.descriptor is not None and symbol.value % DESCRIPTOR_SIZE:
+                message = f"the descriptor {symbol.name} at {symbol.value:#x} is not aligned to 64 bytes"
                 spec = 'AMDGPU usage, "Kernel Descriptor"'
                 problems.append(malformed(image.name, "misaligned", message, spec=spec))
         except DwarfGpuError as error:
@@ -307,7 +330,38 @@ def parse_kernel_code(data: bytes) -> KernelCode:
         wrong.append(f"runtime_loader_kernel_symbol must be 0 in a file, found {loader_symbol:#x}")
     fields = decode(CODE_FIELDS, words, generation)
     values: list[Any] = [*head, loader_symbol, directives, generation, fields, tuple(wrong)]
-    return KernelCode(*values)
+    code = KernelCode(*values)
+    return evolve(code, violations=(*wrong, *_code_violations(code)))
+
+
+def _code_violations(code: KernelCode) -> Iterator[str]:
+    """Yield what an ``amd_kernel_code_t`` must be and is not, beyond bits that must be 0."""
+    if code.amd_code_version_major != 1:
+        yield f"amd_code_version_major must be 1, found {code.amd_code_version_major}"
+        return  # another layout
+    if code.amd_code_version_minor > MAX_MINOR:
+        yield f"amd_code_version_minor must be at most {MAX_MINOR}, found {code.amd_code_version_minor}"
+    if code.amd_machine_kind != 1:
+        yield f"amd_machine_kind must be 1 (AMDGPU), found {code.amd_machine_kind}"
+    for kind in ("vgpr", "sgpr"):
+        first, count = getattr(code, f"reserved_{kind}_first"), getattr(code, f"reserved_{kind}_count")
+        if first and not count:
+            yield f"reserved_{kind}_first must be 0 as reserved_{kind}_count is, found {first}"
+    for name in ("debug_wavefront_private_segment_offset_sgpr", "debug_private_segment_buffer_sgpr"):
+        register = getattr(code, name)
+        if register and not code.field("IS_DEBUG_ENABLED"):
+            yield f"{name} must be 0 as IS_DEBUG_ENABLED is, found {register:#x}"
+    if code.kernarg_segment_alignment < POWER_OF_16:
+        yield f"kernarg_segment_alignment must be at least 4 (16 bytes), found {code.kernarg_segment_alignment}"
+    if code.wavefront_size_log2 > MAX_WAVE_LOG2:
+        yield f"wavefront_size must be at most 8 (256 lanes), found {code.wavefront_size_log2}"
+    asked, told = code.asked_user_sgprs, code.field("USER_SGPR_COUNT")
+    if told is not None and told != min(asked, MAX_USER_SGPRS) and told != asked:
+        yield f"USER_SGPR_COUNT must be {asked}, the number that is enabled, found {told}"
+    for kind, used in (("sgpr", code.wavefront_sgpr_count), ("vgpr", code.workitem_vgpr_count)):
+        allocated = code.sgprs if kind == "sgpr" else code.vgprs
+        if allocated is not None and used > allocated and (kind == "vgpr" or (code.generation or 0) < GFX10):
+            yield f"COMPUTE_PGM_RSRC1 allocates {allocated} {kind}s, and must match the {used} that are used"
 
 
 # --- Finding them -------------------------------------------------------------------------------------------------

@@ -188,15 +188,23 @@ def read_metadata(image: Image) -> Metadata | None:
 
 def target_name(image: Image) -> str | None:
     """Return the target that the notes of a code object name, or None. ``e_flags`` says it, too."""
+    return next(iter(target_names(image)), None)
+
+
+def target_names(image: Image) -> tuple[str, ...]:
+    """Return every name that the notes of a code object give its target, the one that says most first."""
+    names: list[str] = []
     for note in image.notes():
         if (note.owner, note.type) == ("AMDGPU", NT_AMDGPU_METADATA):
             target = _value_of(note.data, "amdhsa.target")
             if isinstance(target, str):
-                return target
+                names.append(target)
     notes = hsa_notes(image)
     if notes.isa_name:
-        return notes.isa_name
-    return f"amdgcn-amd-amdhsa--{notes.isa.processor}" if notes.isa is not None else None
+        names.append(notes.isa_name)
+    if notes.isa is not None:
+        names.append(f"amdgcn-amd-amdhsa--{notes.isa.processor}")
+    return tuple(dict.fromkeys(names))
 
 
 def _value_of(data: bytes, key: str) -> Any:
@@ -429,7 +437,7 @@ def _modern_argument(item: Any) -> Any:
 def _snake_case(word: str) -> str:
     """Return ``HiddenGlobalOffsetX`` as ``hidden_global_offset_x``; ``I32`` stays one word."""
     out = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in word)
-    return out.removeprefix("_")
+    return out.removeprefix("_").replace("multi_grid", "multigrid")  # as V3 writes it
 
 
 # --- Read the YAML of code object V2 metadata with PyYAML ---------------------------------------------

@@ -75,8 +75,12 @@ class LineTable:
 
     # --- Addresses ------------------------------------------------------------------------------------------------
 
-    def at(self, address: int) -> list[LineSpan]:
-        """Return the rows that apply to an address: one, or one for each of several sequences that overlap there."""
+    def at(self, address: int, *, prefers_statements: bool = False) -> list[LineSpan]:
+        """Return the rows that apply to an address: one, or one for each of several sequences that overlap there.
+
+        Of several rows at one address it is the last, as addr2line shows it; or the last that begins a statement, as
+        GDB has it.
+        """
         pieces = self._live()
         rows_there = []
         index = bisect_right(self._starts, address) - 1
@@ -85,7 +89,8 @@ class LineTable:
             if address < piece.end:
                 row = self._row_at(piece, address)
                 if row is not None:
-                    rows_there.append(self._span(self._statement(row, piece.sequence.first), row))
+                    chosen = self._statement(row, piece.sequence.first) if prefers_statements else row
+                    rows_there.append(self._span(chosen, row))
             index -= 1
         rows_there.reverse()
         return rows_there
@@ -139,7 +144,7 @@ class LineTable:
         return None
 
     def _statement(self, last: int, first: int) -> int:
-        """Return the last of the rows at one address that begins a statement, as GDB does; the last if none does."""
+        """Return the last of the rows at one address that begins a statement; the last if none does."""
         rows = self.rows
         row = last
         while row >= first and rows.addresses[row] == rows.addresses[last]:

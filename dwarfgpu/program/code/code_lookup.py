@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
@@ -58,14 +59,17 @@ class SymbolInfo:
     """An ELF symbol."""
 
     name: str
-    address: int
-    """In a file that is not linked an offset in its section."""
+    address: int | None
+    """In a file that is not linked an offset in its section; None where the loader chooses it."""
     size: int
     type: str
     bind: str
     section: str | None
     offset: int = 0
     """What was looked up counts from the symbol."""
+    alignment: int | None = None
+    """Of a symbol without an address, which is common or in local memory."""
+    is_local_memory: bool = False
 
 
 @frozen
@@ -113,8 +117,19 @@ class Named:
 # --- By address ---------------------------------------------------------------------------------------------------
 
 
+_LINE = re.compile(r"(.*[^:]):(\d{1,9})$")
+MAX_LISTED = 8
+"""How many of several meanings of a name an error lists."""
+
+
 def parse_address(file: CodeObject, text: str) -> int:
-    """Return the address that ``0x1900``, ``6400``, ``kernel`` or ``kernel+0x10`` names."""
+    """Return the address that ``0x1900``, ``kernel``, ``kernel+0x10`` or ``k.hip:17`` names; several are an error.
+
+    A function is named by its symbol or by its name in the source, without parameters.
+    """
+    line = _LINE.match(text)
+    if line is not None:
+        return _only(text, parse_addresses(file, text))
     name, plus, rest = text.rpartition("+")
     if not plus:
         name, rest = rest, "0"
@@ -123,14 +138,77 @@ def parse_address(file: CodeObject, text: str) -> int:
             return int(text, 0)
         offset = int(rest, 0)
     except ValueError:
-        message = f"{text!r} is not an address"
-        raise UsageError(
-            message, hint="an address is a number such as 0x1900, or a symbol such as main or main+0x10"
-        ) from None
+        hint = "an address is a number such as 0x1900, a function such as main or main+0x10, or a line such as k.c:17"
+        raise UsageError(f"{text!r} is not an address", hint=hint) from None
     symbol = file.symbol_image.symbol_named(name)
-    if symbol is None or not symbol.is_defined:
+    if symbol is not None and symbol.is_defined:
+        return symbol.value + offset
+    return _only(name, addresses_of_function(file, name)) + offset
+
+
+def parse_addresses(file: CodeObject, text: str) -> dict[int, str]:
+    """Return all addresses that a text names, each with the function that it is in where a line is named."""
+    line = _LINE.match(text)
+    if line is None:
+        return {parse_address(file, text): text}
+    return addresses_of_line(file, line[1], int(line[2]))
+
+
+def _only(text: str, addresses: dict[int, str]) -> int:
+    """Return the one address that a text names."""
+    if len(addresses) > 1:
+        listed = [f"{address:#x} ({name})" for address, name in list(addresses.items())[:MAX_LISTED]]
+        more = f" and {len(addresses) - len(listed)} more" if len(addresses) > len(listed) else ""
+        message = f"{text[:80]} has {len(addresses)} addresses: {', '.join(listed)}{more}"
+        raise UsageError(message, kind="ambiguous", hint="name one of them by its address or its symbol")
+    return next(iter(addresses))
+
+
+def addresses_of_function(file: CodeObject, name: str) -> dict[int, str]:
+    """Return the addresses of the functions with a name, each with the symbol or the full name of the function."""
+    addresses: dict[int, str] = {}
+    for entry in file.dwarf.index.find(name) if file.has_dwarf else ():
+        meaning = _named(file, entry.kind, entry.die) if entry.kind == "function" else None
+        if meaning is not None and meaning.ranges:
+            addresses.setdefault(meaning.ranges[0][0], meaning.linkage_name or meaning.name)
+    for symbol in () if addresses else file.symbol_image.symbols_called(name):
+        addresses.setdefault(symbol.value, symbol.name)
+    if not addresses:
         raise NotFound("no_symbol", f"{file.name} has no symbol {name!r}")
-    return symbol.value + offset
+    return addresses
+
+
+def addresses_of_line(file: CodeObject, path: str, line: int) -> dict[int, str]:
+    """Return where a line of a source file begins: its first address in each function and in each inlined call."""
+    wanted = tidy(path)
+    tail = "/" + wanted.lstrip("/")
+    addresses: dict[Any, tuple[int, str]] = {}
+    is_known, after = False, 0
+    for unit in file.dwarf.index.units if file.has_dwarf else ():
+        table = line_table(file, unit)
+        if table is None:
+            continue
+        numbers = {
+            number
+            for number, _entry in table.files()
+            if f"/{tidy(table.path(number, unit.directory or '') or '')}".endswith(tail)
+        }
+        is_known |= bool(numbers)
+        spans = [span for span in table.spans(line, numbers) if span.row.is_stmt] if numbers else []
+        for span in spans:
+            functions = functions_at(file, span.start)
+            calls = calls_at(file, span.start, functions)
+            key = (functions[0].die.unit, functions[0].die.offset) if functions else span.start
+            if key not in addresses or span.start < addresses[key][0]:
+                addresses[key] = span.start, " inlined into ".join(call.function or "??" for call in calls)
+        following = table.next_line(line + 1, numbers) if numbers and not spans else None
+        after = min(filter(None, (after, following)), default=0)
+    if not is_known:
+        raise NotFound("no_file", f"{file.name} has no lines of a source file {path[:80]!r}")
+    if not addresses:
+        hint = f"the next line with code is {after}" if after else None
+        raise NotFound("no_line", f"line {line} of {path[:80]} has no code in {file.name}", hint=hint)
+    return dict(sorted(addresses.values()))
 
 
 def at_address(file: CodeObject, address: int) -> AtAddress:
@@ -267,7 +345,7 @@ def _in_dwarf(
 
 
 def _row(table: LineTable, unit: Unit, address: int) -> _Row | None:
-    spans = table.at(address)
+    spans = table.at(address, prefers_statements=True)
     if table.error is not None:
         unit.dwarf.note(table.error)
     if not spans:
@@ -320,6 +398,8 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
                 file.dwarf.note(error)
     known = {result.symbol.name for result in results if result.symbol is not None}
     all_named = file.symbol_image.symbols_named(name)
+    if not all_named and not results:
+        all_named = file.symbol_image.symbols_called(name)
     symbols = [symbol_info(symbol, None) for symbol in all_named if symbol.name not in known]
     results += [
         Named("symbol", symbol.name, section=symbol.section, symbol=symbol, byte_size=symbol.size or None)
@@ -337,7 +417,11 @@ def symbol_info(symbol: Symbol, address: int | None) -> SymbolInfo:
     """Return a symbol, and how far behind its start an address is."""
     section = symbol.section.name if symbol.section is not None else None
     offset = 0 if address is None else address - symbol.value
-    return SymbolInfo(symbol.name, symbol.value, symbol.size, symbol.type, symbol.bind, section, offset)
+    alignment = symbol.alignment
+    place = symbol.value if alignment is None else None
+    return SymbolInfo(
+        symbol.name, place, symbol.size, symbol.type, symbol.bind, section, offset, alignment, symbol.is_local_memory
+    )
 
 
 def _named(file: CodeObject, kind: str, die: Die) -> Named:

@@ -65,7 +65,7 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
 
     The header tells it in every code object version but 1 and 2, which name it in a note.
     """
-    from dwarfgpu.targets.resolve import resolve, resolve_elf
+    from dwarfgpu.targets.resolve import LAST_R600_MACH, resolve, resolve_elf
 
     if image.machine != EM_AMDGPU:
         try:
@@ -73,13 +73,16 @@ def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
         except UsageError as error:
             generic = resolve("generic", byte_order=image.byte_order, address_size=image.address_size)
             return TargetOf(generic, error.message, is_known=False)
-    if image.osabi == ELFOSABI_AMDGPU_HSA and image.abi_version == ABI_V2:
+    is_v2 = image.osabi == ELFOSABI_AMDGPU_HSA and image.abi_version == ABI_V2
+    if is_v2:
         noted = _noted_target(image)
         if noted is not None:
             return noted
-    # LLVM writes the flags of other systems than HSA in the form of code object version 3
-    abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
+    # LLVM writes the flags of other systems than HSA, and of version 2, in the form of code object version 3
+    abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA and not is_v2 else ABI_V3
     reason = "the ELF header says so"
+    if is_v2 and image.flags <= LAST_R600_MACH:  # the flags that version 2 has, without a processor
+        abi_version = ABI_V2
     for wave64 in (None if wave_size is None else wave_size == 64, None):
         try:
             return TargetOf(resolve_elf(image.machine, image.flags, wave64, abi_version=abi_version), reason)
@@ -109,20 +112,16 @@ def has_xnack_v2(flags: int) -> bool:
 
 
 def _noted_target(image: Image) -> TargetOf | None:
-    from dwarfgpu.objfile.kernels.metadata import target_name
-    from dwarfgpu.targets.resolve import resolve
+    from dwarfgpu.objfile.kernels.metadata import target_names
+    from dwarfgpu.targets.resolve import resolve_note
 
-    name = target_name(image)
-    if name is None:
-        return None
-    names = [name]
-    if image.abi_version == ABI_V2 and has_xnack_v2(image.flags) and "xnack" not in name:
-        names.insert(0, f"{name}:xnack+")
-    for candidate in names:
-        try:
-            return TargetOf(resolve(candidate), "a note says so")
-        except UsageError:
-            pass
+    has_xnack = image.abi_version == ABI_V2 and has_xnack_v2(image.flags)
+    for name in target_names(image):
+        for candidate in (f"{name}:xnack+", name) if has_xnack and "xnack" not in name else (name,):
+            try:
+                return TargetOf(resolve_note(candidate), "a note says so")
+            except UsageError:
+                pass
     return None
 
 
@@ -140,7 +139,8 @@ class CodeObject:
         """Those that have been asked for."""
         self.shared_line_tables: dict[Any, LineTable] = {}
         """The line tables by their offsets."""
-        self._attributes = attributes
+        self.attributes = attributes
+        """How the numbers of attributes are read: a dialect; None is by producer."""
         self._kernels: Kernels | None = None
         self._dwarf: Dwarf | None = None
         self._frames: Frames | None = None
@@ -178,19 +178,30 @@ class CodeObject:
 
     def kernels_named(self, names: list[str]) -> tuple[Kernel, ...]:
         """Return the kernels with the given names, each a symbol or a name in the source."""
+        from dwarfgpu.encoding.demangle import short_names
+
         known = self.kernels.kernels
         kernels: list[Kernel] = []
         for name in names:
             same = [kernel for kernel in known if name in _names_of(kernel)]
+            same = same or [kernel for kernel in known if name in short_names(kernel.name)]
             if not same:
                 raise self._no_kernel(name)
             kernels += [kernel for kernel in same if kernel not in kernels]
         return tuple(kernels)
 
+    def kernel_names(self) -> list[str]:
+        """Return what users call each kernel: its name without parameters, or its symbol where several have that."""
+        from dwarfgpu.encoding.demangle import demangled, without_parameters
+
+        symbols = [kernel.name for kernel in self.kernels.kernels]
+        names = [without_parameters(demangled(symbol)) for symbol in symbols]
+        return [symbol if names.count(name) > 1 else name for symbol, name in zip(symbols, names, strict=True)]
+
     def _no_kernel(self, name: str) -> NotFound:
         from difflib import get_close_matches
 
-        known = [kernel.name for kernel in self.kernels.kernels]
+        known = self.kernel_names()
         close = get_close_matches(name, known, n=3) or known[:12]
         more = f" and {len(known) - len(close)} more" if len(known) > len(close) else ""
         hint = f"there are {', '.join(close)}{more}" if known else "it has no kernels"
@@ -243,9 +254,10 @@ class CodeObject:
 
             self._dwarf = Dwarf(
                 self.debug.sections,
-                attributes=self._attributes,
+                attributes=self.attributes,
                 open_split=self._open_split,
                 package=self._package(),
+                machine=self.image.machine,
             )
         return self._dwarf
 
@@ -291,6 +303,12 @@ class CodeObject:
             unique.setdefault(str(error), error)
         return tuple(unique.values())
 
+    def read_as(self, attributes: str | None) -> CodeObject:
+        """Return the same file, of which nothing has been read yet, with another numbering of attributes."""
+        file = CodeObject(self.image, attributes)
+        file.debug_path = self.debug_path
+        return file
+
     # --- Files beside it ------------------------------------------------------------------------------------------
 
     def _separate(self, path: str) -> CodeObject | None:
@@ -334,7 +352,7 @@ class CodeObject:
         try:
             if "\0" in path or not os.path.isfile(path):  # noqa: PTH113
                 return None
-            return CodeObject(open_image(path))
+            return CodeObject(open_image(path), self.attributes)
         except DwarfGpuError as error:
             self._problems.append(error)
             return None
@@ -369,6 +387,13 @@ def opened(
     them.
     """
     return CodeObject(open_image(source, select, name=name, target_of=target_name_of), attributes)
+
+
+def check_attributes(name: str) -> None:
+    """Refuse a dialect of attributes that does not exist."""
+    from dwarfgpu.objfile.info.attributes import dialect
+
+    dialect(name)
 
 
 def check_has_kernels(file: CodeObject) -> None:

@@ -232,7 +232,12 @@ def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[
         image = file.image
         if name == DEBUG_FRAME and image.section(name) is None:
             image = file.debug.image
+        places: set[tuple[int, int]] = set()
         for section in image.sections_named(name):
+            if section.size and (place := (section.offset, section.address)) in places:
+                continue  # another header of the same bytes
+            else:
+                places.add(place)
             data, error = section.partial()
             if error is not None:
                 problems.append(error)
@@ -310,8 +315,8 @@ def fdes_of(file: CodeObject, name: str) -> list[Fde]:
     ranges: dict[tuple[int, int], None] = {}
     for meaning in named(file, name):
         ranges.update(dict.fromkeys(meaning.ranges))
-        if meaning.symbol is not None and not meaning.ranges and meaning.symbol.section is not None:
-            low = meaning.symbol.address
+        low = None if meaning.symbol is None or meaning.ranges else meaning.symbol.address
+        if meaning.symbol is not None and low is not None and meaning.symbol.section is not None:
             ranges[low, low + max(1, meaning.symbol.size)] = None
     fdes: dict[tuple[str, int], Fde] = {}
     for low, high in ranges:

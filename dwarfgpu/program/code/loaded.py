@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from dwarfgpu import dialects
+from dwarfgpu import budget, dialects
 from dwarfgpu.cfi.activation import Information, NoInformation, no_information
 from dwarfgpu.cfi.unwind import OUTSIDE_CODE
-from dwarfgpu.dwarf_constants import DW_END_big, DW_END_default, DW_END_little, DW_TAG_base_type
+from dwarfgpu.dwarf_constants import (
+    DW_AT_frame_base,
+    DW_AT_location,
+    DW_END_big,
+    DW_END_default,
+    DW_END_little,
+    DW_TAG_base_type,
+    DW_TAG_subprogram,
+)
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
 from dwarfgpu.expr.context import DieInfo as ExpressionDie
 from dwarfgpu.expr.instruction import decode
@@ -16,10 +24,11 @@ from dwarfgpu.immutable import immutable
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
-from dwarfgpu.program.code.repairs import OFF, Site, repaired
+from dwarfgpu.program.code.repairs import OFF, Site, read_as_meant, register_of_base
+from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.encoding.operands import Format
@@ -33,6 +42,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import FunctionScope
 
 
+T = TypeVar("T")
+HAS_TYPES = frozenset((0xA4, 0xA5, 0xA6, 0xA8, 0xA9, 0xF4, 0xF5, 0xF6, 0xF7, 0xF9))
+"""The bytes of operations with a base type (DWARF 5, table 7.9), and those that GNU had for them before."""
 PF_X = 1
 """A segment that can be executed (gABI, "Program Header")."""
 
@@ -61,7 +73,7 @@ class LoadedCode:
         self.repair = repair
         """Which repairs the expressions of attributes go through."""
         self._expressions: dict[tuple[str, int, Format], Expression] = {}
-        self._repaired: dict[tuple[str, Expression], Expression] = {}
+        self._repaired: dict[tuple[str, Die, Expression], Expression] = {}
         self._functions: dict[int, Die | None] = {}
         self._scopes: dict[int, tuple[FunctionScope, ...]] = {}
         self._calls: dict[int, tuple[CallFrame, ...]] = {}
@@ -166,23 +178,113 @@ class LoadedCode:
 
     def repaired(self, expression: Expression, attribute: Attribute) -> Expression:
         """Return the expression of an attribute with the repairs that the policy allows."""
-        if self.repair is OFF or not self.file.is_amdgpu:
+        if not self.file.is_amdgpu and not HAS_TYPES.intersection(expression.data):
             return expression
-        name = attribute.name
-        result = self._repaired.get((name, expression))
+        key = attribute.name, attribute.die, expression
+        result = self._repaired.get(key)
         if result is None:
-            result = self._repaired[name, expression] = self._repair(expression, name, attribute.die.unit)
+            result = self._repaired[key] = self._repair(expression, attribute)
         return result
 
-    def _repair(self, expression: Expression, name: str, unit: Unit) -> Expression:
-        def address(index: int) -> int | None:
-            try:
-                return unit.tables.address(index)
-            except DwarfGpuError:
-                return None
+    def _repair(self, expression: Expression, attribute: Attribute) -> Expression:
+        around = _Surroundings(self, attribute.die, expression)
+        site = Site(
+            attribute.name,
+            around.unit.producer,
+            around.target,
+            around.address,
+            around.frame_base,
+            around.is_baseless_kernel,
+            around.size,
+            around.is_private_pointer,
+            around.is_shared,
+            around.base_type,
+            around.type_name,
+        )
+        return read_as_meant(expression, site, self.repair)
 
-        site = Site(name, unit.producer, self.file.target.target, address)
-        return repaired(expression, site, self.repair)[0]
+
+class _Surroundings:
+    """What is around an expression of an entry, as repairs ask for it. What is broken is not there."""
+
+    def __init__(self, code: LoadedCode, die: Die, expression: Expression) -> None:
+        self.code = code
+        self.die = die
+        self.unit = die.unit
+        self.target = code.file.target.target
+        self.expression = expression
+
+    def address(self, index: int) -> int | None:
+        return _unbroken(lambda: self.unit.tables.address(index))
+
+    def frame_base(self) -> int | None:
+        return _unbroken(self._frame_base)
+
+    def _frame_base(self) -> int | None:
+        bases = (entry.find_number(DW_AT_frame_base) for entry in (self.die, *self.die.ancestors()))
+        base = next(filter(None, bases), None)
+        if base is None or base.value_class not in ("exprloc", "block"):
+            return None
+        block = base.block()
+        return register_of_base(self.code.expression(block.data, self.unit.format, block.section, block.offset))
+
+    def is_baseless_kernel(self) -> bool:
+        return bool(_unbroken(self._is_baseless_kernel))
+
+    def _is_baseless_kernel(self) -> bool:
+        function = self._function()
+        if function is None or function.find_number(DW_AT_frame_base) is not None:
+            return False
+        name = function.linkage_name or function.name
+        return name is not None and self.code.file.symbol_image.symbol_named(f"{name}.kd") is not None
+
+    def _function(self) -> Die | None:
+        return next((entry for entry in self.die.ancestors() if entry.tag == DW_TAG_subprogram), None)
+
+    def size(self) -> int | None:
+        space = _unbroken(lambda: space_of_pointer(self.die))
+        known = None if space is None else self.target.space(space)
+        return _unbroken(lambda: byte_size_of(self.die)) if known is None else known.address_bits // 8
+
+    def is_private_pointer(self) -> bool:
+        return _unbroken(lambda: space_of_pointer(self.die)) == PRIVATE_LANE
+
+    def is_shared(self) -> bool:
+        """Whether another variable of the function, which is no pointer into private memory, has the expression."""
+        function = _unbroken(self._function)
+        waiting = [] if function is None else [function]
+        for _ in range(MAX_SIBLINGS):
+            if not waiting:
+                break
+            entry = waiting.pop()
+            waiting += _unbroken(lambda entry=entry: list(entry.children())) or ()  # type: ignore[misc]
+            if _unbroken(lambda entry=entry: self._has_same(entry)):  # type: ignore[misc]
+                return True
+        return False
+
+    def _has_same(self, entry: Die) -> bool:
+        location = entry.find_number(DW_AT_location)
+        if location is None or entry == self.die:
+            return False
+        data = self.expression.data
+        if location.value_class == "loclist":
+            is_same = any(listed.expression == data for listed in location_list(location).entries)
+        else:
+            is_same = location.block().data == data
+        return is_same and space_of_pointer(entry) != PRIVATE_LANE
+
+    def base_type(self, offset: int) -> BaseType | None:
+        return _unbroken(lambda: base_type_of(self.unit.die_at(offset)))
+
+    def type_name(self, offset: int) -> str | None:
+        return _unbroken(lambda: self.unit.die_at(offset).name)
+
+
+def _unbroken(ask: Callable[[], T]) -> T | None:
+    try:
+        return ask()
+    except DwarfGpuError:
+        return None
 
 
 class Loaded:
@@ -230,6 +332,8 @@ ENCODING_NAMES = {code: name for name, code in ENCODINGS.items() if code is not 
 ORDERS: dict[int, ByteOrder | None] = {DW_END_default: None, DW_END_big: "big", DW_END_little: "little"}
 BFLOAT16 = frozenset(("__bf16", "bfloat16", "bf16", "std::bfloat16_t"))
 """What compilers call the type that only its name tells from the half-precision one."""
+MAX_SIBLINGS = 5_000
+"""How many entries of a function are looked at for one with the same location."""
 MAX_CONSTANT = 1 << 16
 """How many bytes an object has whose value is a number; none has more than 16."""
 
@@ -319,12 +423,20 @@ class FileUnit:
         return self.code.repaired(expression, attribute)
 
 
+FREE_ENTRIES = 256
+"""A list of so many entries costs nothing; longer ones, which many variables may share, are paid from the budget."""
+
+
 def location_list(attribute: Attribute) -> LocationList:
     """Return the location list that an attribute refers to."""
+    budget.check()
     unit = attribute.die.unit
     section, offset = attribute.list_place()
     data = unit.tables.list_data(section)
-    return read_location_list(data, offset, section=section, context=unit.list_context)
+    listed = read_location_list(data, offset, section=section, context=unit.list_context)
+    if len(listed.entries) > FREE_ENTRIES:
+        budget.spend(8 * (len(listed.entries) - FREE_ENTRIES))
+    return listed
 
 
 # --- Base types and constants ---------------------------------------------------------------------------------------
@@ -387,6 +499,16 @@ def constant_bytes(constant: Attribute) -> bytes:
         error = MalformedFile("absurd_size", message, spec="DWARF 5, 4.1")
         raise constant.die.unit.error(error, constant.die.offset)
     return (value & ((1 << 8 * size) - 1)).to_bytes(size, order)
+
+
+def space_of_pointer(die: Die) -> int | None:
+    """Return the address space that a variable points into; None for what is no pointer, or one without a space."""
+    from dwarfgpu.program.types.model import Pointer
+    from dwarfgpu.program.types.reader import Types
+    from dwarfgpu.program.types.sizes import stripped
+
+    kind = stripped(Types().type_of(die))
+    return kind.address_space if isinstance(kind, Pointer) else None
 
 
 def byte_size_of(die: Die) -> int | None:

@@ -1,11 +1,14 @@
-"""Repairs: expressions as their producer means them, for those who ask for it, with what the text alone would say.
+"""Repairs: expressions as their producer means them, with what the text alone says beside them.
 
-Pure: an expression goes in, and one comes out that says which repairs it went through. `rules` has the table.
+Pure: an expression goes in, and one comes out that says which repairs it went through. `REPAIRS` is the table. A repair
+is chosen by the shape of an expression and by what is around it, such as the frame base of its function; the producer
+can only exclude it.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -16,29 +19,37 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from dwarfgpu.expr.types import BaseType
     from dwarfgpu.targets.target import Target
 
 
 PIECES = frozenset(("DW_OP_piece", "DW_OP_bit_piece"))
 """What ends a part of a composite; each part is written as a location of its own is."""
 _CONSTANTS = ("DW_OP_lit", "DW_OP_const")
-_NAMES = "plus plus_uconst minus mul div mod and or xor not neg shl shr shra abs dup"
-_ARITHMETIC = frozenset(f"DW_OP_{name}" for name in _NAMES.split())
+_BINARY = frozenset(
+    f"DW_OP_{name}" for name in ("plus", "minus", "mul", "div", "mod", "and", "or", "xor", "shl", "shr", "shra")
+)
+_COMPARISONS = frozenset(f"DW_OP_{name}" for name in ("eq", "ge", "gt", "le", "lt", "ne"))
+_UNARY = frozenset(f"DW_OP_{name}" for name in ("plus_uconst", "not", "neg", "abs"))
+_CONVERSIONS = frozenset(("DW_OP_convert", "DW_OP_reinterpret"))
+_MOVES = frozenset(("DW_OP_dup", "DW_OP_swap", "DW_OP_over", "DW_OP_drop", "DW_OP_rot", "DW_OP_nop"))
+_PLACES = frozenset(("DW_OP_fbreg", "DW_OP_addr", "DW_OP_addrx"))
 REGISTER_VALUE = "DW_OP_bregx"
+_COMPUTING = _BINARY | _COMPARISONS | _UNARY | _CONVERSIONS | _MOVES | _PLACES | {REGISTER_VALUE}
 
 
 @frozen
 class Policy:
-    """Which repairs are applied: those that were seen in what the producer writes, or named ones, or none."""
+    """Which repairs are applied: those that the shape and the code around ask for, or named ones, all, or none."""
 
     auto: bool = True
     names: tuple[str, ...] = ()
 
     def allows(self, repair: Repair, producer: str | None) -> bool:
-        """Whether a repair may be applied to what a producer has written."""
+        """Whether a repair may be applied to an expression of a producer."""
         if repair.name in self.names:
             return True
-        return self.auto and producer is not None and any(compiler.includes(producer) for compiler in repair.seen)
+        return self.auto and not repair.is_excluded(producer)
 
 
 OFF = Policy(auto=False)
@@ -46,13 +57,15 @@ AUTO = Policy()
 
 
 def policy_of(text: str) -> Policy:
-    """Parse a policy: ``auto``, ``off`` or a list of names."""
+    """Parse a policy: ``auto``, ``all``, ``off`` or a list of names."""
     if text in ("auto", "off"):
         return AUTO if text == "auto" else OFF
+    if text == "all":
+        return ALL
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if name not in BY_NAME:
-            hint = f"give auto, off, or some of {', '.join(BY_NAME)}"
+            hint = f"give auto, all, off, or some of {', '.join(BY_NAME)}"
             raise UsageError(f"there is no repair {name[:80]!r}", hint=hint)
     return Policy(auto=False, names=names)
 
@@ -65,37 +78,48 @@ class Repaired(Expression):
     def __init__(
         self, original: Expression, instructions: tuple[Instruction, ...], repairs: tuple[Repair, ...]
     ) -> None:
-        Expression.__init__(
-            self,
-            original.data,
-            instructions,
-            original.form,
-            original.dialect,
-            section=original.section,
-            offset=original.offset,
-        )
+        _copy(self, original, instructions)
         self.original = original
         """What the text alone says."""
         self.repairs = repairs
 
 
+class Repairable(Expression):
+    """An expression with the shape of an idiom that was not repaired: the policy does not allow it."""
+
+    __slots__ = ("original", "possible")
+
+    def __init__(self, original: Expression, possible: tuple[Repair, ...]) -> None:
+        _copy(self, original, original.instructions)
+        self.original = original
+        self.possible = possible
+
+
+def _copy(expression: Expression, original: Expression, instructions: tuple[Instruction, ...]) -> None:
+    Expression.__init__(
+        expression,
+        original.data,
+        instructions,
+        original.form,
+        original.dialect,
+        fault=original.fault,
+        tail=original.tail,
+        section=original.section,
+        offset=original.offset,
+    )
+
+
 def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple[Expression, tuple[Repair, ...]]:
     """Return an expression with the repairs it needs, and which these were; without any it is unchanged."""
-    allowed = [
-        repair for repair in REPAIRS if repair.attribute == site.attribute and policy.allows(repair, site.producer)
-    ]
     # a branch counts bytes, which a rewrite would move; none of the idioms has one
-    if (
-        not allowed
-        or expression.fault is not None
-        or any(instruction.target is not None for instruction in expression.instructions)
-    ):
+    if expression.fault is not None or any(instruction.target is not None for instruction in expression.instructions):
         return expression, ()
+    allowed = _allowed(site.attribute, site.producer, policy)
     result: list[Instruction] = []
     used: list[Repair] = []
-    for part, piece in _parts(expression.instructions):
-        for repair in allowed:
-            rewritten = _rewritten(part, repair, site)
+    for part, piece in _parts(expression.instructions) if site.is_amdgpu else ():
+        for repair in _shaped(allowed, tuple(instruction.name for instruction in part)):
+            rewritten = _rewritten(part, piece, repair, site)
             if rewritten is not None:
                 result += rewritten
                 used.append(repair)
@@ -103,10 +127,52 @@ def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple
         else:
             result += part
         result += piece
+    if not site.is_amdgpu:
+        result = list(expression.instructions)
+    for repair, change in ((NARROW, _with_exact_widths), (MIXED, _with_one_type)):
+        changed = change(result, site) if repair in allowed else None
+        if changed is not None:
+            result = changed
+            used.append(repair)
     if not used:
         return expression, ()
     repairs = tuple(dict.fromkeys(used))
     return Repaired(expression, tuple(result), repairs), repairs
+
+
+@cache
+def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repair, ...]:
+    """Return the repairs that a policy allows in an attribute of what a producer has written."""
+    return tuple(
+        repair for repair in REPAIRS if repair.attribute in (attribute, ANY) and policy.allows(repair, producer)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _shaped(allowed: tuple[Repair, ...], names: tuple[str, ...]) -> tuple[Repair, ...]:
+    """Return the repairs whose pattern operations with these names may match."""
+    return tuple(
+        repair for repair in allowed if repair.attribute != ANY and _has_shape(names, _statements(repair.pattern))
+    )
+
+
+def _has_shape(names: tuple[str, ...], pattern: tuple[tuple[str, ...], ...]) -> bool:
+    if pattern[:1] == (("VALUE",),):
+        pattern = pattern[1:]
+        names = names[max(1, len(names) - len(pattern)) :]
+    return len(names) == len(pattern) and all(
+        name in _alternatives(words[0]) for name, words in zip(names, pattern, strict=True)
+    )
+
+
+def read_as_meant(expression: Expression, site: Site, policy: Policy) -> Expression:
+    """Return an expression with its repairs, or with a note of those that the policy does not allow."""
+    result, used = repaired(expression, site, policy)
+    if policy != ALL and not used:
+        possible = repaired(expression, site, ALL)[1]
+        if possible:
+            return Repairable(expression, possible)
+    return result
 
 
 def repairs_of(expression: Expression) -> tuple[Repair, ...]:
@@ -114,14 +180,36 @@ def repairs_of(expression: Expression) -> tuple[Repair, ...]:
     return expression.repairs if isinstance(expression, Repaired) else ()
 
 
+def possible_repairs(expression: Expression) -> tuple[Repair, ...]:
+    """Return the repairs whose shape an expression has and that were not applied."""
+    return expression.possible if isinstance(expression, Repairable) else ()
+
+
 def as_written(expression: Expression) -> Expression:
     """Return the expression without its repairs."""
-    return expression.original if isinstance(expression, Repaired) else expression
+    return expression.original if isinstance(expression, (Repaired, Repairable)) else expression
+
+
+def hint_of(repairs: Sequence[Repair]) -> str:
+    """Return what to do about idioms that were not repaired."""
+    names = ",".join(dict.fromkeys(repair.name for repair in repairs))
+    return (
+        f"expressions here have the shape of an idiom of compilers; --repair {names} reads them as meant "
+        f"(at a prompt: set repair {names})"
+    )
 
 
 def uses_frame_base(expression: Expression) -> bool:
     """Whether an expression is about the frame base of its function."""
     return any(instruction.operation.name == "DW_OP_fbreg" for instruction in expression.instructions)
+
+
+def register_of_base(expression: Expression) -> int | None:
+    """Return the register that the expression of a frame base is; None if it is anything else."""
+    if expression.fault is not None or len(expression.instructions) != 1:
+        return None
+    (instruction,) = expression.instructions
+    return int(instruction.operands[0]) if instruction.name == "DW_OP_regx" else None
 
 
 # --- Matching -------------------------------------------------------------------------------------------------------
@@ -140,32 +228,34 @@ def _parts(
         yield instructions[first:], ()
 
 
-def _rewritten(part: Sequence[Instruction], repair: Repair, site: Site) -> list[Instruction] | None:
+def _rewritten(
+    part: Sequence[Instruction], piece: Sequence[Instruction], repair: Repair, site: Site
+) -> list[Instruction] | None:
     """Return the operations that a repair makes of a part; None if the part does not match."""
     operands: dict[str, Any] = {}
     if not _matches(part, _statements(repair.pattern), operands):
         return None
+    operands["SIZE"] = piece[0].operands[0] if piece and piece[0].name == "DW_OP_piece" else None
+    operands["IS_PIECE"] = bool(piece)
     value = operands.get("VALUE", ())
-    vectors = [operation for operation in value if operation.name == REGISTER_VALUE]
-    if any(not CONDITIONS["vector"][1](site, {"R": operation.operands[0]}) for operation in vectors):
-        return None
     if not all(CONDITIONS[name][1](site, operands) for name in repair.conditions):
         return None
+    shift = (site.target.lane_count - 1).bit_length() if site.target.stack_scale == 1 else 0
     operands["WAVE_SHIFT"] = (site.target.lane_count - 1).bit_length()
     start, end = part[0].offset, part[-1].end
     result: list[Instruction] = []
     for words in _statements(repair.becomes):
-        if words == ["{VALUE}"]:
+        if words == ("{VALUE}",):
             for operation in value:
-                result += _of_lane(operation) if operation.name == REGISTER_VALUE else [operation]
+                result += _of_register(operation, site, shift)
         else:
             name, *rest = (word.format(**operands) for word in words)
             result.append(_instruction(name, tuple(int(operand) for operand in rest), start, end))
     return result
 
 
-def _matches(part: Sequence[Instruction], pattern: list[list[str]], operands: dict[str, Any]) -> bool:
-    if pattern and pattern[0] == ["VALUE"]:
+def _matches(part: Sequence[Instruction], pattern: Sequence[tuple[str, ...]], operands: dict[str, Any]) -> bool:
+    if pattern and pattern[0] == ("VALUE",):
         count = len(part) - len(pattern) + 1
         value = part[: max(count, 0)]
         if not value or not all(map(_computes, value)):
@@ -175,7 +265,7 @@ def _matches(part: Sequence[Instruction], pattern: list[list[str]], operands: di
     if len(part) != len(pattern):
         return False
     for instruction, (names, *words) in zip(part, pattern, strict=True):
-        if instruction.name not in names.split("|"):
+        if instruction.name not in _alternatives(names):
             return False
         if len(words) != len(instruction.operands):
             return False
@@ -185,25 +275,31 @@ def _matches(part: Sequence[Instruction], pattern: list[list[str]], operands: di
 
 def _computes(instruction: Instruction) -> bool:
     """Whether an operation computes with numbers and registers alone."""
-    name = instruction.name
-    return (
-        name == REGISTER_VALUE
-        or name in _ARITHMETIC
-        or (name.startswith(_CONSTANTS) and not name.startswith(("DW_OP_const_type", "DW_OP_constx")))
+    name = instruction.operation.name
+    return name in _COMPUTING or (
+        name.startswith(_CONSTANTS) and not name.startswith(("DW_OP_const_type", "DW_OP_constx"))
     )
 
 
-def _of_lane(instruction: Instruction) -> list[Instruction]:
-    """Return the value of a vector register in its lane, and what is added to it."""
+def _of_register(instruction: Instruction, site: Site, shift: int) -> list[Instruction]:
+    """Return the value that is meant by a register in a computation: of the lane, for vectors and for the stack."""
+    if instruction.name != REGISTER_VALUE:
+        return [instruction]
     register, offset = instruction.operands
-    names: list[tuple[str, tuple[int, ...]]] = [
-        ("DW_OP_regx", (register,)),
-        ("DW_OP_LLVM_push_lane", ()),
-        ("DW_OP_lit2", ()),
-        ("DW_OP_shl", ()),
-        ("DW_OP_LLVM_offset", ()),
-        ("DW_OP_deref_size", (4,)),
-    ]
+    names: list[tuple[str, tuple[int, ...]]] = [("DW_OP_regx", (register,))]
+    if _is_vector(site, {"R": register}):
+        names += [
+            ("DW_OP_LLVM_push_lane", ()),
+            ("DW_OP_lit2", ()),
+            ("DW_OP_shl", ()),
+            ("DW_OP_LLVM_offset", ()),
+            ("DW_OP_deref_size", (4,)),
+        ]
+    elif _is_stack(site, {"R": register}):
+        names.append(("DW_OP_deref_size", (4,)))
+        names += [(f"DW_OP_lit{shift}", ()), ("DW_OP_shr", ())] if shift else []
+    else:
+        return [instruction]
     if offset:
         names += [("DW_OP_consts", (offset,)), ("DW_OP_plus", ())]
     return [_instruction(name, operands, instruction.offset, instruction.end) for name, operands in names]
@@ -216,8 +312,147 @@ def _instruction(name: str, operands: tuple[int, ...], start: int, end: int) -> 
     return Instruction(row, name, operands, start, end)
 
 
-def _statements(text: str) -> list[list[str]]:
-    return [statement.split() for statement in text.split(";")]
+@cache
+def _statements(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the operations of a pattern, each as the names it may have and its operands."""
+    return tuple(tuple(statement.split()) for statement in text.split(";"))
+
+
+@cache
+def _alternatives(names: str) -> frozenset[str]:
+    """Return the names that an operation of a pattern may have."""
+    return frozenset(names.split("|"))
+
+
+# --- Types of fewer bits than their bytes have ------------------------------------------------------------------------
+
+_NAMED_WIDTH = re.compile(r"DW_ATE_(un)?signed_(\d{1,2})$")
+"""The names of the base types that LLVM makes for the integers of its expressions."""
+
+
+def _with_exact_widths(instructions: Sequence[Instruction], site: Site) -> list[Instruction] | None:
+    """Cut the results of conversions to the bits that the names of their types say; None if nothing needs that."""
+    result: list[Instruction] = []
+    is_changed = False
+    for instruction in instructions:
+        result.append(instruction)
+        operand = instruction.operands[0] if instruction.operation.name == "DW_OP_convert" else 0
+        kind = site.base_type(operand) if operand else None
+        named = _NAMED_WIDTH.match(site.type_name(operand) or "") if kind is not None else None
+        if kind is None or named is None or not kind.is_integral or not 0 < int(named[2]) < min(kind.bit_size, 64):
+            continue
+        is_changed = True
+        sign = 1 << (int(named[2]) - 1)
+        added: list[tuple[str, int | None]] = [("convert", 0), ("constu", 2 * sign - 1), ("and", None)]
+        if not named[1]:
+            added += [("constu", sign), ("xor", None), ("constu", sign), ("minus", None)]
+        for name, value in (*added, ("convert", operand)):
+            operands = () if value is None else (value,)
+            result.append(_instruction(f"DW_OP_{name}", operands, instruction.offset, instruction.end))
+    return result if is_changed else None
+
+
+# --- Operands of different types --------------------------------------------------------------------------------------
+
+
+@frozen
+class _Entry:
+    """What is known of an entry of the stack."""
+
+    type: int
+    """The offset of its base type in the unit; 0 is the generic type."""
+    made_by: int
+    """The index of the operation that pushed it."""
+    is_copied: bool = False
+    """Whether another entry is the same value, so that a conversion would change that, too."""
+
+
+_TYPED = {
+    "DW_OP_convert": 0,
+    "DW_OP_reinterpret": 0,
+    "DW_OP_regval_type": 1,
+    "DW_OP_const_type": 0,
+    "DW_OP_deref_type": 1,
+}
+"""The operations with a base type, and the index of the operand that is its offset."""
+_PUSHED = ("DW_OP_lit", "DW_OP_const", "DW_OP_breg", "DW_OP_reg", "DW_OP_addr", "DW_OP_fbreg", "DW_OP_LLVM_push_lane")
+
+
+def _with_one_type(instructions: Sequence[Instruction], site: Site) -> list[Instruction] | None:
+    """Convert an operand of the generic type to the integral type of the other one; None if nothing needs that."""
+    if not any(instruction.operation.name in _TYPED for instruction in instructions):
+        return None
+    converted: dict[int, int] = {}
+    stack: list[_Entry] = []
+    try:
+        for i, instruction in enumerate(instructions):
+            _type_step(instruction, i, stack, converted, site)
+    except (IndexError, _Unclear):
+        return None
+    if not converted:
+        return None
+    result: list[Instruction] = []
+    for i, instruction in enumerate(instructions):
+        result.append(instruction)
+        if i in converted:
+            result.append(_instruction("DW_OP_convert", (converted[i],), instruction.offset, instruction.end))
+    return result
+
+
+class _Unclear(Exception):
+    """The types of the entries are not known any more."""
+
+
+def _type_step(instruction: Instruction, i: int, stack: list[_Entry], converted: dict[int, int], site: Site) -> None:
+    """Take the step of one operation, as far as it is about types."""
+    name = instruction.operation.name
+    if name in _TYPED:
+        if name not in ("DW_OP_regval_type", "DW_OP_const_type"):
+            stack.pop()
+        stack.append(_Entry(instruction.operands[_TYPED[name]], i))
+    elif name in _UNARY:
+        stack.append(_Entry(stack.pop().type, i))
+    elif name in _BINARY or name in _COMPARISONS:
+        right, left = stack.pop(), stack.pop()
+        kind = _common(left, right, converted, site)
+        stack.append(_Entry(kind if name in _BINARY else 0, i))
+    elif name == "DW_OP_dup":
+        stack[-1:] = [_Entry(stack[-1].type, i, is_copied=True)] * 2
+    elif name == "DW_OP_swap":
+        stack[-2:] = [stack[-1], stack[-2]]
+    elif name == "DW_OP_drop":
+        stack.pop()
+    elif name in ("DW_OP_deref", "DW_OP_deref_size", "DW_OP_LLVM_offset_uconst"):
+        stack[-1] = _Entry(0, i)
+    elif name in ("DW_OP_LLVM_offset", "DW_OP_LLVM_form_aspace_address"):
+        stack.pop()
+        stack[-1] = _Entry(0, i)
+    elif name.startswith(_PUSHED):
+        stack.append(_Entry(0, i))
+    elif name in PIECES:
+        stack.clear()
+    elif name not in ("DW_OP_stack_value", "DW_OP_nop"):
+        raise _Unclear
+
+
+def _common(left: _Entry, right: _Entry, converted: dict[int, int], site: Site) -> int:
+    """Return the type that two operands get, after a conversion of one of them."""
+    if left.type == right.type:
+        return left.type
+    types = [None if entry.type == 0 else site.base_type(entry.type) for entry in (left, right)]
+    for entry, kind in zip((left, right), types, strict=True):
+        if entry.type and (kind is None or not kind.is_integral):
+            raise _Unclear
+    one, other = types
+    if one is not None and other is not None and (one == other or one.bit_size != other.bit_size):
+        if one == other:
+            return left.type
+        raise _Unclear
+    keeps, changes = (right, left) if left.type == 0 else (left, right)
+    if changes.is_copied or (changes.type, keeps.type) == (0, 0):
+        raise _Unclear
+    converted[changes.made_by] = keeps.type
+    return keeps.type
 
 
 # --- The repairs --------------------------------------------------------------------------------------------------
@@ -226,28 +461,8 @@ def _statements(text: str) -> list[list[str]]:
 # value. A condition is a fact about the operands or the target, named in `CONDITIONS`.
 
 
-@frozen
-class Seen:
-    """A compiler in whose output an idiom was seen."""
-
-    name: str
-    pattern: str
-    """Of DW_AT_producer; its first group is the major version."""
-    first: int
-    last: int
-
-    def includes(self, producer: str) -> bool:
-        """Whether the producer of a unit is this one, in a version in which the idiom was seen."""
-        match = re.search(self.pattern, producer)
-        return match is not None and self.first <= int(match[1]) <= self.last
-
-    def __str__(self) -> str:
-        versions = str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
-        return f"{self.name} {versions}"
-
-
-CLANG_22 = Seen("clang", r"(?<!AMD )clang version (\d{1,4})\.", 22, 22)
-"""LLVM's own; that of ROCm describes variables in another way."""
+ROCM = r"AMD clang|RadeonOpenCompute|ROCm|roc-\d"
+"""The compilers of ROCm, which describe variables with the operations of the heterogeneous extensions."""
 
 
 @frozen
@@ -259,6 +474,26 @@ class Site:
     target: Target
     address: Callable[[int], int | None]
     """Returns an entry of ``.debug_addr`` as it is in the file; None if there is none."""
+    frame_base: Callable[[], int | None] = lambda: None
+    """Returns the register that is the frame base of the function; None where that is no register, or there is none."""
+    is_baseless_kernel: Callable[[], bool] = lambda: False
+    """Returns whether the function is a kernel without a frame base."""
+    size: Callable[[], int | None] = lambda: None
+    """Returns the bytes of the object that the expression is about; None where that is not known."""
+    is_private_pointer: Callable[[], bool] = lambda: False
+    """Returns whether that object is a pointer into private memory."""
+    is_shared: Callable[[], bool] = lambda: False
+    """Returns whether another variable of the function, which is no such pointer, has the same expression."""
+    base_type: Callable[[int], BaseType | None] = lambda _offset: None
+    """Returns the base type at an offset of the unit; None where there is none."""
+
+    type_name: Callable[[int], str | None] = lambda _offset: None
+    """Returns the name of the base type at an offset of the unit."""
+
+    @property
+    def is_amdgpu(self) -> bool:
+        """Whether registers of the target have lanes."""
+        return self.target.execution_mask is not None
 
 
 @frozen
@@ -271,9 +506,16 @@ class Repair:
     becomes: str
     meaning: str
     conditions: tuple[str, ...] = ()
-    seen: tuple[Seen, ...] = (CLANG_22,)
+    seen: str = "clang 22"
+    """In whose output it was seen."""
     source: str = ""
     """Who says what it means."""
+    not_by: str = ROCM
+    """The producers whose output is known to mean what it says, as a pattern of DW_AT_producer."""
+
+    def is_excluded(self, producer: str | None) -> bool:
+        """Whether the producer is known to mean what the text says."""
+        return bool(self.not_by and producer and re.search(self.not_by, producer))
 
 
 def _is_vector(site: Site, operands: Mapping[str, Any]) -> bool:
@@ -287,10 +529,51 @@ def _is_stack(site: Site, operands: Mapping[str, Any]) -> bool:
     return operands["R"] in (pointer, None if pointer is None else pointer + 1)
 
 
+def _has_base_register(site: Site, _operands: Mapping[str, Any]) -> bool:
+    base = site.frame_base()
+    return base is not None and _is_stack(site, {"R": base})
+
+
+def _fits_lane(site: Site, operands: Mapping[str, Any]) -> bool:
+    """Whether an object, or the piece of one, has at most the 32 bits of a lane; so one of unknown size."""
+    size = operands["SIZE"] if operands["IS_PIECE"] else site.size()
+    return size is None or size <= 4
+
+
+def _reads_vector(site: Site, operands: Mapping[str, Any]) -> bool:
+    registers = [operation.operands[0] for operation in operands["VALUE"] if operation.name == REGISTER_VALUE]
+    return any(_is_vector(site, {"R": register}) for register in registers)
+
+
+def _reads_known(site: Site, operands: Mapping[str, Any]) -> bool:
+    registers = [operation.operands[0] for operation in operands["VALUE"] if operation.name == REGISTER_VALUE]
+    return all(_is_vector(site, {"R": register}) or _is_stack(site, {"R": register}) for register in registers)
+
+
 CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     "vector": ("R is a vector register", _is_vector),
     "plain": ("B is 0", lambda _site, operands: bool(operands["B"] == 0)),
+    "of a lane": ("the object, or its piece, has at most 4 bytes", _fits_lane),
+    "larger": (
+        "the object has more than 4 bytes, and no pieces",
+        lambda site, operands: not operands["IS_PIECE"] and (site.size() or 0) > 4,
+    ),
     "low half": ("M is 0xffff", lambda _site, operands: bool(operands["M"] == 0xFFFF)),
+    "no private pointer": (
+        "the variable is no pointer into private memory",
+        lambda site, _operands: not site.is_private_pointer(),
+    ),
+    "pointer to another": (
+        "the variable is a pointer into private memory, and one that is none has the same expression",
+        lambda site, _operands: site.is_private_pointer() and site.is_shared(),
+    ),
+    "vector value": ("a vector register is in VALUE", _reads_vector),
+    "known registers": ("registers in VALUE are vector registers, s32 or s33", _reads_known),
+    "base register": ("the frame base of the function is written as the register s32 or s33", _has_base_register),
+    "kernel without frame base": (
+        "the function is a kernel, and has no DW_AT_frame_base",
+        lambda site, _operands: site.is_baseless_kernel(),
+    ),
     "entry 0": ("entry K of .debug_addr is 0", lambda site, operands: site.address(operands["K"]) == 0),
     "entry not 0": (
         "entry K of .debug_addr is not 0",
@@ -308,19 +591,114 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
     ),
 }
 
-LOCATION, FRAME_BASE = "DW_AT_location", "DW_AT_frame_base"
+LOCATION, FRAME_BASE, ANY = "DW_AT_location", "DW_AT_frame_base", ""
 IN_LANE = "DW_OP_regx {R}; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
 SPACE = "DW_OP_lit1|DW_OP_lit5; DW_OP_swap; DW_OP_xderef"
 CLANG_CODE = "what the compiled code does with it; every variable of the fixtures that has it"
+OF_LANE = "DW_OP_regx {R}; DW_OP_deref_size 4"
+OF_WAVE = f"{OF_LANE}; DW_OP_lit{{WAVE_SHIFT}}; DW_OP_shr"
+ON_STACK = "DW_OP_consts {N}; DW_OP_plus; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
+LDS = "the symbols of local variables, which the loader places, are undefined in the file"
+SYMBOL = "the ELF symbol of the variable has that address"
 
 REPAIRS: tuple[Repair, ...] = (
+    Repair(
+        "kernel-private-variable",
+        LOCATION,
+        f"DW_OP_fbreg N; {SPACE}",
+        "DW_OP_consts {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
+        "the variable is in private memory of the lane, which begins at 0 in a kernel",
+        ("kernel without frame base",),
+        seen="clang 22, LLVM 24",
+        source="the compiled code, which stores it at that offset without a register",
+    ),
+    Repair(
+        "plain-kernel-private-variable",
+        LOCATION,
+        "DW_OP_fbreg N",
+        "DW_OP_consts {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
+        "the same where no address space is written",
+        ("kernel without frame base",),
+        seen="clang 16 to 19",
+        source="the compiled code, which stores it at that offset without a register",
+    ),
     Repair(
         "private-variable",
         LOCATION,
         f"DW_OP_fbreg N; {SPACE}",
         "DW_OP_fbreg {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
-        "the variable is in private memory of the lane, at frame base + N; HIP writes the generic address space",
+        "the variable is in private memory of the lane, at frame base + N; HIP writes the generic address space, and "
+        "clang before 22 calls private memory 1",
+        seen="clang 13 to 22, LLVM 24",
         source=f"{CLANG_CODE}: it is stored there by scratch instructions",
+    ),
+    Repair(
+        "plain-private-variable",
+        LOCATION,
+        "DW_OP_fbreg N",
+        "DW_OP_fbreg {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
+        "the same where no address space is written",
+        ("base register",),
+        seen="clang 13 to 19",
+        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
+    ),
+    Repair(
+        "wave-stack-variable",
+        LOCATION,
+        f"DW_OP_bregx R N; {SPACE}",
+        f"{OF_WAVE}; {ON_STACK}",
+        "the variable is in private memory of the lane, at N from the address that the register has for the wave",
+        ("buffer scratch", "base register", "no private pointer"),
+        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
+    ),
+    Repair(
+        "stack-variable",
+        LOCATION,
+        f"DW_OP_bregx R N; {SPACE}",
+        f"{OF_LANE}; {ON_STACK}",
+        "the variable is in private memory of the lane, at N from the address in the register",
+        ("flat scratch", "base register", "no private pointer"),
+        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
+    ),
+    Repair(
+        "plain-wave-stack-variable",
+        LOCATION,
+        "DW_OP_bregx R N",
+        f"{OF_WAVE}; {ON_STACK}",
+        "wave-stack-variable where no address space is written",
+        ("buffer scratch", "base register", "no private pointer"),
+        seen="clang 19",
+        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
+    ),
+    Repair(
+        "plain-stack-variable",
+        LOCATION,
+        "DW_OP_bregx R N",
+        f"{OF_LANE}; {ON_STACK}",
+        "stack-variable where no address space is written",
+        ("flat scratch", "base register", "no private pointer"),
+        seen="clang 19",
+        source=f"{CLANG_CODE}: it is stored there by scratch instructions",
+    ),
+    Repair(
+        "wave-stack-pointer",
+        LOCATION,
+        f"DW_OP_bregx R N; {SPACE}",
+        f"{OF_WAVE}; DW_OP_consts {{N}}; DW_OP_plus; DW_OP_stack_value",
+        "the variable is a pointer to the variable of wave-stack-variable that has the same expression",
+        ("buffer scratch", "base register", "pointer to another"),
+        source="LLVM's DBG_VALUE of the pointer has the register, that of the variable the register and DW_OP_deref; "
+        "both are written the same way",
+    ),
+    Repair(
+        "stack-pointer",
+        LOCATION,
+        f"DW_OP_bregx R N; {SPACE}",
+        f"{OF_LANE}; DW_OP_consts {{N}}; DW_OP_plus; DW_OP_stack_value",
+        "the variable is a pointer to the variable of stack-variable that has the same expression",
+        ("flat scratch", "base register", "pointer to another"),
+        source="LLVM's DBG_VALUE of the pointer has the register, that of the variable the register and DW_OP_deref; "
+        "both are written the same way",
     ),
     Repair(
         "vector-register",
@@ -328,8 +706,29 @@ REPAIRS: tuple[Repair, ...] = (
         f"DW_OP_bregx R B; {SPACE}",
         IN_LANE,
         "the variable is in vector register R, in the element of its lane",
-        ("vector", "plain"),
+        ("vector", "plain", "of a lane"),
+        seen="clang 13 to 22, LLVM 24",
         source=f"{CLANG_CODE}: it is computed in that register",
+    ),
+    Repair(
+        "whole-vector-register",
+        LOCATION,
+        "DW_OP_regx R",
+        IN_LANE,
+        "the same where the register is written as a whole, which begins with the element of lane 0",
+        ("vector", "of a lane"),
+        seen="clang 14 to 19, Triton (LLVM 24)",
+        source=f"{CLANG_CODE}: it is computed in that register",
+    ),
+    Repair(
+        "pointed-variable",
+        LOCATION,
+        f"DW_OP_bregx R N; {SPACE}",
+        "DW_OP_LLVM_undefined",
+        "the object is larger than an element of vector register R, which has its address; whether in private memory "
+        "or in local memory, the file does not say",
+        ("vector", "larger"),
+        source="the compiled code: LLVM moves arrays from private to local memory, and keeps the address space 1 or 5",
     ),
     Repair(
         "half-vector-register",
@@ -345,26 +744,42 @@ REPAIRS: tuple[Repair, ...] = (
         LOCATION,
         f"VALUE; {SPACE}; DW_OP_stack_value",
         "{VALUE}; DW_OP_stack_value",
-        "the variable has no place, and its value is what is computed; a vector register in it means its own lane",
+        "the variable has no place, and its value is what is computed; a vector register in it means its own lane, and "
+        "s32 and s33 an address in private memory of the lane",
+        ("known registers",),
+        seen="clang 13 to 22, LLVM 24",
         source="DW_OP_stack_value at its end, which leaves nothing to dereference",
+    ),
+    Repair(
+        "vector-value",
+        LOCATION,
+        "VALUE; DW_OP_stack_value",
+        "{VALUE}; DW_OP_stack_value",
+        "a vector register in a computed value means its own lane",
+        ("vector value", "known registers"),
+        seen="clang 14 to 19",
+        source="a vector register is wider than an address, so that no operation can read the whole (A.2.5.4.4.3 (4))",
     ),
     Repair(
         "no-local-address",
         LOCATION,
-        "DW_OP_addrx K; DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+        "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
         "DW_OP_LLVM_undefined",
-        "the variable is in local memory, at an address that the file does not say: every one has the address 0",
+        "the variable is in local memory, at an address that the file does not say: every one has the address 0; clang "
+        "before 22 calls local memory 2",
         ("entry 0",),
-        source="the symbols of local variables, which the loader places, are undefined in the file",
+        seen="clang 16 to 22, LLVM 24",
+        source=LDS,
     ),
     Repair(
         "no-local-address-v4",
         LOCATION,
-        "DW_OP_addr A; DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+        "DW_OP_addr A; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
         "DW_OP_LLVM_undefined",
         "the same in DWARF 4, where the address is in the expression",
         ("address 0",),
-        source="the symbols of local variables, which the loader places, are undefined in the file",
+        seen="clang 16 to 22, LLVM 24",
+        source=LDS,
     ),
     Repair(
         "global-variable",
@@ -373,7 +788,8 @@ REPAIRS: tuple[Repair, ...] = (
         "DW_OP_addrx {K}; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
         "the variable is at that generic address, and does not hold its own address",
         ("entry not 0",),
-        source="the ELF symbol of the variable has that address",
+        seen="clang 22, LLVM 24",
+        source=SYMBOL,
     ),
     Repair(
         "global-variable-v4",
@@ -382,27 +798,53 @@ REPAIRS: tuple[Repair, ...] = (
         "DW_OP_addr {A}; DW_OP_lit1; DW_OP_LLVM_form_aspace_address",
         "the same in DWARF 4, where the address is in the expression",
         ("address not 0",),
-        source="the ELF symbol of the variable has that address",
+        seen="clang 22, LLVM 24",
+        source=SYMBOL,
     ),
     Repair(
         "scaled-frame-base",
         FRAME_BASE,
         "DW_OP_regx R",
-        "DW_OP_regx {R}; DW_OP_deref_size 4; DW_OP_lit{WAVE_SHIFT}; DW_OP_shr",
+        OF_WAVE,
         "the register counts the bytes of the whole wave; an address in private memory of a lane is that by the lanes",
         ("buffer scratch",),
+        seen="clang 13 to 22, LLVM 24",
         source="the compiled code shifts it right by as much before it makes an address of a variable of it",
     ),
     Repair(
         "narrow-frame-base",
         FRAME_BASE,
         "DW_OP_regx R",
-        "DW_OP_regx {R}; DW_OP_deref_size 4",
+        OF_LANE,
         "the register holds an address in private memory of a lane, of 32 bits and not of the generic type's 64",
         ("flat scratch",),
+        seen="clang 13 to 22, LLVM 24",
         source="the compiled code uses it as the address of scratch instructions",
+    ),
+    Repair(
+        "narrow-type",
+        ANY,
+        "DW_OP_convert T, where LLVM's name of T says fewer bits than T has: DW_ATE_unsigned_1 of a byte",
+        "DW_OP_convert T; DW_OP_convert 0; DW_OP_constu MASK; DW_OP_and; DW_OP_convert T, and the sign of a signed one",
+        "the result has as many bits as the name says; what else is in the register is not of the variable",
+        seen="clang 14 to 22, LLVM 24, on every target",
+        source="LLVM, DwarfExpression: the name is made of the bits of the conversion, the size is that in whole bytes",
+        not_by="",
+    ),
+    Repair(
+        "mixed-operands",
+        ANY,
+        "an operation with two operands, one of the generic type and one of an integral base type T",
+        "DW_OP_convert T after what pushes the operand of the generic type",
+        "the operand of the generic type is a number of the other operand's type",
+        seen="clang 13 to 22, on every target",
+        source="LLVM's integers have a width at each operation, and it writes constants without one; LLDB and GDB 13 "
+        "compute such values where the type is as wide as the generic one",
+        not_by="",
     ),
 )
 """In the order in which they are tried."""
 
 BY_NAME = {repair.name: repair for repair in REPAIRS}
+NARROW, MIXED = BY_NAME["narrow-type"], BY_NAME["mixed-operands"]
+ALL = Policy(names=tuple(BY_NAME))

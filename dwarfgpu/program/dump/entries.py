@@ -456,7 +456,8 @@ class UnitValues:
         elif name in _FILES:
             note = self._path(value)
         elif name in _SPACES:
-            space = self.code.target.space(value)
+            number = self.unit.dialect.space_of_class(value) if name == "DW_AT_address_class" else value
+            space = None if number is None else self.code.target.space(number)
             note = None if space is None else space.name
         elif name == "DW_AT_high_pc":
             low = attribute.die.number(dw.DW_AT_low_pc)
@@ -467,7 +468,7 @@ class UnitValues:
         if number not in self._paths:
             try:
                 table = line_table(self.file, self.unit, of_entries=True)
-                path = None if table is None else table.path(number, "")
+                path = None if table is None else table.path(number, self.unit.directory or "")
             except DwarfGpuError as error:
                 self.unit.dwarf.note(error)
                 path = None

@@ -5,7 +5,7 @@ The operators work on patterns that are the same in every slot and on patterns w
 * Integers narrower than int become int (6.3.1.1); then both operands get the type of the higher rank, unsigned where
   the unsigned one is not of lower rank or the signed one cannot hold all its numbers (6.3.1.8).
 * Of floating-point operands both get the wider type; an integer becomes that type.
-* ``p + n`` moves by objects, ``p - q`` counts them. Pointers into different address spaces have nothing in common.
+* ``p + n`` moves by objects, ``p - q`` counts them; of address spaces `pointers` knows.
 * OPEN in C: a shift count that is negative or not below the width shifts everything out; signed overflow wraps; a
   division by zero is an error for integers, and infinity or not-a-number for floating point.
 * OPEN: a character has the type char in C too, as in GDB, so that it is shown as one.
@@ -31,8 +31,8 @@ from dwarfgpu.program.language.operands import (
     is_true,
     of_flags,
     scalar_or_error,
-    size_of_target,
 )
+from dwarfgpu.program.language.pointers import EQUALITIES, Pointers, null_pointer
 from dwarfgpu.program.language.syntax import Boolean, Character, Float, Integer, Null
 from dwarfgpu.program.language.tokens import STRINGS
 from dwarfgpu.program.types import model as t
@@ -53,6 +53,7 @@ class Arithmetic:
 
     def __init__(self, model: DataModel | None = None) -> None:
         self.model = DataModel() if model is None else model
+        self.pointers = Pointers(self.model)
 
     # --- Literals (C23, 6.4.4) ------------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ class Arithmetic:
             kind = self.model.base(name)
             scalar = scalar_or_error(kind)
             if node.value >> (scalar.bits - scalar.is_signed) == 0:
-                return ScalarOperand(kind, node.value)
+                return ScalarOperand(kind, node.value, is_written_zero=not node.value)
         raise UsageError("a number is too large for any type", kind="too_large")
 
     def size(self, type: t.Type) -> ScalarOperand:
@@ -159,7 +160,7 @@ class Arithmetic:
         if vector_result is not None:
             return vector_result
         if operator == "!":
-            return of_flags(_not(is_true(operand)), self.model.truth)
+            return of_flags(b.negated(is_true(operand)), self.model.truth)
         if is_pointer(operand.type) or (operator == "~" and not is_integral(operand.type)):
             raise _no_operator(operator, operand.type)
         kind = self.promoted(operand.type)
@@ -180,7 +181,7 @@ class Arithmetic:
         if isinstance(resolved(left.type), t.MemberPointer) or isinstance(resolved(right.type), t.MemberPointer):
             if operator in ("==", "!="):
                 flags = b.equal(left.bits, right.bits)
-                return of_flags(flags if operator == "==" else _not(flags), self.model.truth)
+                return of_flags(flags if operator == "==" else b.negated(flags), self.model.truth)
             raise _no_operators(operator, left, right)
         if operator in ("<<", ">>"):
             return self._shift(operator, left, right)
@@ -199,21 +200,25 @@ class Arithmetic:
         first, second = is_true(left), is_true(right)
         if operator == "||":
             return of_flags(b.either(first, second), self.model.truth)
-        return of_flags(_not(b.either(_not(first), _not(second))), self.model.truth)
+        return of_flags(b.negated(b.either(b.negated(first), b.negated(second))), self.model.truth)
 
     def cast(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
         """Convert an operand to a type, as ``(type) operand`` does."""
         vector_result = cast(self, operand, type)
-        return converted(operand, type) if vector_result is None else vector_result
+        if vector_result is not None:
+            return vector_result
+        if is_pointer(operand.type) and is_pointer(type):
+            return self.pointers.in_space(operand, type)
+        return converted(operand, type)
 
     def assigned(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
         """Return the value as an object of a type holds it.
 
         A pointer stays in its address space, or becomes generic.
         """
-        source, target = resolved(operand.type), resolved(type)
-        if isinstance(source, t.Pointer) and isinstance(target, t.Pointer):
-            _check_spaces(source, target)
+        operand = null_pointer(operand, type)
+        if is_pointer(operand.type) and is_pointer(type):
+            return self.pointers.assigned(operand, type)
         return self.cast(operand, type)
 
     def _shift(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
@@ -233,41 +238,18 @@ class Arithmetic:
     def _with_pointers(self, operator: str, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
         first, second = is_pointer(left.type), is_pointer(right.type)
         if operator in COMPARISONS and ((first and second) or is_integral((right if first else left).type)):
-            if first and second:
-                _check_same_space(left.type, right.type)
-            kind = left.type if first else right.type
-            left, right = converted(left, kind), converted(right, kind)
+            flags = self.pointers.equality(left, right) if operator in EQUALITIES else None
+            if flags is not None:
+                return of_flags(flags if operator == "==" else b.negated(flags), self.model.truth)
+            kind, left, right = self.pointers.comparable(left, right)
             return of_flags(_compared(operator, kind, left, right), self.model.truth)
         if operator == "-" and first and second:
-            return self._difference(left, right)
+            return self.pointers.difference(left, right)
         if operator == "+" and second and not first:
             left, right, first, second = right, left, True, False
         if operator in ("+", "-") and first and not second and is_integral(right.type):
-            return self._moved(operator, left, right)
+            return self.pointers.moved(operator, left, right)
         raise _no_operators(operator, left, right)
-
-    def _moved(self, operator: str, pointer: ScalarOperand, count: ScalarOperand) -> ScalarOperand:
-        """Return a pointer moved by a number of objects."""
-        width = pointer.scalar.bits
-        mask = (1 << width) - 1
-        steps = b.mul(_extended(count, width), size_of_target(pointer.type) & mask, mask)
-        compute = b.add if operator == "+" else b.sub
-        return ScalarOperand(pointer.type, compute(pointer.bits, steps, mask))
-
-    def _difference(self, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
-        """Return the number of objects between two pointers."""
-        _check_same_space(left.type, right.type)
-        size = size_of_target(left.type)
-        if size != size_of_target(right.type):
-            message = f"{safe_text(left.type)} and {safe_text(right.type)} point to objects of different sizes"
-            raise UsageError(message, kind="type_mismatch")
-        width = left.scalar.bits
-        kind = self.model.base("long")
-        bytes_between = ScalarOperand(
-            self._integer_type(width, is_signed=True), b.sub(left.bits, right.bits, (1 << width) - 1)
-        )
-        difference = converted(bytes_between, kind)
-        return ScalarOperand(kind, computing(kind).div(difference.bits, size))
 
     def decayed(self, type: t.Type, space: int | None = None) -> t.Type:
         """Return the type of an array or a function as an operand, which is a pointer (6.3.2.1)."""
@@ -296,7 +278,7 @@ def _compared(operator: str, type: t.Type, left: ScalarOperand, right: ScalarOpe
     if operator == "==":
         return numbers.equal(left.bits, right.bits)
     if operator == "!=":
-        return _not(numbers.equal(left.bits, right.bits))
+        return b.negated(numbers.equal(left.bits, right.bits))
     if operator in (">", "<="):
         left, right = right, left
     less = numbers.less(left.bits, right.bits)
@@ -312,42 +294,9 @@ def _bitwise(operator: str, left: Any, right: Any) -> Any:
     return left | right if operator == "|" else left ^ right
 
 
-def _not(flags: Flags) -> Flags:
-    return not flags if isinstance(flags, bool) else ~flags
-
-
-def _extended(count: ScalarOperand, width: int) -> Any:
-    scalar = count.scalar
-    if scalar.is_signed:
-        return b.of_signed(b.signed(count.bits, scalar.bits), width)
-    return b.resized(count.bits, width)
-
-
 def _precision(type: t.Type) -> int:
     layout = scalar_or_error(type).layout
     return 0 if layout is None else layout.precision
-
-
-GENERIC = 1
-"""The address space whose pointers lead into all others, on targets that have one."""
-
-
-def _check_spaces(source: t.Pointer, target: t.Pointer) -> None:
-    """Check an implicit conversion: only the generic address space takes pointers of others, as in ROCgdb."""
-    first, second = source.address_space, target.address_space
-    if second in (first, GENERIC) or not (first or second):
-        return
-    message = f"a pointer into address space {first or 0} does not convert to address space {second or 0}"
-    raise UsageError(message, kind="address_space_mismatch", hint="to convert the number alone, use a cast")
-
-
-def _check_same_space(left: t.Type, right: t.Type) -> None:
-    first, second = resolved(left), resolved(right)
-    assert isinstance(first, t.Pointer) and isinstance(second, t.Pointer)  # noqa: S101, PT018 (asked of pointers alone)
-    spaces = {first.address_space or 0, second.address_space or 0}
-    if len(spaces) > 1 and spaces != {0, GENERIC}:  # a global address is the same number as a generic one
-        message = "pointers into different address spaces cannot be compared or subtracted"
-        raise UsageError(message, kind="address_space_mismatch", hint="cast one of them")
 
 
 def _no_operator(operator: str, type: t.Type) -> UsageError:

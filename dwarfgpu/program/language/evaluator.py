@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import EvaluationError, UsageError
+from dwarfgpu.errors import EvaluationError, UsageError, nearest
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import uniform, uniform_flag
 from dwarfgpu.program.code.scopes import scope_of_name
-from dwarfgpu.program.language import history
+from dwarfgpu.program.language import history, registers
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.arithmetic import Arithmetic
 from dwarfgpu.program.language.names import NamedEnumerator, NamedFunction
@@ -27,10 +27,12 @@ from dwarfgpu.program.language.operands import (
     DataModel,
     ScalarOperand,
     converted,
+    is_integral,
     is_pointer,
     is_true,
     loaded,
 )
+from dwarfgpu.program.language.pointers import kept_in_space
 from dwarfgpu.program.language.tokens import ExpressionError, string_bytes
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
@@ -51,6 +53,15 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
 
 
+_LEFT = {
+    s.Binary: "left",
+    s.Subscript: "operand",
+    s.MemberAccess: "operand",
+    s.MemberPointerAccess: "operand",
+    s.Repeat: "operand",
+    s.Assignment: "target",
+}
+"""The operators that associate to the left, and their first operand, of which trees are as deep as the text is long."""
 _WORD = re.compile(r"(?<!^)([A-Z])")
 
 
@@ -85,6 +96,7 @@ class Evaluator:
             pointer_size=target.address_size,
             long_size=min(8, target.address_size),
             byte_order=target.byte_order,
+            target=target,
         )
         self.compute = Arithmetic(model)
         self.builder = TypeBuilder(
@@ -93,6 +105,8 @@ class Evaluator:
         self.writes: list[Write] = []
         self.notes: list[tuple[str, Object]] = []
         """The convenience variables to be set."""
+        self._computed: dict[int, Any] = {}
+        """The values of left operands, until their operators take them."""
 
     def _space_number(self, name: str) -> int | None:
         space = self.frame.target.space_named(name)
@@ -101,7 +115,22 @@ class Evaluator:
     # --- Values and numbers ---------------------------------------------------------------------------------------
 
     def value(self, node: Any) -> Any:
-        """Return the value of a tree: an `Object`, or a `ScalarOperand` where it was computed."""
+        """Return the value of a tree: an `Object`, or a `ScalarOperand` where it was computed.
+
+        Left operands are computed first, one operator after the other, so that a long sum needs no deep stack.
+        """
+        if id(node) in self._computed:
+            return self._computed.pop(id(node))
+        operators: list[Any] = []
+        left = getattr(node, _LEFT.get(type(node), ""), None)
+        while type(left) in _LEFT:
+            operators.append(left)
+            left = getattr(left, _LEFT[type(left)])
+        for operator in reversed(operators):
+            self._computed[id(operator)] = self._value(operator)
+        return self._value(node)
+
+    def _value(self, node: Any) -> Any:
         name = _WORD.sub(r"_\1", type(node).__name__).lower()
         try:
             return getattr(self, f"_{name}")(node)
@@ -264,17 +293,26 @@ class Evaluator:
     def _subscript(self, node: s.Subscript) -> Object:
         operand = self.value(node.operand)
         index = self.operand(node.index)
+        if not (is_integral(index.type) or is_pointer(index.type)):
+            raise self.error(node, 'Non-integral right operand for "[]" operator', kind="bad_index")
         if isinstance(operand, Object):
             operand = operand.target()
             if not isinstance(resolved(operand.type), t.Pointer):
-                return self._element(operand, index)
+                return self._element(operand, index, node)
             if operand.implied() is not None:
-                return operand.element(int(evolve(index, bits=uniform(index.bits)).number()))
+                return operand.element(self._whole(node.index, index, "an index"))
         elif is_pointer(index.type):  # 3[p]
             return self._pointed(self.compute.binary("+", index, operand))
         return self._pointed(self.compute.binary("+", self._loaded(operand), index))
 
-    def _element(self, owner: Object, index: ScalarOperand) -> Object:
+    def _whole(self, node: Any, operand: ScalarOperand, noun: str) -> int:
+        """Return the number of an operand that must be an integer."""
+        number = evolve(operand, bits=uniform(operand.bits)).number()
+        if not isinstance(number, float):
+            return int(number)
+        raise self.error(node, f"{noun} must be an integer, and {number} has a type of floats", kind="bad_operand")
+
+    def _element(self, owner: Object, index: ScalarOperand, node: s.Subscript) -> Object:
         """Return an element.
 
         An index that differs between lanes needs an address, else each lane is evaluated alone.
@@ -290,7 +328,7 @@ class Evaluator:
                 count = b.sub(count, elements.lower & mask, mask)
                 moved = b.add(address.value, b.mul(count, elements.stride // 8 & mask, mask), mask)
                 return Object(elements.element, self.around.memory(Address(address.space, moved)))
-        return owner.element(int(evolve(index, bits=uniform(index.bits)).number()))
+        return owner.element(self._whole(node.index, index, "an index"))
 
     def _followed(self, pointer: Object) -> Object:
         """Return the target of a pointer, also of an implicit pointer, which has no number."""
@@ -367,7 +405,7 @@ class Evaluator:
         if isinstance(inner, t.Pointer) and isinstance(source, t.Pointer):
             if inner.address_space is None:
                 # an address stays in its space
-                kind = inner = evolve(inner, address_space=source.address_space)
+                kind = inner = kept_in_space(inner, source)
             operand = self._of_class(operand, source.target, inner.target)
         if inner == t.VOID:
             return ScalarOperand(self.compute.model.base("int"), 0)
@@ -382,7 +420,7 @@ class Evaluator:
         if not uniform_flag(is_true(operand)):
             return operand
         moved = class_moved(self._pointed(operand), target)
-        return operand if moved is None else evolve(operand, bits=moved)
+        return operand if moved is None else evolve(operand, bits=b.resized(moved, operand.scalar.bits))
 
     def _size_of(self, node: s.SizeOf) -> ScalarOperand:
         if isinstance(node.operand, s.TYPE_NODES):
@@ -411,8 +449,10 @@ class Evaluator:
             raise self.error(node, message, hint="write *p@8", kind="no_address")
         first = definite(first.target())
         count = self.operand(node.count)
-        number = evolve(count, bits=uniform(count.bits)).number()
-        return Object(self.compute.repeated(first.type, int(number)), first.place)
+        if not is_integral(count.type):
+            raise self.error(node, 'Non-integral right operand for "@" operator', kind="bad_index")
+        number = self._whole(node.count, count, "a count")
+        return Object(self.compute.repeated(first.type, number), first.place)
 
     def _at_entry(self, node: s.Repeat) -> Object:
         """Return ``x@entry``: the value of a parameter when the function was called, as GDB writes it."""
@@ -438,10 +478,7 @@ class Evaluator:
             known = ", ".join(name for name in names if not name[-1].isdigit())
             message = f"Address space {node.space[:80]} not recognised by the architecture"
             raise self.error(node, message, hint=f"it has {known}", kind="no_address_space")
-        address = self.operand(node.address)
-        size = -(-self.frame.target.space(number).address_bits // 8)  # type: ignore[union-attr]
-        kind = evolve(self.compute.model.pointer_to(t.VOID, number), byte_size=size)
-        return self.compute.cast(address, kind)
+        return self.compute.pointers.address_in(self.operand(node.address), number)
 
     def _call(self, node: s.Call) -> Any:
         if isinstance(node.function, s.TYPE_NODES) and len(node.arguments) == 1:
@@ -453,7 +490,11 @@ class Evaluator:
     def _assignment(self, node: s.Assignment) -> Any:
         if isinstance(node.target, s.RegisterName) and history.may_set(self, node.target.name):
             return history.note(self, node, node.target.name)
-        target = self.value(node.target)
+        target = None
+        if isinstance(node.target, s.RegisterName):
+            target = registers.counter_place(self, node.target.name)
+        if target is None:
+            target = self.value(node.target)
         if isinstance(target, ScalarOperand):
             message = "the left side of an assignment must be a variable, a register or memory"
             raise self.error(node, message, kind="not_writable")
@@ -495,10 +536,23 @@ MAX_DEPTH = 16
 """How deep a member is searched in bases and unnamed members."""
 
 
-def member_named(type: t.Type, name: str, depth: int = 0) -> t.Member | t.StaticMember | None:
+def member_named(type: t.Type, name: str) -> t.Member | t.StaticMember | None:
     """Return the member of a class with a name, its own or that of a base."""
+    return _member_named(type, name, 0, set())
+
+
+def _is_new(type: t.Struct, seen: set[object]) -> bool:
+    """Return whether a class was not searched before, and remember it: inheritance leads to some again and again."""
+    key = id(type) if type.die is None else type.die
+    is_new = key not in seen
+    seen.add(key)
+    return is_new
+
+
+def _member_named(type: t.Type, name: str, depth: int, seen: set[object]) -> t.Member | t.StaticMember | None:
+    """Return a member, which is searched once in each type."""
     inner = stripped(type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH:
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
         return None
     body = inner.body
     parts: list[t.Member | t.StaticMember] = [*body.members, *body.statics]
@@ -507,7 +561,7 @@ def member_named(type: t.Type, name: str, depth: int = 0) -> t.Member | t.Static
         return own
     inside = [member.type for member in body.members if member.name is None]
     inside += [base.type for base in body.bases]
-    members = (member_named(kind, name, depth + 1) for kind in inside)
+    members = (_member_named(kind, name, depth + 1, seen) for kind in inside)
     return next((member for member in members if member is not None), None)
 
 
@@ -544,7 +598,7 @@ def has_base(pointer: t.Type, names: tuple[str, ...]) -> bool:
 def seen_as(owner: Object, type: t.Type) -> Object:
     """Return an object as one of another type: its base of that name, or an object in the same place."""
     wanted = getattr(stripped(type), "name", None)
-    part = None if wanted is None else _part(owner, wanted, 0)
+    part = None if wanted is None else _part(owner, wanted, 0, set())
     return Object(type, owner.place, container=owner.container) if part is None else part
 
 
@@ -557,11 +611,11 @@ def class_moved(owner: Object, type: t.Type) -> Bits | None:
     address = owner.address
     if name is None or wanted is None or name == wanted or address is None:
         return None
-    part = _part(owner, wanted, 0)
+    part = _part(owner, wanted, 0, set())
     if part is not None:
         moved = part.address
         return None if moved is None else moved.value
-    part = _part(Object(type, owner.place), name, 0)
+    part = _part(Object(type, owner.place), name, 0, set())
     moved = None if part is None else part.address
     if moved is None:
         return None
@@ -569,13 +623,13 @@ def class_moved(owner: Object, type: t.Type) -> Bits | None:
     return b.sub(address.value, b.sub(moved.value, address.value, mask), mask)
 
 
-def _part(owner: Object, name: str, depth: int) -> Object | None:
+def _part(owner: Object, name: str, depth: int, seen: set[object]) -> Object | None:
     inner = stripped(owner.type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH:
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
         return None
     if inner.name == name:
         return owner
-    return next(filter(None, (_part(owner.base(base), name, depth + 1) for base in inner.body.bases)), None)
+    return next(filter(None, (_part(owner.base(base), name, depth + 1, seen) for base in inner.body.bases)), None)
 
 
 # --- Pointers to members ------------------------------------------------------------------------------
@@ -601,7 +655,7 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
         method = t.Lazy.known(frame.state.types.of(meaning.die))
         kind = t.MemberPointer(method, t.Lazy.known(owner), 2 * size)  # with what is added to `this`, which is 0
         return ScalarOperand(kind, meaning.code.in_program(meaning.address))
-    data_member = _data_member(owner, last, 0)
+    data_member = _data_member(owner, last, 0, set())
     if data_member is None:
         return None
     whole, member, offset = data_member
@@ -612,15 +666,16 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
     return ScalarOperand(t.MemberPointer(member.to, t.Lazy.known(whole), size), offset // 8)
 
 
-def _data_member(type: t.Type, name: str, depth: int) -> tuple[t.Type, t.Member, int | None] | None:
+def _data_member(type: t.Type, name: str, depth: int, seen: set[object]) -> tuple[t.Type, t.Member, int | None] | None:
     """Return a data member by name: the class or base that has it, the member, and its bit offset in that."""
     inner = stripped(type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH:
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
         return None
     for candidate in inner.body.members:
         if candidate.name == name:
             return type, candidate, candidate.bit_offset
-        inner_member = _data_member(candidate.type, name, depth + 1) if candidate.name is None else None
+        is_unnamed = candidate.name is None
+        inner_member = _data_member(candidate.type, name, depth + 1, seen) if is_unnamed else None
         if inner_member is not None:
             _unnamed, member, offset = inner_member
             return (
@@ -628,7 +683,7 @@ def _data_member(type: t.Type, name: str, depth: int) -> tuple[t.Type, t.Member,
                 member,
                 None if offset is None or candidate.bit_offset is None else offset + candidate.bit_offset,
             )
-    return next(filter(None, (_data_member(base.type, name, depth + 1) for base in inner.body.bases)), None)
+    return next(filter(None, (_data_member(base.type, name, depth + 1, seen) for base in inner.body.bases)), None)
 
 
 # --- Hints for unknown names --------------------------------------------------------------------------
@@ -651,6 +706,9 @@ def hint_for(frame: Frame, node: Name) -> str | None:
     if frame.place is None:
         return "locals need a frame: give an address, or attach a state"
     known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
+    near = nearest(node.text, known)
+    if near is not None:
+        return f"did you mean {near}?"
     return f"there are {_listed(known, MANY)}" if known else None
 
 

@@ -6,14 +6,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from attrs import evolve
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import each_part
 from dwarfgpu.program.language import registers
-from dwarfgpu.program.language.evaluator import Evaluator
+from dwarfgpu.program.language.evaluator import Evaluator, member_named
 from dwarfgpu.program.language.parser import parse, parse_type
-from dwarfgpu.program.language.syntax import MemberAccess, Name, RegisterName, Subscript
+from dwarfgpu.program.language.syntax import Assignment, Cast, MemberAccess, Name, RegisterName, Subscript, Unary
 from dwarfgpu.program.language.tokens import ExpressionError
+from dwarfgpu.program.types.model import Array, Pointer
+from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.variables.quantity import Quantity, store
 from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import Variable, variable_called
@@ -44,8 +47,17 @@ class SourceExpression(Quantity):
 
     @property
     def type(self) -> Type:
-        """The type of the value; an error where it depends on a value that is missing."""
-        return self.find(self.frame.lane(None)).type
+        """The type of the value; an error where it depends on a value that is missing.
+
+        Where variables are does not matter for it, so names, members and elements need neither lane nor location.
+        """
+        frame = self.frame
+        known = static_type(Evaluator(frame, frame.lane(None), self.text), self.tree)
+        if known is not None:
+            return known
+        lanes = frame.lane_numbers("active") if frame.has_lanes and frame.activation is not None else (None,)
+        # what depends on a value is asked where there is one; assignments in it are not made
+        return self.evaluate(frame.lane(lanes[0] if lanes else 0))[0].type
 
     @cached_property
     def depends_on_place(self) -> bool:
@@ -57,7 +69,11 @@ class SourceExpression(Quantity):
     def evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
         """Return the value in some lanes, and the evaluator that has what is to be assigned."""
         evaluator = Evaluator(self.frame, lanes, self.text)
-        return evaluator.object(self.tree), evaluator
+        try:
+            return evaluator.object(self.tree), evaluator
+        except RecursionError:
+            message = "the expression is nested too deep to be computed"
+            raise UsageError(message, kind="too_deep", hint="compute it in parts") from None
 
     def find(self, lanes: LaneSet) -> Object:
         """Return the value as an object, for some lanes. Assignments in it are made."""
@@ -98,6 +114,46 @@ class SourceExpression(Quantity):
             return registers.explain(evaluator, tree.name)
         variable = evaluator.named(tree)
         return variable.explain(lanes) if isinstance(variable, Variable) else None
+
+
+def static_type(evaluator: Evaluator, tree: Any) -> Type | None:
+    """Return the type of a tree that declarations alone tell; None where a value is needed."""
+    if isinstance(tree, Name):
+        variable = evaluator.named(tree)
+        return None if variable is None else variable.type
+    if isinstance(tree, Cast):
+        return evaluator.built(tree.type)
+    if isinstance(tree, Assignment):
+        return static_type(evaluator, tree.target)
+    if isinstance(tree, MemberAccess):
+        owner = static_type(evaluator, tree.operand)
+        member = None if owner is None else member_named(_pointed(owner), tree.name[-1])
+        return None if member is None else member.type
+    if isinstance(tree, Subscript) or (isinstance(tree, Unary) and tree.operator == "*"):
+        owner = static_type(evaluator, tree.operand)
+        return None if owner is None else _element(owner)
+    return None
+
+
+def _pointed(owner: Type) -> Type:
+    """Return what a pointer or a reference leads to; any other type as it is."""
+    for _ in range(2):  # a reference to a pointer
+        inner = resolved(owner)
+        if isinstance(inner, Pointer):
+            owner = inner.target
+    return owner
+
+
+def _element(owner: Type) -> Type | None:
+    """Return the type of an element of an array, or of what a pointer leads to; None where an object tells."""
+    inner = resolved(owner)
+    if isinstance(inner, Pointer) and inner.is_reference:
+        inner = resolved(inner.target)
+    if isinstance(inner, Pointer):
+        return inner.target
+    if not isinstance(inner, Array) or inner.column_major or inner.generic is not None or not inner.dimensions:
+        return None
+    return inner.element if len(inner.dimensions) == 1 else evolve(inner, dimensions=inner.dimensions[1:])
 
 
 def finish(evaluators: Iterable[Evaluator]) -> None:

@@ -56,6 +56,14 @@ class Frozen:
     location: Location
     bit_size: int | None = None
 
+    @property
+    def pattern(self) -> int | None:
+        """All bits as a number; None where some are not kept by themselves."""
+        place, size = self.location.single, known_size(self.type)
+        if place is None or type(place.storage) is not Implicit or self.bit_size is not None or size is None:
+            return None
+        return int(place.storage.data) >> int(place.bit_offset) & (1 << 8 * size) - 1
+
 
 @frozen
 class Kept:
@@ -79,7 +87,7 @@ class Kept:
             return self.lanes[None]
         numbers = lanes.lane
         if numbers is None:
-            raise UsageError("the value is one of each lane, and no lane is chosen", kind="no_lane")
+            raise UsageError("the value differs between lanes", kind="no_lane", hint="choose a lane")
         if isinstance(numbers, int):
             return self.lanes.get(numbers) or _not_kept(numbers)
         known: list[Frozen | DwarfGpuError] = []

@@ -11,6 +11,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, is_static
 from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
 from dwarfgpu.program.code import scopes
+from dwarfgpu.program.language.syntax import MAX_PARTS
 from dwarfgpu.program.types.model import Enumeration, Struct
 from dwarfgpu.program.types.reader import canonical, is_cplus
 from dwarfgpu.program.variables.reasons import MISSING, unavailable
@@ -395,6 +396,8 @@ class Imports:
         directive makes visible counts as if it were in the nearest namespace around both it and the one that it names
         (C++, [namespace.udir]).
         """
+        if len(parts) > MAX_PARTS:
+            return
         known = {} if unit is None else self.of_unit(unit)
         directives: list[tuple[int, Path]] = []
         if unit is not None and _may_import(unit):

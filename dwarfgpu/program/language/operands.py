@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Computing: TypeAlias = Integers | Floats
     from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.targets.amdgpu.address_spaces import Apertures
+    from dwarfgpu.targets.target import Target
 
 
 @immutable
@@ -35,6 +37,8 @@ class ScalarOperand:
 
     type: Type
     bits: Bits = field(eq=b.comparable)
+    is_written_zero: bool = False
+    """Whether it is the integer 0 of the text, which is a null pointer where it meets a pointer (C23, 6.3.2.3)."""
 
     @property
     def scalar(self) -> Scalar:
@@ -96,11 +100,11 @@ def is_integral(type: Type) -> bool:
 
 
 def is_true(operand: ScalarOperand) -> Flags:
-    """Whether a value counts as true."""
+    """Whether a value counts as true; a pointer does where it is not the null of its address space."""
     scalar = operand.scalar
     if scalar.layout is not None:
         return computing(operand.type).is_true(operand.bits)
-    return operand.bits != 0
+    return operand.bits != scalar.null
 
 
 def of_flags(flags: Flags, type: Type) -> ScalarOperand:
@@ -188,6 +192,8 @@ class DataModel:
     char_is_signed: bool = True
     long_double_size: int = 16
     wchar_size: int = 4
+    target: Target | None = None
+    """What says which address spaces there are; without it all pointers are of one kind."""
 
     def type(self, name: str) -> Base | Void:
         """Return a type of the language by its usual name, such as ``unsigned long``."""
@@ -229,9 +235,20 @@ class DataModel:
             return Base(name, dw.DW_ATE_signed, self.wchar_size)
         return None
 
-    def pointer_to(self, type: Type, space: int | None = None) -> Pointer:
-        """Return a pointer to a type."""
-        return Pointer("*", Lazy.known(type), self.pointer_size, space)
+    def pointer_to(self, type: Type, space: int | None = None, sign: str = "*") -> Pointer:
+        """Return a pointer to a type, in the width and with the null of its address space (A.5.3)."""
+        known = None if self.target is None or space is None else self.target.space(space)
+        if known is None:
+            return Pointer(sign, Lazy.known(type), self.pointer_size, space)
+        return Pointer(sign, Lazy.known(type), -(-known.address_bits // 8), space, null=known.null or 0)
+
+    @property
+    def apertures(self) -> Apertures | None:
+        """The apertures of the generic address space, where they are known."""
+        from dwarfgpu.targets.amdgpu.address_spaces import GenericView
+
+        spaces = () if self.target is None else self.target.address_spaces
+        return next((space.alias.apertures for space in spaces if isinstance(space.alias, GenericView)), None)
 
     @property
     def truth(self) -> Base:

@@ -328,7 +328,10 @@ class Parser:
             self.advance()
             return self._scoped(token.position, token.value)
         if len(token.value) != 1 and token.value and not token.prefix:
-            return s.Name(tuple(token.value.split("::")), token.position)
+            names = tuple(token.value.split("::"))
+            if len(names) > s.MAX_PARTS:
+                raise self.error_at(token.position, f"a name has more than {s.MAX_PARTS} parts")
+            return s.Name(names, token.position)
         return character_literal(token, self.text)
 
     def _name(self) -> s.Node:
@@ -402,6 +405,8 @@ class Parser:
                     name += self.template_text(self.index, closed)
                     self.index = closed + 1
             names.append(name)
+            if len(names) > s.MAX_PARTS:
+                raise self.error_at(position, f"a name has more than {s.MAX_PARTS} parts")
             if not self.accept("::"):
                 return s.Name(tuple(names), position, file)
 

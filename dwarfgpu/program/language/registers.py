@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.dwarf_constants import DW_ATE_float, DW_ATE_signed, DW_ATE_unsigned
 from dwarfgpu.errors import UsageError
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.storages import Register
 from dwarfgpu.program.language.operands import ScalarOperand
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.variables.reasons import UNDEFINED_RULE, lost_register, unavailable
 
 if TYPE_CHECKING:
+    from dwarfgpu.expr.locations import Location
     from dwarfgpu.program.language.evaluator import Evaluator
     from dwarfgpu.program.variables.reasons import Unavailable
     from dwarfgpu.targets.target import Target, TargetRegister
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 _INTEGERS = {8: "signed char", 16: "short", 32: "int", 64: "long", 128: "unsigned __int128"}
 _STACK = ("sp", "fp", "rsp", "rbp")
+_NUMBERED = re.compile(r"(?:s|ttmp)\d+")
+"""General registers; what the others of a wave hold are bits and addresses, and no signed numbers."""
 _LANE = ("lane", "_lane")
 _WAVE = ("wave", "_wave")
 
@@ -46,10 +51,7 @@ def named(evaluator: Evaluator, name: str) -> Any:
         return ScalarOperand(model.pointer_to(code), frame.pc)
     if register is None:
         return None
-    info = evaluator.around.context.frame
-    if info is None:
-        raise UsageError("no frame is selected, so there are no registers", kind="no_frame")
-    location = info.register(register.number, lanes)
+    location = _location(evaluator, register)
     kind = _type(evaluator, register)
     if not frame.has_lanes and name in _STACK:
         kind = model.pointer_to(t.VOID)
@@ -59,6 +61,33 @@ def named(evaluator: Evaluator, name: str) -> Any:
     if kind is None:
         raise unavailable(UNDEFINED_RULE, f"{register.name} has {register.bit_size} bits, and no type has that size")
     return Object(kind, place)
+
+
+def _location(evaluator: Evaluator, register: TargetRegister) -> Location:
+    """Return where a register of the frame is; one without a DWARF number is known of the innermost frame alone."""
+    lanes, activation = evaluator.lanes, evaluator.frame.activation
+    info = evaluator.around.context.frame
+    if info is not None and register.number >= 0:
+        return info.register(register.number, lanes)
+    if info is None or activation is None:
+        raise UsageError("no frame is selected, so there are no registers", kind="no_frame")
+    if activation.level:
+        message = f"{register.name} has no DWARF number, so call frame information does not keep it for a caller"
+        raise unavailable(UNDEFINED_RULE, message)
+    return locations.at(Register(register, activation.thread.wave if lanes.wave is None else lanes.wave))
+
+
+def counter_place(evaluator: Evaluator, name: str) -> Object | None:
+    """Return the program counter as an object that can be assigned to; None if a name is of something else."""
+    frame, counter = evaluator.frame, evaluator.frame.target.program_counter
+    register = _register(evaluator, "pc" if name == "pc" and counter is None else name)
+    if name == "pc" and counter is not None:
+        register = frame.target.register(counter)
+    if register is None or register.number != counter or frame.pc is None:
+        return None
+    model = evaluator.compute.model
+    kind = model.base("unsigned long" if register.bit_size == 64 else "unsigned int")
+    return Object(kind, evaluator.around.located(_location(evaluator, register)))
 
 
 def knows(evaluator: Evaluator, name: str) -> bool:
@@ -85,7 +114,7 @@ def _register(evaluator: Evaluator, name: str) -> TargetRegister | None:
         numbers = {"sp": target.stack_pointer, "fp": 6 if target.name.startswith("x86") else None}
         number = numbers[lower]
         register = None if number is None else target.register(number)
-    return register if register is not None and register.number >= 0 else None
+    return register or target.unnumbered_register(lower)
 
 
 def _type(evaluator: Evaluator, register: TargetRegister) -> t.Type | None:
@@ -94,6 +123,8 @@ def _type(evaluator: Evaluator, register: TargetRegister) -> t.Type | None:
     known = type_of(evaluator.frame.target, register.name)
     if known is not None:
         return known
+    if evaluator.frame.has_lanes and not register.lane_bits and not _NUMBERED.fullmatch(register.name):
+        return model.base({32: "unsigned int", 64: "unsigned long"}.get(register.bit_size, "unsigned int"))
     unit = register.lane_bits or register.bit_size
     element: t.Type | None = None
     if unit in _INTEGERS:

@@ -6,6 +6,9 @@ from typing import TypeAlias
 
 from dwarfgpu.immutable import frozen
 
+MAX_PARTS = 100
+"""How many parts a name may have: ``a::b::c`` has three."""
+
 
 @frozen
 class Name:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Pointer, Qualified
+from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Qualified
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ class TypeParser:
         words = parser.tokens
         if words[index].text == "::":
             index += 1
-        while words[index].kind == "name":
+        while words[index].kind == "name" and len(parts) < s.MAX_PARTS:
             parts.append(words[index].text)
             index += 1
             plain = "::".join(parts)
@@ -336,7 +336,7 @@ class TypeBuilder:
             return kind
         if isinstance(node, s.PointerType):
             space = None if node.space is None else self._space(node.space)
-            return Pointer(node.sign, Lazy.known(self.build(node.to)), self.model.pointer_size, space)
+            return self.model.pointer_to(self.build(node.to), space, node.sign)
         if isinstance(node, s.MemberPointerType):
             target = self.build(node.to)
             owner = self._named(s.NamedType(node.owner, "", node.position))

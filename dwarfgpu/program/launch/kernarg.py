@@ -92,6 +92,8 @@ def lay_out(kernel: Kernel, args: Any, local_size: int) -> Kernarg:
     local memory is given as the number of bytes it points to. ``local_size`` is where such memory begins.
     """
     size, alignment = segment_size(kernel)
+    if kernel.metadata is None and isinstance(args, list) and len(args) == 1 and isinstance(args[0], bytes):
+        args = args[0]  # without metadata there is one argument: the segment
     if isinstance(args, (bytes, bytearray)):
         if len(args) > size:
             message = f"the kernarg segment of {kernel.name} has {size} bytes, but {len(args)} are given"
@@ -148,7 +150,8 @@ def _explicit(kernel: Kernel, size: int) -> list[KernelArgument]:
         if size == 0:
             return []
         message = f"the file has no metadata for the arguments of {kernel.name}"
-        raise UsageError(message, hint=f"give the {size} bytes of the kernarg segment as bytes")
+        hint = f"give the kernarg segment as one argument, bytes:0a0b..., of up to {size} bytes"
+        raise UsageError(message, hint=hint)
     return [argument for argument in metadata.args if not argument.is_hidden]
 
 

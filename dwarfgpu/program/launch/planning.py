@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import find_target, target_id
+from dwarfgpu.program.code.kernel_parameters import with_parameters
 from dwarfgpu.program.launch import kernarg
 from dwarfgpu.program.launch.dispatch import (
     QUEUE_PACKETS,
@@ -120,6 +121,7 @@ def _facts(file: CodeObject, name: str) -> Facts:
     if others:
         known = ", ".join(candidate.name for candidate in (kernel, *others[:6]))
         raise UsageError(f"{file.name} has several kernels {name!r}", hint=f"name one: {known}")
+    kernel = with_parameters(file, kernel)
     described = kernel.descriptor or kernel.code
     if described is None or kernel.symbol is None or kernel.entry is None:
         message = f"{file.name}: the kernel {kernel.name} has no descriptor"

@@ -80,7 +80,10 @@ def read_object(backend: Backend, target: Target, kind: str, address: int) -> Ob
 
     tables = {"queue": queue.QUEUE, "signal": queue.SIGNAL, "packet": queue.DISPATCH_PACKET}
     structure = tables[kind]
-    values = structure.decode(_read(backend, target, structure.name, address, structure.size))
+    data = _read(backend, target, structure.name, address, structure.size)
+    if kind == "packet":
+        structure = queue.packet_structure(data)
+    values = structure.decode(data)
     return ObjectInMemory(
         structure.name,
         address,

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.errors import MissingContext, UsageError
+from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.strict_json import parse_integer
 from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, GenericView, LaneView, lane_to_wave, wave_to_lane
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_LANE_0, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu.processors import processor_of
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
@@ -91,7 +92,34 @@ def views_of(
             for view in views
         ]
         name = None if wave is None else machine.ids[wave]
+        views += _backing(target, views, machine, wave)
     return Views(target, views[0], tuple(views), name, finder.note)
+
+
+def _backing(target: Target, views: list[View], machine: Machine, wave: int | None) -> list[View]:
+    """Return the global address of a byte of private memory: in the scratch memory of its wave.
+
+    FLAT_SCRATCH holds the address of that memory where flat instructions are absolute, or the hardware sets it up
+    (AMDGPU usage, "Flat Scratch"); before GFX9 it is an offset from an address that is not known here.
+    """
+    private = next((view for view in views if view.space.number == PRIVATE_WAVE), None)
+    register = target.unnumbered_register("flat_scratch")
+    processor = processor_of(target.name)
+    if private is None or wave is None or register is None or processor is None:
+        return []
+    if not (processor.has("flat-absolute") or processor.has("flat-architected")):
+        return []
+    try:
+        base = int.from_bytes(machine.read_register(register, wave, None), "little")
+    except DwarfGpuError:
+        return []
+    space: Any = target.space(GLOBAL)
+    address = base + private.address
+    if not base or address >= 1 << space.address_bits:
+        return []
+    formula = f"flat_scratch {base:#x} + {private.address:#x}: where the scratch memory of the wave is"
+    length = min(private.length, DWORD - private.address % DWORD)
+    return [View(space, address, length, None, formula, machine.memory.available(space, address, wave, None))]
 
 
 class _AliasFinder:

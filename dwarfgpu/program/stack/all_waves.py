@@ -7,6 +7,7 @@ itself.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
@@ -120,6 +121,7 @@ def _together(
     values.problems = problems
     values.pc = group.pc if frame.pc is None else frame.pc
     frame.repaired.clear()
+    frame.possible_repairs.clear()
     if refusal is not None:
         values.refuse(refusal)
         return values
@@ -134,7 +136,11 @@ def _together(
             _ask_at(values, place, positions)
     if values.type is None and isinstance(quantity, Variable):
         values.type = quantity.type
-    values.repaired = tuple(_as_written(variable, values) for variable in list(frame.repaired.values()))
+    values.possible_repairs = tuple(frame.possible_repairs.values())
+    values.repaired = tuple(
+        AsWritten(variable.name, variable.repairs, partial(_as_written, variable, values))
+        for variable in list(frame.repaired.values())
+    )
     return values
 
 
@@ -184,7 +190,7 @@ def _ask_at(values: Values, place: Frame | DwarfGpuError, positions: Array) -> N
         values.read()
 
 
-def _as_written(variable: Variable, values: Values) -> AsWritten:
+def _as_written(variable: Variable, values: Values) -> Values:
     """Return what the text alone says of a variable, in the first of the waves."""
     quantity = variable.as_written()
     told = Values(
@@ -202,7 +208,7 @@ def _as_written(variable: Variable, values: Values) -> AsWritten:
     except Parted as error:
         told.refuse(UsageError(f"the waves must be evaluated one by one: {error}"))
     told.type = told.type or quantity.type
-    return AsWritten(variable.name, variable.repairs, told)
+    return told
 
 
 def _frame(attached: Attached, group: WaveGroup, number: int) -> Frame:

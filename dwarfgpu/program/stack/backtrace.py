@@ -43,6 +43,10 @@ class Saved:
     register: TargetRegister
     spans: tuple[RegisterSpan, ...]
     """What has no value in the frame is in none of them."""
+    is_undefined: bool = False
+    """Whether a rule says that it has no value."""
+    error: DwarfGpuError | None = None
+    """What is wrong with its rule."""
 
 
 @frozen
@@ -116,7 +120,11 @@ def _key(backtrace: Backtrace) -> Any:
             str(frame.cfa_error),
             frame.lanes,
             tuple(
-                (saved.register.number, tuple((s.first, s.last, _where(s.location)) for s in saved.spans))
+                (
+                    saved.register.number,
+                    str(saved.error),
+                    tuple((s.first, s.last, _where(s.location)) for s in saved.spans),
+                )
                 for saved in frame.saved or ()
             ),
         )
@@ -216,9 +224,12 @@ def saved_registers(activation: Activation, explicit: set[int] | None = None) ->
             continue
         try:
             location = activation.register(number, thread.lanes)
-        except DwarfGpuError:
-            continue  # what is wrong with it is said where it is asked for
-        if not is_undefined(location) and not _is_itself(location, register):
+        except DwarfGpuError as error:
+            yield Saved(register, (), error=error)
+            continue
+        if is_undefined(location):
+            yield Saved(register, (), is_undefined=True)
+        elif not _is_itself(location, register):
             yield Saved(register, tuple(_spans(location, register)))
 
 
@@ -241,7 +252,7 @@ def _with_rules(activation: Activation) -> Iterator[int]:
     if pointer is not None:
         yield pointer
     for number, rule in information.row.registers.items():
-        if not isinstance(rule, (rules.UndefinedRule, rules.SameValue)):
+        if not isinstance(rule, rules.SameValue):
             yield number
 
 

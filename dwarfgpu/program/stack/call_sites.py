@@ -76,6 +76,12 @@ def value_of(parameter: Die) -> Attribute | None:
     return parameter.get("DW_AT_call_value") or parameter.get("DW_AT_GNU_call_site_value")
 
 
+def data_of(parameter: Die) -> tuple[Attribute | None, Attribute | None]:
+    """Return the attributes with the place and the value of what a parameter refers to."""
+    value = parameter.get("DW_AT_call_data_value") or parameter.get("DW_AT_GNU_call_site_data_value")
+    return parameter.get("DW_AT_call_data_location"), value
+
+
 def parameter_at(site: Die, expression: bytes) -> Die | None:
     """Return the parameter that was where the operand of a DW_OP_entry_value says.
 

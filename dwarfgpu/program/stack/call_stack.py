@@ -44,6 +44,7 @@ class Stack:
         self.wave_stack: Stack = self
         """The frames as the wave has them."""
         self.state = stopped.state
+        self.stopped = stopped
         self.machine = stopped.machine
         self.wave: Any = wave
         """Its index, or an array of them."""
@@ -57,7 +58,8 @@ class Stack:
 
     def _begin(self) -> None:
         """Forget all frames, which the next question finds again."""
-        self._activations = CallStack(self.thread, _place_of(self.machine, self.wave), self.max_frames)
+        place, is_in_call = _place_of(self.machine, self.wave), self.stopped.is_in_call
+        self._activations = CallStack(self.thread, place, self.max_frames, is_in_call=is_in_call)
         self._calls: list[tuple[Frame, ...]] = []
         self._frames: list[Frame] = []
         self._lane_pcs: dict[int, tuple[LanePc, ...] | None] = {}
@@ -177,7 +179,8 @@ class LaneStack(Stack):
     def __init__(self, wave_stack: Stack, lane: int) -> None:  # it shares all else with the wave
         self.wave_stack = wave_stack
         self.lane = lane
-        self.state, self.machine, self.thread = wave_stack.state, wave_stack.machine, wave_stack.thread
+        self.stopped, self.state = wave_stack.stopped, wave_stack.state
+        self.machine, self.thread = wave_stack.machine, wave_stack.thread
         self.wave, self.owner, self.max_frames = wave_stack.wave, wave_stack.owner, wave_stack.max_frames
         self._begin()
 

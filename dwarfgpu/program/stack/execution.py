@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
+from dwarfgpu.cfi.unwind import MAX_FRAMES
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import LoneFrame, known_register
 from dwarfgpu.expr.rules import PRESETS
@@ -36,6 +37,13 @@ class Execution:
         self.backend: Backend = FileContents(loaded, target) if backend is None else backend
         self.rules = rules or PRESETS[target.default_rules]
         self.types = Types()
+        self.trusts_lists = True
+        """Whether a register without a rule counts as kept across a call where a location holds after the call, too.
+
+        Compilers that know what a callee changes keep values in registers that the ABI lets it change (GCC's -fipa-ra).
+        """
+        self.max_frames = MAX_FRAMES
+        """How many frames of a wave are computed."""
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
 
@@ -57,6 +65,8 @@ class Execution:
         """Return the same code with another machine, or the same machine later; what is known of the code is kept."""
         execution = Execution(self.loaded, self.target, backend, self.rules)
         execution.types, execution.names = self.types, self.names
+        execution.trusts_lists = self.trusts_lists
+        execution.max_frames = self.max_frames
         return execution
 
     def symbol_at(self, address: int) -> str | None:

@@ -6,6 +6,7 @@ is the call frame that expressions ask (`FrameInfo`): for its registers, its fra
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,8 +26,8 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.code_lookup import NOWHERE
-from dwarfgpu.program.code.loaded import FileUnit
-from dwarfgpu.program.code.repairs import as_written, repairs_of
+from dwarfgpu.program.code.loaded import FileUnit, location_list
+from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of
 from dwarfgpu.program.stack.execution import FileFrame
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.selectors import no_lanes
@@ -117,6 +118,12 @@ class Frame:
         self._named: dict[str, Quantity] = {}
         self.repaired: dict[str, Variable] = {}
         """The variables that have been asked for and are read as their producer means, by name."""
+        self.possible_repairs: dict[str, Repair] = {}
+        """The repairs, by name, whose shape variables that have been asked for have, and that were not applied."""
+        self.kept: dict[str, tuple[str, ...]] = {}
+        """For variables that have been asked for the registers in them that count as kept across a call."""
+        self._kept: set[str] | None = None
+        """Receives the registers that count as kept, while a location is evaluated that holds after the call."""
         self._is_repaired = True
         """Whether the frame base is read as its producer means it, where that is known."""
 
@@ -284,6 +291,7 @@ class Frame:
         if not self._is_repaired:
             frame = frame.as_written()
         frame.trace, frame.repaired = self.trace, self.repaired
+        frame.possible_repairs, frame.kept = self.possible_repairs, self.kept
         return frame
 
     def at_pc(self, pc: int) -> Frame:
@@ -464,7 +472,8 @@ class Frame:
         key = owner, id(code)
         surroundings = None if owner is None else self._around.get(key)
         if surroundings is None:
-            surroundings = ObjectSurroundings(evolve(self.context(lanes), result_kind=None), code)
+            context = evolve(self.context(lanes), result_kind=None)
+            surroundings = ObjectSurroundings(context, code, self.keeping if self.level else None)
             if owner is not None:
                 self._around[key] = surroundings
         return surroundings
@@ -487,7 +496,37 @@ class Frame:
 
     def register(self, number: int, lanes: LaneSet) -> Location:
         """Return where a register of the frame is."""
-        return self._activation.register(number, lanes)
+        location = self._activation.register(number, lanes)
+        if self._kept is not None and is_undefined(location):
+            unchanged = self._activation.unchanged_register(number, lanes)
+            if unchanged is not None:
+                self._kept.add(self._activation.thread.known_register(number).name)
+                return unchanged
+        return location
+
+    def holds_after_call(self, location: Attribute, code: LoadedCode) -> bool:
+        """Return whether the place is in a call of a host program, and a location holds where it returns, too."""
+        if self.activation is None or self.has_lanes or self.pc is None or self.place == self.pc:
+            return False
+        if location.value_class != "loclist":
+            return True
+        entries = location_list(location)
+        after = [*entries.matching(code.in_file(self.pc))]
+        return all(entry in after for entry in entries.matching(code.in_file(self.place or 0)))
+
+    @contextmanager
+    def keeping(self, location: Attribute, code: LoadedCode) -> Iterator[set[str]]:
+        """Count registers without a rule as kept while a location is evaluated that holds after the call, too.
+
+        Yield the names of those that do.
+        """
+        frame, names = self.outer, set[str]()
+        before = frame._kept  # noqa: SLF001 (a frame of its own class)
+        frame._kept = names if self.state.trusts_lists and self.holds_after_call(location, code) else None  # noqa: SLF001
+        try:
+            yield names
+        finally:
+            frame._kept = before  # noqa: SLF001
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
         """Return where the value is that a register had on entry."""
@@ -528,6 +567,14 @@ class Frame:
         """What the frame base went through to be what the producer means."""
         try:
             return tuple(repair for base in self._bases()[1] for repair in repairs_of(base))
+        except DwarfGpuError:
+            return ()
+
+    @property
+    def possible_base_repairs(self) -> tuple[Repair, ...]:
+        """What the frame base has the shape of, and was not repaired."""
+        try:
+            return tuple(repair for base in self._bases()[1] for repair in possible_repairs(base))
         except DwarfGpuError:
             return ()
 

@@ -296,9 +296,11 @@ class Simt:
         if isinstance(expressions, tuple):
             if len(expressions) > 1:
                 self._not_single(attribute.name, spec)
+            if not expressions and attribute.name == "DW_AT_LLVM_lane_pc":
+                return locations.UNDEFINED  # A.2.5.5: the result is an undefined location description
             if not expressions:
                 # OPEN: a location list that says nothing is the undefined location (A.2.5.5), by which no lane would
-                # ever have been active; what the list leaves out is rather not known.
+                # ever be active; what the list leaves out is rather not known.
                 message = f"{attribute.name} says nothing about the address {frame.place:#x}"
                 raise MissingContext("pc", message, spec=spec)
             expressions = expressions[0]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, nearest
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.objfile.kernels.kernel import CODE_SIZE
 from dwarfgpu.program.stack.frame import frames_at
 from dwarfgpu.program.types.model import Array, Function
 from dwarfgpu.program.types.sizes import resolved
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.variable import Variable
 
 
+MAX_NAMES = 10_000
+"""In more symbols nothing is looked for that may be meant."""
 _FILE = re.compile(r"(.*?[^:]):(?!:)\s*(.+)$")
 _NUMBER = re.compile(r"[+-]?\d{1,9}$")
 
@@ -78,7 +81,9 @@ class LinespecReader:
             return list(self._in_file(match[1].strip().strip("'\""), match[2].strip()))
         spans = list(self.functions(text))
         if not spans:
-            raise NotFound("no_function", f'Function "{text[:80]}" not defined.')
+            near = nearest(text, self._names())
+            hint = None if near is None else f"did you mean {near}?"
+            raise NotFound("no_function", f'Function "{text[:80]}" not defined.', hint=hint)
         return [self._at(span.entry, span.name, is_address=False) for span in spans]
 
     def address(self, text: str) -> int:
@@ -150,11 +155,18 @@ class LinespecReader:
             if seen:
                 return
         for code in self.files.state.loaded.codes:
-            for symbol in code.file.symbol_image.symbols_named(name):
+            image = code.file.symbol_image
+            for symbol in image.symbols_named(name) or image.symbols_called(name):
                 address = code.in_program(symbol.value)
                 if symbol.is_defined and code.holds(address) and address not in seen:
                     seen.add(address)
-                    yield CodeSpan(symbol.name, address, address + symbol.size, address, is_symbol=True)
+                    entry = behind_header(code, address)
+                    yield CodeSpan(symbol.name, entry, address + symbol.size, entry, is_symbol=True)
+
+    def _names(self) -> set[str]:
+        """Return the names of functions that symbols have, for what else a name may mean."""
+        symbols = chain.from_iterable(code.file.symbol_image.symbols() for code in self.files.state.loaded.codes)
+        return {symbol.demangled for symbol in islice(symbols, MAX_NAMES) if symbol.is_defined}
 
     def function_at(self, address: int) -> CodeSpan | None:
         """Return the function with code at an address, as its stretch that contains the address."""
@@ -172,7 +184,8 @@ class LinespecReader:
         if symbol is None or not symbol.size:
             return []
         low = code.in_program(symbol.value)
-        return [CodeSpan(symbol.demangled, low, low + symbol.size, low, is_symbol=True)]
+        entry = behind_header(code, low)
+        return [CodeSpan(symbol.demangled, entry, low + symbol.size, entry, is_symbol=True)]
 
 
 def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
@@ -181,8 +194,21 @@ def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
     if not ranges:
         return []
     name = qualified_name(die) or die.linkage_name or "(no name)"
-    entry = ranges[0][0]
-    return [CodeSpan(name, start, start + high - low, entry) for start, low, high in ranges]
+    entry = behind_header(code, ranges[0][0])
+    return [CodeSpan(name, behind_header(code, start), start + high - low, entry) for start, low, high in ranges]
+
+
+def behind_header(code: LoadedCode, address: int) -> int:
+    """Return an address of code; where an ``amd_kernel_code_t`` begins, that of the instructions it describes."""
+    if not code.file.is_amdgpu or code.file.image.abi_version:
+        return address
+    place = code.in_file(address)
+    for kernel in code.file.kernels.kernels:
+        if kernel.code is None or kernel.symbol is None or kernel.entry is None:
+            continue
+        if kernel.symbol.value <= place < min(kernel.entry, kernel.symbol.value + CODE_SIZE):
+            return code.in_program(kernel.entry)
+    return address
 
 
 def _inlined(code: LoadedCode, die: Die) -> Iterator[CodeSpan]:

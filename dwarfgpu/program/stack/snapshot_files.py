@@ -66,6 +66,14 @@ def summary(path: str) -> Summary:
     )
 
 
+def code_paths(machine: Machine) -> list[str]:
+    """Return the paths of the code objects that a snapshot names, as far as they are there."""
+    import os
+
+    paths = (snapshot.code_path(machine, code) for code in machine.code_objects)
+    return [path for path in paths if os.path.isfile(path)]  # noqa: PTH113
+
+
 def save(stopped: Stopped, destination: str) -> None:
     """Write a machine with all changes made to it to a new file; an existing file is never overwritten."""
     machine: Any = stopped.machine

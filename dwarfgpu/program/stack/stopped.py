@@ -13,9 +13,10 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.program.stack.wave import Wave
+from dwarfgpu.regular_files import open_input, read_input, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dwarfgpu.backends.machine import LoadedCodeObject as SnapshotCode
     from dwarfgpu.backends.machine import Machine as WaveMachine
@@ -61,6 +62,10 @@ class Stopped:
         self.found = problems
         self.state = Execution(loaded, machine.target, machine)
         """What all frames share."""
+        self.is_in_call = False
+        """Whether the innermost call that is known has made a call itself, which something else has unwound."""
+        self.notes: tuple[str, ...] = ()
+        """What else there is in the files of the state."""
         self._waves: dict[int, Wave] = {}
 
     @property
@@ -82,20 +87,31 @@ class Stopped:
 
 def open_stopped(
     file: CodeObject,
-    state: str,
+    state: str | Sequence[str],
     read: Callable[[str], str] | None = None,
     *,
     force: bool = False,
     dialect: str | None = None,
     repair: Policy = OFF,
 ) -> Stopped:
-    """Open a state with its program: a code object and a snapshot, or a host program and its core file.
+    """Open a state with its program: code and a snapshot or GPU core files, or a host program and its core file.
 
     ``read`` returns the text of a file, where it differs from its contents; ``repair`` says which
     compiler bugs are worked around.
     """
-    if _is_elf(state):
-        return open_core(file, state, force=force, dialect=dialect)
+    states = [state] if isinstance(state, str) else list(state)
+    if len(states) > 1 or _is_elf(states[0]):
+        from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
+
+        if is_about_waves(states, file):
+            return open_gpu_stopped(states, file, force=force, dialect=dialect, repair=repair)
+        return open_core(file, without_part(states[0]), force=force, dialect=dialect, repair=repair)
+    state = states[0]
+    if not _begins_json(state):
+        from dwarfgpu.program.stack.agent_text import is_agent_text
+
+        if is_agent_text(state):
+            return open_agent_text(state, file, dialect=dialect, repair=repair)
     hint = "frames need a snapshot, which has a schema, or a core file"
     machine = open_snapshot(state, read, force=force, hint=hint)
     loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
@@ -117,20 +133,103 @@ def open_snapshot(
 
 
 def _is_elf(path: str) -> bool:
+    if not os.path.exists(path):  # noqa: PTH110
+        path = path.rpartition("@")[0] or path
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+        with open_input(path) as file:
             return file.read(4) == ELF_MAGIC
-    except OSError:
+    except (MalformedFile, OSError):
         return False  # reading it tells why
+
+
+def _begins_json(path: str) -> bool:
+    """Return whether a state is a folder, standard input, or a file that begins as a JSON object does."""
+    if path == "-" or os.path.isdir(path):  # noqa: PTH112
+        return True
+    try:
+        with open_input(path) as file:
+            return file.read(64).lstrip()[:1] == b"{"
+    except (MalformedFile, OSError):
+        return True  # reading it tells why
+
+
+def names_its_code(states: Sequence[str]) -> bool:
+    """Return whether a state names the code that its waves execute, so that no file is needed."""
+    if len(states) == 1 and not _is_elf(states[0]):
+        if _begins_json(states[0]):
+            return False
+        from dwarfgpu.program.stack.agent_text import is_agent_text
+
+        return is_agent_text(states[0])
+    from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
+
+    return is_about_waves(states, None) or (len(states) == 1 and program_of_core(without_part(states[0])) is not None)
+
+
+def program_of_core(path: str) -> str | None:
+    """Return the executable that the core file of a host program names, if it is on this machine."""
+    from dwarfgpu.objfile.elf.core import read_core
+
+    try:
+        core = read_core(open_image(path))
+    except DwarfGpuError:
+        return None
+    entry = core.auxiliary.get(AT_ENTRY, 0)
+    names = (mapping.path for mapping in core.mappings if mapping.start <= entry < mapping.end)
+    return next((name for name in names if os.path.isfile(name)), None)  # noqa: PTH113
+
+
+def open_with_its_code(
+    states: Sequence[str],
+    *,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+    moved: dict[str, str] | None = None,
+) -> Stopped:
+    """Open a state that names the code that its waves execute; ``moved`` says where files are that were moved."""
+    if len(states) == 1 and not _is_elf(states[0]):
+        return open_agent_text(states[0], dialect=dialect, repair=repair)
+    from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
+
+    if not is_about_waves(states, None):
+        path = without_part(states[0])
+        return open_core(opened(program_of_core(path) or path), path, dialect=dialect)
+    return open_gpu_stopped(states, dialect=dialect, repair=repair, moved=moved)
+
+
+def open_gpu_stopped(
+    states: Sequence[str],
+    file: CodeObject | None = None,
+    *,
+    force: bool = False,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+    moved: dict[str, str] | None = None,
+) -> Stopped:
+    """Open the waves of GPU core files; without a file with the code that the process had loaded."""
+    from dwarfgpu.program.stack.gpu_cores import core_parts
+
+    parts = core_parts(states, file, force=force, dialect=dialect, repair=repair, moved=moved)
+    stopped = Stopped(parts.machine, parts.loaded, parts.problems, name=parts.name)
+    stopped.notes = parts.notes
+    return stopped
+
+
+def open_agent_text(
+    state: str, file: CodeObject | None = None, *, dialect: str | None = None, repair: Policy = OFF
+) -> Stopped:
+    """Open the text of the ROCm debug agent; without a file with the code object that it names."""
+    from dwarfgpu.program.stack.agent_text import agent_parts
+
+    parts = agent_parts(state, file, dialect=dialect, repair=repair)
+    return Stopped(parts.machine, parts.loaded, parts.problems, name=state)
 
 
 def _text_of(path: str) -> str:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            return file.read().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise MalformedFile("unreadable", f"{path}: {why}") from None
+        return read_input(path).decode()
+    except UnicodeDecodeError:
+        raise unreadable(path, "it is not UTF-8 text") from None
 
 
 # --- The code of a snapshot ----------------------------------------------------------------------------------------
@@ -164,7 +263,7 @@ def load_code(
         if index == chosen:
             continue
         try:
-            other = opened(os.path.join(machine.folder, entry.path))  # noqa: PTH118
+            other = opened(os.path.join(machine.folder, entry.path), file.attributes)  # noqa: PTH118
             codes.append(LoadedCode(other, entry.load_address or 0, dialect=dialect, repair=repair))
         except DwarfGpuError as error:  # only the frames in it are not known
             problems.append(error)
@@ -228,7 +327,9 @@ PAGE = 1 << 12
 VDSO = "[vdso]"
 
 
-def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None) -> Stopped:
+def open_core(
+    program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None, repair: Policy = OFF
+) -> Stopped:
     """Open a core file with the program it is of; with ``force``, also with a program it cannot be of."""
     from dwarfgpu.backends.core import CoreMachine
     from dwarfgpu.objfile.elf.core import read_core
@@ -246,19 +347,19 @@ def open_core(program: CodeObject, path: str, *, force: bool = False, dialect: s
     files: list[tuple[int, memoryview]] = []
     for name, mappings in mapped.items():
         try:
-            file = program if _is_at(program, name) else CodeObject(open_image(name))
+            file = program if _is_at(program, name) else CodeObject(open_image(name), program.attributes)
         except DwarfGpuError:
             continue  # a file of data, or one that is not here any more
         bias = bias_of(file.image, mappings)
         if bias is not None:
-            codes.append(LoadedCode(file, bias, dialect=dialect))
+            codes.append(LoadedCode(file, bias, dialect=dialect, repair=repair))
         files += [
             (mapping.start, file.image.data[mapping.offset : mapping.offset + mapping.end - mapping.start])
             for mapping in mappings
         ]
     if not any(code.file is program for code in codes):
         bias = _guessed_bias(program.image, core)
-        codes.insert(0, LoadedCode(program, bias, dialect=dialect))
+        codes.insert(0, LoadedCode(program, bias, dialect=dialect, repair=repair))
     machine = CoreMachine(find_target(image).target, threads, core.memory, files)
     codes += _vdso(core, machine, dialect)
     entry = core.auxiliary.get(AT_ENTRY)

@@ -49,6 +49,11 @@ class Wave:
         return self.stopped.machine.program_counter(self.index)
 
     @property
+    def stop_reason(self) -> str | None:
+        """Why it has stopped, in the words of ROCgdb's library; None where the machine does not know."""
+        return self.stopped.machine.stop_text(self.index)
+
+    @property
     def lanes(self) -> tuple[Lane, ...]:
         """Its lanes, active or not."""
         mask = self.frame(0).active_mask
@@ -71,7 +76,7 @@ class Wave:
     def stack(self) -> Stack:
         """Its calls."""
         if self._stack is None:
-            self._stack = Stack(self.stopped, self.index, owner=self)
+            self._stack = Stack(self.stopped, self.index, max_frames=self.state.max_frames, owner=self)
         return self._stack
 
     def frames(self) -> tuple[Frame, ...]:

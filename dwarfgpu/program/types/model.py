@@ -179,12 +179,15 @@ class Pointer(Referring):
     """``*``, ``&`` or ``&&``."""
     to: Lazy[Type]
     byte_size: int
+    """What the entry says, else the size of an address in the address space (A.5.3)."""
     address_space: int | None = None
     """DW_AT_LLVM_address_space or, before it, DW_AT_address_class. None is the default address space."""
     memory_space: int | None = None
     """DW_AT_LLVM_memory_space."""
     name: str | None = None
     die: Die | None = None
+    null: int = 0
+    """The pattern that points nowhere."""
 
     @property
     def is_reference(self) -> bool:

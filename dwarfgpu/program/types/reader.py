@@ -13,6 +13,7 @@ from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.sizes import address_space, contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,17 +120,22 @@ class Types:
     def _pointer(self, die: Die, sign: str) -> t.Type:
         space = _named_number(die, "DW_AT_LLVM_address_space")
         if space is None:
-            space = _number(die, dw.DW_AT_address_class)
-        size = _number(die, dw.DW_AT_byte_size)
-        return t.Pointer(
+            space = die.unit.dialect.space_of_class(_number(die, dw.DW_AT_address_class))
+        size, null = _pointer_form(die, space)
+        pointer = t.Pointer(
             sign,
             self.lazy(die),
-            die.unit.address_size if size is None else size,
+            size,
             space,
             _named_number(die, "DW_AT_LLVM_memory_space"),
             die.name,
             die,
+            null,
         )
+        error = contradiction(pointer)
+        if error is not None:
+            die.unit.dwarf.note(error)
+        return pointer
 
     def _member_pointer(self, die: Die) -> t.Type:
         from dwarfgpu.program.types.aggregates import bound
@@ -289,6 +295,23 @@ def _number(die: Die, number: int) -> int | None:
     """Return a constant that cannot be negative; None if the entry has none."""
     attribute = die.number(number)
     return None if attribute is None or attribute.value_class != "constant" else attribute.unsigned()
+
+
+def _pointer_form(die: Die, number: int | None) -> tuple[int, int]:
+    """Return the bytes and the null of a pointer into an address space.
+
+    A pointer is read as a base type "matching the address size of" its space (A.5.3); its own size is stronger.
+    """
+    usual, null = die.unit.address_size, 0
+    space = address_space(die, number)
+    if space is not None:
+        usual, null = space.address_bits // 8, space.null or 0
+    size, bits = _number(die, dw.DW_AT_byte_size), _number(die, dw.DW_AT_bit_size)
+    if size is None and bits is not None:
+        size = (bits + 7) // 8
+    if size is None:
+        return usual, null
+    return size, null & (1 << 8 * min(size, 8)) - 1
 
 
 def _signed(die: Die, number: int) -> int | None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
 from dwarfgpu.program.types import model as t
+from dwarfgpu.targets.resolve import EM_AMDGPU
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.targets.target import AddressSpace
 
 MAX_DEPTH = 64
 """How many types a type may go through: typedefs, qualifiers, arrays of arrays. A broken file may have a cycle."""
@@ -79,6 +84,34 @@ def known_size(type: t.Type, depth: int = 0) -> int | None:
 def _declared(type: t.Struct | t.String | t.Opaque) -> int | None:
     size = type.byte_size
     return None if size is None or isinstance(size, t.Dynamic) else checked(size, type)
+
+
+def address_space(die: Die, number: int | None) -> AddressSpace | None:
+    """Return the address space that a number means in the file of an entry; None where nothing is known of it."""
+    if number is None or die.unit.dwarf.machine != EM_AMDGPU:
+        return None
+    from dwarfgpu.targets.amdgpu.address_spaces import space_numbered
+
+    return space_numbered(number)
+
+
+def contradiction(type: t.Type) -> DwarfGpuError | None:
+    """Return the error of a pointer, or of an array of them, that is wider or narrower than its address space has it.
+
+    Such a pointer is read in the size that its entry states.
+    """
+    kind = type
+    for _ in range(MAX_DEPTH):
+        if not isinstance(kind, t.Array):
+            break
+        kind = resolved(kind.element)
+    if not isinstance(kind, t.Pointer) or kind.die is None:
+        return None
+    space = address_space(kind.die, kind.address_space)
+    if space is None or 8 * kind.byte_size == space.address_bits:
+        return None
+    sizes = f"has {shown(kind.byte_size)} bytes, and an address there has {space.address_bits // 8}"
+    return _at(MalformedFile("bad_size", f"a pointer into {space.name} {sizes}", spec="A.5.3"), kind)
 
 
 def _array_size(type: t.Array, depth: int) -> int | None:

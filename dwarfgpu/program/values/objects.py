@@ -149,11 +149,19 @@ class Object:
             raise UsageError(message, kind="no_member", hint=_members_hint(self))
         return member
 
-    def found(self, name: str, depth: int = 0) -> Object | None:
+    def found(self, name: str) -> Object | None:
         """Find the member with a name, also in bases and unnamed members; return None if there is none."""
+        return self.found_in(name, 0, set())
+
+    def found_in(self, name: str, depth: int, seen: set[object]) -> Object | None:
+        """Find a member, but not in types where it was not found before."""
         inner = self.inner
         if depth > MAX_NESTING or not isinstance(inner, t.Struct):
             return None
+        key = id(inner) if inner.die is None else inner.die
+        if key in seen:
+            return None
+        seen.add(key)
         for member in self.members():
             if member.name == name:
                 return self.field(member)
@@ -165,7 +173,7 @@ class Object:
                 return shared
         unnamed = (self.field(member) for member in self.members() if member.name is None)
         owners = chain(unnamed, map(self.base, inner.body.bases))
-        return next(filter(None, (owner.found(name, depth + 1) for owner in owners)), None)
+        return next(filter(None, (owner.found_in(name, depth + 1, seen) for owner in owners)), None)
 
     # --- Arrays and complex numbers -------------------------------------------------------------------------------
 

@@ -67,6 +67,8 @@ class Scalar:
     """The prefix of a character in the source: ``L``, ``u``, ``U``."""
     scale: tuple[int, int] | None = None
     """Of a fixed-point number: the base and the power that the integer is multiplied with."""
+    null: int = 0
+    """The pattern that counts as false: of a pointer, the null of its address space."""
 
     def pattern(self, stored: Bits, byte_order: ByteOrder) -> Bits:
         """Return the value's own bits among those of the object."""
@@ -104,7 +106,7 @@ def scalar_of(type: t.Type, byte_order: ByteOrder = "little", bit_size: int | No
     if isinstance(inner, t.Base):
         scalar = _base(inner, byte_order)
     elif isinstance(inner, t.Pointer):
-        scalar = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8)
+        scalar = Scalar("pointer", inner.byte_size * 8, inner.byte_size * 8, null=inner.null)
     elif isinstance(inner, t.Enumeration):
         size = byte_size(inner) * 8
         scalar = Scalar("enumeration", size, size, _enumeration_sign(inner))

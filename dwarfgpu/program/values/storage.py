@@ -8,6 +8,7 @@ the evaluator: it evaluates what a type computes in the context that the text pr
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve, field
@@ -24,6 +25,7 @@ from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import UNDEFINED, Location
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.ops.memory import at_address
+from dwarfgpu.expr.pieces import alike_bits
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
@@ -31,6 +33,9 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.code.loaded import FileUnit, constant_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from dwarfgpu.bits import Bits
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
@@ -87,6 +92,9 @@ class Storage(Protocol):
     def address_of(self, bit_offset: int) -> Address | None:
         """Return the address of a position; None where the storage is not memory."""
 
+    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
+        """Return how many of some bits are alike every ``step`` bits, as far as that is known without reading them."""
+
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         """Evaluate an expression that gives the place of an object's data, member or base.
 
@@ -133,6 +141,9 @@ class Bytes:
     def address_of(self, bit_offset: int) -> Address | None:
         return None
 
+    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
+        return 0
+
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Bits | None = None) -> ObjectPlace:
         raise _nothing_computes(dynamic)
 
@@ -166,6 +177,8 @@ class ObjectSurroundings:
 
     context: Context
     code: LoadedCode
+    keeping: Callable[[Attribute, LoadedCode], AbstractContextManager[Any]] | None = None
+    """Lets registers count as kept across a call while a location that holds after the call is evaluated."""
 
     def unit(self, unit: Unit) -> FileUnit:
         """Return a unit of the file, at the program location of the context."""
@@ -204,8 +217,12 @@ class ObjectSurroundings:
         for outcome in results:
             if isinstance(outcome, DwarfGpuError):
                 raise outcome
-        message = f"{source.name} differs from lane to lane in more than data"
+        message = f"{source.name} gives locations of different kinds in some lanes"
         raise Unsupported("diverging", message, hint="ask for the lanes one by one")
+
+
+_INACCESSIBLE = frozenset(("memory_unavailable", "read_past_storage", "offset_out_of_storage"))
+"""What goes wrong at an address with no memory; an address space ends behind its last address, which is a null."""
 
 
 class Located:
@@ -239,7 +256,7 @@ class Located:
             return self._accessor.read(self.moved(bit_offset), bit_size)
         except EvaluationError as error:
             address = self.address_of(bit_offset // 8 * 8)
-            if error.kind != "memory_unavailable" or address is None:
+            if error.kind not in _INACCESSIBLE or address is None:
                 raise
             raise self._inaccessible(address) from error
 
@@ -288,6 +305,9 @@ class Located:
         default = self.around.context.target.default_space.number
         return Address(None if number == default else number, offset >> 3)
 
+    def alike_bits(self, bit_offset: int, bit_size: int, step: int) -> int:
+        return alike_bits(self.location, bit_offset, bit_size, step)
+
     # --- Computed properties --------------------------------------------------------------------------------------
 
     def place(self, dynamic: Dynamic, place: ObjectPlace, value: Any = None) -> ObjectPlace:
@@ -330,7 +350,8 @@ def variable_place(around: ObjectSurroundings, die: Die) -> ObjectPlace | None:
     die = definition_of(die)
     location = die.find_number(DW_AT_location)
     if location is not None and location.value not in (None, b""):
-        place = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
+        with nullcontext() if around.keeping is None else around.keeping(location, around.code):
+            place = around.evaluated(location, object=None, initial_stack=(), result_kind="location")
         return around.located(place)
     constant = die.find_number(DW_AT_const_value)
     return None if constant is None else constant_place(around, constant)

@@ -7,7 +7,7 @@ slots have in common, and what faces show is made of it: objects lane by lane, a
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.columns import Column
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.reasons import ValueSource
+    from dwarfgpu.program.variables.variable import Variable
 
 STATES = ("active", "inactive", "absent", "undefined", "error")
 """What the numbers in `Values.codes` mean; lanes in the last three have no value, and a reason."""
@@ -96,7 +97,12 @@ class AsWritten:
 
     name: str
     repairs: tuple[Repair, ...]
-    answer: Values
+    ask: Callable[[], Values]
+
+    @property
+    def answer(self) -> Values:
+        """What the text alone says, asked now: an answer that nobody reads is not worth its time."""
+        return self.ask()
 
 
 @immutable
@@ -168,6 +174,10 @@ class Values:
         """The type; None where no lane has a value and nothing tells it."""
         self.repaired: tuple[AsWritten, ...] = ()
         """The variables in it that were read as their producer means."""
+        self.possible_repairs: tuple[Repair, ...] = ()
+        """What variables in it have the shape of, and were not repaired."""
+        self.kept: dict[str, tuple[str, ...]] = {}
+        """For variables in it the registers that count as kept across a call, because their locations hold after it."""
         self.problems: list[DwarfGpuError] = []
         self.raises_misuse = False
         """Whether what is wrong with the question or the file is raised, and is no reason of a lane."""
@@ -586,17 +596,25 @@ def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = No
     """Ask for something in some lanes, as objects. What is wrong with the question or the file is raised."""
     frame = quantity.frame
     frame.repaired.clear()
+    frame.possible_repairs.clear()
+    frame.kept.clear()
     values = values_of(quantity, text, lanes)
+    values.possible_repairs = tuple(frame.possible_repairs.values())
+    values.kept = dict(frame.kept)
     values.raises_misuse = True
     values.type = next((answer.value.type for answer in values.by_lane if answer.value is not None), None)
     if values.type is None:
         values.type = _type_of(quantity)
     same = [lane for lane in values.lanes if lane is not None] or None
     values.repaired = tuple(
-        AsWritten(name, variable.repairs, answer(variable.as_written(), name, same))
+        AsWritten(name, variable.repairs, partial(_answer_as_written, variable, name, same))
         for name, variable in list(frame.repaired.items())
     )
     return values
+
+
+def _answer_as_written(variable: Variable, name: str, lanes: list[int] | None) -> Values:
+    return answer(variable.as_written(), name, lanes)
 
 
 def _type_of(quantity: Quantity) -> Type | None:

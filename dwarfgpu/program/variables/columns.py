@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field
 
+from dwarfgpu import budget
 from dwarfgpu.bits import comparable
 from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.immutable import immutable
@@ -15,6 +16,7 @@ from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, re
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import optimized_out
 from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -217,6 +219,7 @@ def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> 
             return None
         if name in names or known_size(member.type) is None or member.bit_offset % 8:
             return None
+        budget.spend(64)
         names.append(name)
         formats.append(dtype_of(member.type, byte_order, depth + 1))
         offsets.append(member.bit_offset // 8)
@@ -254,11 +257,8 @@ def save(file: str | BinaryIO, columns: dict[str, Any]) -> None:
     if not isinstance(file, str):
         np.savez(file, **arrays)
         return
-    try:
-        with open(file, "wb") as stream:  # noqa: PTH123 (`pathlib` costs start-up time)
-            np.savez(stream, **arrays)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}") from None
+    with whole_output(file) as stream:
+        np.savez(stream, **arrays)
 
 
 def _plain(values: Any) -> Any:

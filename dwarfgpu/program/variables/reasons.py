@@ -9,6 +9,7 @@ from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.repairs import repairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,9 +71,14 @@ class Reason:
         return "undefined" if self.kind in _UNDEFINED else "error"
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Whether the lane is not where the name means something."""
+        return self.kind in (NOT_IN_SCOPE, NOT_ENTERED)
+
+    @property
     def placeholder(self) -> str:
         """What is shown in place of the value, as GDB does."""
-        if self.kind in (NOT_IN_SCOPE, NOT_ENTERED):
+        if self.is_elsewhere:
             return "<not in scope>" if self.kind == NOT_IN_SCOPE else "<not in this call>"
         return "<error>" if self.state == "error" else "<optimized out>"
 
@@ -145,7 +151,9 @@ def why_undefined(
         for step in expression.code:
             name = step.operation.name
             if name == "DW_OP_LLVM_undefined":
-                return unavailable(UNDEFINED_OPERATION, f"its location is undefined here ({name})")
+                repairs = repairs_of(expression)
+                meaning = repairs[0].meaning if repairs else f"its location is undefined here ({name})"
+                return unavailable(UNDEFINED_OPERATION, meaning)
             if name in _ENTRY_VALUES:
                 return unavailable(NOT_PASSED, _NOT_PASSED)
             if name.startswith(_OF_REGISTERS) and activation is not None:

@@ -17,7 +17,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import location_list
-from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
+from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of, uses_frame_base
 from dwarfgpu.program.types.sizes import known_size
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object
@@ -29,6 +29,7 @@ from dwarfgpu.program.variables.reasons import Unavailable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.expr.context import Context
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.verify import Finding
@@ -65,12 +66,15 @@ class Described:
     """One location that a variable is said to have: where it is valid, and the operations."""
 
     operations: str
+    """The operations as the file has them."""
     range: tuple[int, int] | None = None
     """Addresses of the running program; None: wherever the variable is in scope."""
     is_default: bool = False
     """Whether it is valid wherever no other of the list is."""
     expression: Expression | None = None
-    """The same, decoded."""
+    """The expression that is evaluated: with the repairs that it needs."""
+    repaired: str | None = None
+    """The operations that are evaluated in place of those in the file; None where these are not repaired."""
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
@@ -78,11 +82,14 @@ class Described:
         return () if self.expression is None else repairs_of(self.expression)
 
     @property
-    def as_written(self) -> str:
-        """The operations as the text has them."""
-        from dwarfgpu.expr.listing import text as listing
+    def possible_repairs(self) -> tuple[Repair, ...]:
+        """What it has the shape of, and was not repaired."""
+        return () if self.expression is None else possible_repairs(self.expression)
 
-        return self.operations if self.expression is None else listing(as_written(self.expression))
+    @property
+    def written(self) -> Expression | None:
+        """The expression as the file has it."""
+        return None if self.expression is None else as_written(self.expression)
 
 
 @frozen
@@ -94,6 +101,8 @@ class _Plan:
     constant: Attribute | None = None
     is_fixed: bool = False
     """Whether the expressions read nothing that can change: they name registers, lanes and constants alone."""
+    after_call: Attribute | None = None
+    """The location, if the place is a call in a caller, and the expressions hold where it returns, too."""
 
 
 class Variable(Quantity):
@@ -114,6 +123,8 @@ class Variable(Quantity):
         """What it is in the lanes that have asked, if it stays where it is until something is written."""
         self._changes = -1
         """Up to which write that holds."""
+        self._kept: tuple[str, ...] = ()
+        """The registers that count as kept across the call."""
 
     def __repr__(self) -> str:
         return f"Variable({self.name!r})"
@@ -163,7 +174,14 @@ class Variable(Quantity):
             raise plan.with_traceback(None)
         if self.repairs:
             self.frame.repaired[self.name] = self
+        for repair in self.possible_repairs:
+            self.frame.possible_repairs[repair.name] = repair
         key = self.frame.key_of(lanes)
+        if plan.after_call is not None:
+            after_call = self._found(plan, lanes)
+            if self._kept:
+                self.frame.kept[self.name] = self._kept
+            return after_call
         if key is None or not plan.is_fixed or self.frame.trace is not None:
             return self._found(plan, lanes)
         # a location of registers, lanes and constants alone stays the same, unless the registers of a caller
@@ -189,10 +207,16 @@ class Variable(Quantity):
     def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
         frame = self.frame
         context = frame.context(lanes, plan.unit)
-        results: list[Location] = [
-            result_for(evaluate(expression, context, frame.trace)) for expression in plan.expressions
-        ]
+        if plan.after_call is None:
+            results = self._results(plan, context)
+        else:
+            with frame.keeping(plan.after_call, self.code) as kept:
+                results = self._results(plan, context)
+            self._kept = tuple(sorted(kept))
         return results[0] if len(results) == 1 else locations.union(results, lanes.count)
+
+    def _results(self, plan: _Plan, context: Context) -> list[Location]:
+        return [result_for(evaluate(expression, context, self.frame.trace)) for expression in plan.expressions]
 
     def _plan_here(self) -> _Plan | Unavailable:
         """Return where it is at the place of the frame; an error is remembered as well."""
@@ -221,7 +245,7 @@ class Variable(Quantity):
         if not expressions and frame.place is not None:
             bias, entries = self.code.in_program, location_list(location).entries
             raise reasons.not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
-        return _Plan(unit, expressions)
+        return _Plan(unit, expressions, after_call=location if frame.holds_after_call(location, self.code) else None)
 
     @property
     def definition(self) -> Die:
@@ -241,6 +265,17 @@ class Variable(Quantity):
             repairs += self.frame.outer.base_repairs
         return tuple(dict.fromkeys(repairs))
 
+    @cached_property
+    def possible_repairs(self) -> tuple[Repair, ...]:
+        """What its location, or the frame base that it counts from, has the shape of, and was not repaired."""
+        plan = self._plan_here()
+        if isinstance(plan, Unavailable):
+            return ()
+        repairs = [repair for expression in plan.expressions for repair in possible_repairs(expression)]
+        if self.frame.activation is not None and any(map(uses_frame_base, plan.expressions)):
+            repairs += self.frame.outer.possible_base_repairs
+        return tuple(dict.fromkeys(repairs))
+
     def as_written(self) -> Variable:
         """Return the same variable without repairs."""
         unrepaired = Variable(self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed)
@@ -252,15 +287,12 @@ class Variable(Quantity):
 
     def locations(self) -> tuple[Described, ...]:
         """Return every location that the file gives it, with the addresses where each is valid. Needs no state."""
-        from dwarfgpu.expr.listing import text as listing
-
         location = self.definition.find_number(dw.DW_AT_location)
         if location is None:
             return ()
         unit = self.frame.unit_info(location.die.unit, self.code)
         if location.value_class != "loclist":
-            expressions = _tuple(unit.expressions(location))
-            return tuple(Described(listing(entry), expression=entry) for entry in expressions)
+            return tuple(map(self._described, _tuple(unit.expressions(location))))
         listed = location_list(location)
         if listed.error is not None:
             raise listed.error
@@ -269,8 +301,17 @@ class Variable(Quantity):
         for entry in listed.entries:
             expression = unit.decoded(location, entry.expression, listed.section, entry.expression_offset)
             where = None if entry.default else (bias(entry.start), bias(entry.end))
-            described.append(Described(listing(expression), where, entry.default, expression))
+            described.append(self._described(expression, where, is_default=entry.default))
         return tuple(described)
+
+    def _described(
+        self, expression: Expression, where: tuple[int, int] | None = None, *, is_default: bool = False
+    ) -> Described:
+        from dwarfgpu.expr.listing import text as listing
+
+        target, written = self.frame.target, as_written(expression)
+        repaired = listing(expression, target) if repairs_of(expression) else None
+        return Described(listing(written, target), where, is_default, expression, repaired)
 
     def expressions_at(self, address: int) -> tuple[bytes, ...]:
         """Return the expressions, as bytes, that say where it is at an address of the file."""
@@ -289,6 +330,20 @@ class Variable(Quantity):
     def byte_size(self) -> int | None:
         """Return how many bytes it has; None where its type does not tell."""
         return known_size(self.type)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the file has a list of locations for it, which need not have one for every address."""
+        location = self.definition.find_number(dw.DW_AT_location)
+        return location is not None and location.value_class == "loclist"
+
+    def locations_here(self) -> tuple[Described, ...]:
+        """Return those of its locations that are valid at the place of the frame; all of them where there is none."""
+        place, locations = self.frame.place, self.locations()
+        if place is None or not self.is_listed:
+            return locations
+        valid = [one for one in locations if one.range is not None and one.range[0] <= place < one.range[1]]
+        return tuple(valid or (one for one in locations if one.is_default))
 
     def is_here(self) -> bool:
         """Whether the file gives it a location or a constant value at the place of the frame."""
@@ -431,8 +486,8 @@ def checked(variable: Variable) -> list[Checked]:
         Checked(
             variable,
             location,
-            tuple(found_in(location.expression, setting, in_cfi=False, depth=0, want="location")),
+            tuple(found_in(location.written, setting, in_cfi=False, depth=0, want="location")),
         )
         for location in variable.locations()
-        if location.expression is not None
+        if location.written is not None
     ]

@@ -6,15 +6,19 @@ are those of ROCgdb (``local#0x10``), the scopes follow from the paragraphs belo
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from attrs import evolve
 
+from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, MissingContext
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu import numbers
 from dwarfgpu.targets.amdgpu.processors import Processor
 from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Bits, Flags
 
 # --- The address spaces of AMDGPU that are views of others --------------------------------------------
 
@@ -75,10 +79,14 @@ class GenericView:
 
     def _apertures(self) -> Apertures:
         if self.apertures is None:
-            message = "a generic address means nothing without the apertures of the queue"
-            hint = "GFX7 and GFX8 keep them in the AQL queue, at bytes 64 and 68"
-            raise MissingContext("apertures", message, hint=hint)
+            raise no_apertures()
         return self.apertures
+
+
+def no_apertures() -> MissingContext:
+    """Return the error of a generic address whose meaning is not known."""
+    message = "a generic address means nothing without the apertures of the queue"
+    return MissingContext("apertures", message, hint="GFX7 and GFX8 keep them in the AQL queue, at bytes 64 and 68")
 
 
 # --- The apertures ------------------------------------------------------------------------------------
@@ -141,28 +149,55 @@ def locate(address: int, apertures: Apertures) -> tuple[int, int]:
     return numbers.GLOBAL, address
 
 
-def to_generic(space: int, address: int, apertures: Apertures) -> int | None:
-    """Return the generic address of an address in a space, or None if it has none; null becomes null.
+_IN_GENERIC = frozenset((numbers.GLOBAL, numbers.LOCAL, numbers.PRIVATE_LANE))
 
-    Region and private_wave memory are outside the apertures, and no address tells the lane of ``private_lane<n>``.
+
+def convert(source: int, target: int, address: Bits, apertures: Apertures | None) -> tuple[Bits, Flags]:
+    """Return addresses of one space as those of another; the flags say which of them are no address there.
+
+    Null becomes null. All other ways lead through the generic space: region and private_wave memory are outside the
+    apertures, and no address tells the lane of ``private_lane<n>``. ``apertures`` may be None where no address but
+    null needs them.
     """
-    if space in (numbers.GLOBAL, numbers.GENERIC):
-        return address
-    if space not in (numbers.LOCAL, numbers.PRIVATE_LANE):
-        return None
-    if address == SEGMENT_NULL:
-        return 0
-    return (apertures.shared if space == numbers.LOCAL else apertures.private) | address
+    if source == target:
+        return address, False
+    is_null = b.equal(address, null_of(source))
+    if b.all_of(is_null):
+        return b.choose(is_null, null_of(target), address), False
+    converted, lost = _through_generic(source, target, address, apertures)
+    return b.choose(is_null, null_of(target), converted), b.both(lost, b.negated(is_null))
+
+
+def _through_generic(source: int, target: int, address: Bits, apertures: Apertures | None) -> tuple[Bits, Flags]:
+    """Convert from or to the generic space; nothing but null is in two of the others."""
+    other = target if source == numbers.GENERIC else source
+    if numbers.GENERIC not in (source, target) or other not in _IN_GENERIC:
+        return address, True
+    if apertures is None:
+        if other == numbers.GLOBAL:
+            return address, False
+        raise no_apertures()
+    if other == numbers.GLOBAL:
+        return address, b.either(contains(apertures.shared, address), contains(apertures.private, address))
+    base = apertures.shared if other == numbers.LOCAL else apertures.private
+    if source == numbers.GENERIC:
+        return segment_address(address), b.negated(contains(base, address))
+    return b.add(address, base, b.MASK64), False
+
+
+def to_generic(space: int, address: int, apertures: Apertures) -> int | None:
+    """Return the generic address of an address in a space, or None if it has none; null becomes null."""
+    return _one(convert(space, numbers.GENERIC, address, apertures))
 
 
 def from_generic(space: int, address: int, apertures: Apertures) -> int | None:
     """Return the address in a space that a generic address means, or None if outside; null becomes null."""
-    if space == numbers.GENERIC:
-        return address
-    if address == 0 and space in (numbers.LOCAL, numbers.PRIVATE_LANE):
-        return SEGMENT_NULL
-    meant, segment = locate(address, apertures)
-    return segment if meant == space else None
+    return _one(convert(numbers.GENERIC, space, address, apertures))
+
+
+def _one(result: tuple[Bits, Flags]) -> int | None:
+    address, lost = result
+    return None if lost else int(address)
 
 
 # --- The address spaces of AMDGPU ---------------------------------------------------------------------
@@ -176,11 +211,28 @@ LANE = AddressSpace(numbers.PRIVATE_LANE, "private_lane", 32, SEGMENT_NULL, Scop
 WAVE = AddressSpace(numbers.PRIVATE_WAVE, "private_wave", 32, SEGMENT_NULL, Scope.WAVE)
 
 
+MAX_LANES = 64
+_BY_NUMBER = {space.number: space for space in (GLOBAL, GENERIC, REGION, LOCAL, LANE, WAVE)}
+
+
 def lane_space(lane: int) -> AddressSpace:
     """Return ``private_lane<lane>``: "the private address space corresponding to a specific lane"."""
     # The lane is in the number, so an access needs the thread alone.
     number = numbers.PRIVATE_LANE_0 + lane
     return AddressSpace(number, f"private_lane{lane}", 32, SEGMENT_NULL, Scope.WAVE, LaneView(lane))
+
+
+def space_numbered(number: int) -> AddressSpace | None:
+    """Return the address space with a number, which is the same on every processor that has it; None without one."""
+    if numbers.PRIVATE_LANE_0 <= number < numbers.PRIVATE_LANE_0 + MAX_LANES:
+        return lane_space(number - numbers.PRIVATE_LANE_0)
+    return _BY_NUMBER.get(number)
+
+
+def null_of(number: int) -> int:
+    """Return the null address of an address space; 0 where the number is none of AMDGPU's."""
+    space = space_numbered(number)
+    return 0 if space is None or space.null is None else space.null
 
 
 def spaces(processor: Processor, wave_size: int) -> tuple[AddressSpace, ...]:

@@ -172,6 +172,98 @@ DISPATCH_PACKET = Structure(
     ),
 )  # fmt: skip
 
+# --- Packets of other types ---------------------------------------------------------------------------------------
+
+_HEADER = (0, 2, "header", "number", "what the packet is, and its fences", HEADER_BITS)
+_COMPLETION = (56, 8, "completion_signal", "address", "signal that tells of the end, or 0")
+
+
+def _barrier(name: str, condition: str) -> Structure:
+    clause = f'HSA Platform System Architecture Specification, "Barrier-{condition} packet"'
+    return Structure(
+        f"hsa_barrier_{name}_packet_t", PACKET_SIZE, 64, clause,
+        _fields(
+            clause,
+            _HEADER,
+            (2, 2, "", "reserved", "must be 0"),
+            (4, 4, "", "reserved", "must be 0"),
+            *((8 + 8 * n, 8, f"dep_signal_{n}", "address", "signal that is waited for, or 0") for n in range(5)),
+            (48, 8, "", "reserved", "must be 0"),
+            _COMPLETION,
+        ),
+    )  # fmt: skip
+
+
+AGENT_CLAUSE = 'HSA Platform System Architecture Specification, "Agent dispatch packet"'
+AGENT_PACKET = Structure(
+    "hsa_agent_dispatch_packet_t", PACKET_SIZE, 64, AGENT_CLAUSE,
+    _fields(
+        AGENT_CLAUSE,
+        _HEADER,
+        (2, 2, "type", "number", "the function that is asked for"),
+        (4, 4, "", "reserved", "must be 0"),
+        (8, 8, "return_address", "address", "where results go, or 0"),
+        *((16 + 8 * n, 8, f"arg_{n}", "number", "argument of the function") for n in range(4)),
+        (48, 8, "", "reserved", "must be 0"),
+        _COMPLETION,
+    ),
+)  # fmt: skip
+
+ROCR_PACKETS = "ROCr, hsa_ext_amd.h: hsa_amd_vendor_packet_header_t"
+CONDITIONS = ((0, "equal"), (1, "not equal"), (2, "less"), (3, "greater or equal"))
+VENDOR_FORMATS = ((1, "commands of the packet processor (PM4)"), (2, "barrier value"))
+_VENDOR = (2, 1, "amd_format", "number", "what kind of packet of AMD it is", (), VENDOR_FORMATS)
+BARRIER_VALUE_PACKET = Structure(
+    "hsa_amd_barrier_value_packet_t", PACKET_SIZE, 64, ROCR_PACKETS,
+    _fields(
+        ROCR_PACKETS,
+        _HEADER,
+        _VENDOR,
+        (3, 1, "", "reserved", "must be 0"),
+        (4, 4, "", "reserved", "must be 0"),
+        (8, 8, "signal", "address", "signal that is waited for"),
+        (16, 8, "value", "signed", "what its value is compared with"),
+        (24, 8, "mask", "number", "bits of its value that are compared"),
+        (32, 4, "cond", "number", "how they are compared", (), CONDITIONS),
+        (36, 4, "", "reserved", "must be 0"),
+        (40, 16, "", "reserved", "must be 0"),
+        _COMPLETION,
+    ),
+)  # fmt: skip
+VENDOR_PACKET = Structure(
+    "packet of a vendor", PACKET_SIZE, 64, ROCR_PACKETS,
+    _fields(
+        ROCR_PACKETS,
+        _HEADER,
+        _VENDOR,
+        (3, 53, "contents", "words", "as the vendor says"),
+        _COMPLETION,
+    ),
+)  # fmt: skip
+OTHER_PACKET = Structure(
+    "AQL packet", PACKET_SIZE, 64, PACKET_CLAUSE,
+    _fields(PACKET_CLAUSE, _HEADER, (2, 62, "contents", "words", "without a meaning in a packet of this type")),
+)  # fmt: skip
+"""A packet that is invalid: a free place of the queue. Packets of a type that is not known are the same."""
+
+BARRIER_VALUE = 2
+PACKETS = {
+    0: VENDOR_PACKET,
+    KERNEL_DISPATCH: DISPATCH_PACKET,
+    3: _barrier("and", "AND"),
+    4: AGENT_PACKET,
+    5: _barrier("or", "OR"),
+}
+
+
+def packet_structure(data: bytes) -> Structure:
+    """Return what a packet is, which its header says."""
+    kind = data[0]
+    if kind == 0 and data[2] == BARRIER_VALUE:
+        return BARRIER_VALUE_PACKET
+    return PACKETS.get(kind, OTHER_PACKET)
+
+
 # --- The queue ----------------------------------------------------------------------------------------------------
 
 QUEUE_TYPES = ((0, "multiple producers"), (1, "single producer"), (2, "cooperative"))

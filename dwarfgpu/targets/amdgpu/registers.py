@@ -57,15 +57,19 @@ def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
     rows = [
         RegisterFamily(-1, 1, "m0", 32, index=None),
         RegisterFamily(-2, 1, "mode", 32, index=None),
-        RegisterFamily(-3, 1, "trapsts", 32, index=None),
-        RegisterFamily(-6, 1, "tba", 64, index=None),
-        RegisterFamily(-7, 1, "tma", 64, index=None),
         RegisterFamily(-24, 16 if gfx9_or_later else 12, "ttmp", 32),
     ]
+    if processor.major < 12:  # GFX12 has EXCP_FLAG_*, TRAP_CTRL and STATE_PRIV in its place
+        rows.append(RegisterFamily(-3, 1, "trapsts", 32, index=None))
+    if processor.major < 11:
+        rows += [RegisterFamily(-6, 1, "tba", 64, index=None), RegisterFamily(-7, 1, "tma", 64, index=None)]
     if processor.has("generic"):  # GFX7 and later
         rows.append(RegisterFamily(-4, 1, "flat_scratch", 64, index=None))
     if processor.has("xnack"):
         rows.append(RegisterFamily(-5, 1, "xnack_mask", 64, index=None))
+    if processor.major >= 12:  # what TRAPSTS and the privileged half of STATUS were before
+        names = ("state_priv", "excp_flag_priv", "excp_flag_user", "trap_ctrl", "barrier_state")
+        rows += [RegisterFamily(-29 + index, 1, name, 32, index=None) for index, name in enumerate(names)]
     return tuple(rows)
 
 

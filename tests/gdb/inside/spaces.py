@@ -1,4 +1,4 @@
-"""``aspace#address`` for a GDB that does not know it, as the stub of these tests has the spaces."""
+"""``aspace#address`` and ``info dispatches`` for a GDB that does not know them, as ROCgdb does."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import gdb
 
+from dwarfgpu.backends.gdb.backend import SPACE_SHIFT
 from dwarfgpu.targets.resolve import resolve
-from tests.gdb.stub import SPACE_SHIFT
 
 NUMBERS = {space.name: space.number for space in resolve("amdgcn-gfx90a").spaces() if space.alias is None}
 _ADDRESS = re.compile(r"(\w+)#(0x[0-9a-f]+)")

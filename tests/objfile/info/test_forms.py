@@ -235,7 +235,12 @@ def test_every_form_has_a_class():
         ("llvm-old", 0x3E08, "exprloc", "DW_AT_LLVM_active_lane"),
         ("llvm-old", 0x3E0C, "data1", "DW_AT_LLVM_vector_size"),
         ("llvm-old", 0x3E00, "strp", "DW_AT_LLVM_include_path"),
-        ("llvm-old", 0x3E12, "data1", "DW_AT_unknown_0x3e12"),
+        ("llvm-old", 0x3E0E, "data1", "DW_AT_LLVM_alloc_type"),
+        ("llvm-old", 0x3E10, "data1", "DW_AT_LLVM_address_space"),
+        ("llvm-old", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
+        ("llvm-old", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
+        ("amdgpu-2020", 0x3E0B, "exprloc", "DW_AT_LLVM_lane_pc"),
+        ("llvm-21", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
     ],
 )
 def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
@@ -257,6 +262,7 @@ def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
         ([("producer", "string", "AMD clang version 17.0.0 (RadeonOpenCompute/llvm-project)")], "llvm-old"),
         ([("producer", "string", "AMD clang version 22.0.0git (roc-7.2)")], "llvm-current"),
         ([("producer", "string", "Apple clang version 15.0.0")], "llvm-current"),
+        ([("producer", "string", "Debian clang version 21.1.8")], "llvm-21"),
         ([(0x3E09, "string", "[amdgpu:v0.0]")], "llvm-old"),
         ([(0x3E09, "flag_present")], "llvm-current"),
     ],

@@ -32,7 +32,7 @@ from dwarfgpu.objfile.kernels.descriptor_fields import (
     RSRC3,
     generation_of,
 )
-from dwarfgpu.objfile.kernels.kernel import parse_descriptor, parse_kernel_code, read_kernels
+from dwarfgpu.objfile.kernels.kernel import DESCRIPTOR, parse_descriptor, parse_kernel_code, read_kernels
 from tests.builders.code_objects import opencl, run
 from tests.builders.elf import ElfBuilder
 
@@ -335,6 +335,7 @@ def test_reserved_bits_of_the_kernel_code():
         "KERNEL_CODE_PROPERTIES: reserved bits 31:23",
         "reserved bytes at 108",
         "runtime_loader_kernel_symbol",
+        "USER_SGPR_COUNT",
     ]
 
 
@@ -523,3 +524,127 @@ def test_kernels_before_and_after_linking(tmp_path, require_tool):
         assert after.metadata.sgpr_count <= after.descriptor.sgprs
         assert after.metadata.wavefront_size == after.descriptor.wavefront_size
         assert after.metadata.kernarg_segment_size == after.descriptor.kernarg_size
+
+
+# --- What must be so in an amd_kernel_code_t, and what need not -----------------------------------------------------
+
+
+def changed(**fields):
+    """The header that CLRX writes, with some fields changed."""
+    places = {
+        "amd_code_version_major": (0, 4), "amd_code_version_minor": (4, 4), "amd_machine_kind": (8, 2),
+        "compute_pgm_rsrc1": (48, 4), "compute_pgm_rsrc2": (52, 4), "kernel_code_properties": (56, 4),
+        "wavefront_sgpr_count": (84, 2), "workitem_vgpr_count": (86, 2), "reserved_vgpr_first": (88, 2),
+        "reserved_sgpr_first": (92, 2), "debug_wavefront_private_segment_offset_sgpr": (96, 2),
+        "debug_private_segment_buffer_sgpr": (98, 2), "kernarg_segment_alignment": (100, 1), "wavefront_size": (103, 1),
+    }  # fmt: skip
+    data = bytearray(CLRX)
+    for name, value in fields.items():
+        offset, size = places[name]
+        data[offset : offset + size] = value.to_bytes(size, "little")
+    return parse_kernel_code(bytes(data))
+
+
+@pytest.mark.parametrize(
+    "field, value, message",
+    [
+        ("amd_code_version_major", 2, "amd_code_version_major must be 1, found 2"),
+        ("amd_code_version_minor", 3, "amd_code_version_minor must be at most 2, found 3"),
+        ("amd_machine_kind", 0, "amd_machine_kind must be 1 (AMDGPU), found 0"),
+        ("reserved_vgpr_first", 3, "reserved_vgpr_first must be 0 as reserved_vgpr_count is, found 3"),
+        ("reserved_sgpr_first", 3, "reserved_sgpr_first must be 0 as reserved_sgpr_count is, found 3"),
+        (
+            "debug_wavefront_private_segment_offset_sgpr",
+            0xFFFF,
+            "debug_wavefront_private_segment_offset_sgpr must be 0 as IS_DEBUG_ENABLED is, found 0xffff",
+        ),
+        (
+            "debug_private_segment_buffer_sgpr",
+            4,
+            "debug_private_segment_buffer_sgpr must be 0 as IS_DEBUG_ENABLED is, found 0x4",
+        ),
+        ("kernarg_segment_alignment", 3, "kernarg_segment_alignment must be at least 4 (16 bytes), found 3"),
+        ("wavefront_size", 9, "wavefront_size must be at most 8 (256 lanes), found 9"),
+        ("workitem_vgpr_count", 40, "COMPUTE_PGM_RSRC1 allocates 8 vgprs, and must match the 40 that are used"),
+        ("wavefront_sgpr_count", 40, "COMPUTE_PGM_RSRC1 allocates 16 sgprs, and must match the 40 that are used"),
+    ],
+)
+def test_rules_of_the_kernel_code(field, value, message):
+    """AMDGPU Compute ABI 0.40, "AMD Kernel Code Object": each sentence with "must"."""
+    assert changed().violations == ()
+    assert changed(**{field: value}).violations == (message,)
+
+
+def test_the_user_registers_must_be_as_many_as_are_enabled():
+    assert changed(compute_pgm_rsrc2=0).violations[0].startswith("USER_SGPR_COUNT must be ")
+
+
+def test_a_kernel_code_may_have_a_priority():
+    """11:10: "Drives spi_priority"; it is the kernel descriptor that must have 0 there."""
+    rsrc1 = changed().compute_pgm_rsrc1
+    assert changed(compute_pgm_rsrc1=rsrc1 | 3 << 10).violations == ()
+    descriptor = parse_descriptor(DESCRIPTOR.pack(0, 0, 0, 0, 256, bytes(20), 0, 3 << 10, 0, 0, 0, 0), GFX9)
+    assert "PRIORITY" in descriptor.violations[0]
+
+
+def test_user_registers_end_with_the_sixteenth():
+    """The first 16 that are enabled are set up, and no more."""
+    code = changed(kernel_code_properties=0x3FF)
+    last = code.user_sgprs[-1]
+    assert last.first + last.count == 16
+    assert [each.name for each in code.user_sgprs][-2:] == ["PRIVATE_SEGMENT_SIZE", "GRID_WORKGROUP_COUNT_X"]
+    assert code.asked_user_sgprs == 18
+
+
+def assembled(tmp_path, require_tool, text, cpu="gfx90a"):
+    source, result = tmp_path / "x.s", tmp_path / "x.o"
+    source.write_text(text)
+    run(
+        require_tool("llvm-mc-22"),
+        "-triple",
+        "amdgcn-amd-amdhsa",
+        f"-mcpu={cpu}",
+        "-filetype=obj",
+        source,
+        "-o",
+        result,
+    )
+    return result
+
+
+def test_a_got_relocation_of_an_instruction_hides_no_kernels(tmp_path, require_tool):
+    """What stands beside the instruction in the section of the code is as it will be."""
+    text = "s_add_u32 s0, s0, there@gotpcrel32@lo+4\nkernel:\ns_endpgm\n.size kernel, 4\n"
+    image = open_image(assembled(tmp_path, require_tool, text))
+    assert image.symbol_bytes(image.symbol_named("kernel"), 4).hex() == "000081bf"
+
+
+def test_symbols_in_local_memory_have_an_alignment_and_no_address(tmp_path, require_tool):
+    from dwarfgpu.program.code.code_lookup import named
+    from dwarfgpu.program.code.code_object import opened
+    from dwarfgpu.render.files import _symbol
+
+    path = assembled(tmp_path, require_tool, ".globl tile\n.amdgpu_lds tile, 64, 16\ns_endpgm\n")
+    (found,) = named(opened(str(path)), "tile")
+    assert (found.symbol.address, found.symbol.alignment, found.symbol.size) == (None, 16, 64)
+    assert _symbol(found.symbol) == "GLOBAL OBJECT in local memory, 64 bytes aligned to 16: the loader places it"
+
+
+def test_descriptors_must_be_aligned(tmp_path, require_tool):
+    text = """
+        .text
+        .p2align 8
+        k:
+        s_endpgm
+        .rodata
+        .quad 0
+        .amdhsa_kernel k
+        .amdhsa_next_free_vgpr 1
+        .amdhsa_next_free_sgpr 1
+        .amdhsa_accum_offset 4
+        .end_amdhsa_kernel
+    """
+    problems = read_kernels(open_image(assembled(tmp_path, require_tool, text))).problems
+    assert any(problem.kind == "misaligned" and "descriptor k.kd" in problem.message for problem in problems)
+    aligned = assembled(tmp_path, require_tool, text.replace(".quad 0", ".p2align 6"))
+    assert read_kernels(open_image(aligned)).problems == ()

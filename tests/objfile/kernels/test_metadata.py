@@ -509,3 +509,10 @@ def test_without_pyyaml_a_file_of_version_2_opens(monkeypatch):
     assert problem.message == "the metadata of code object V2 is YAML: pip install dwarfgpu[yaml]"
     with pytest.raises(Unsupported, match="pip install"):
         plan(file, file.kernels.kernels[0].name, (64,), (64,), [1, 2])
+
+
+def test_words_of_v2_are_those_of_v3():
+    from dwarfgpu.objfile.kernels.metadata import _snake_case
+
+    assert _snake_case("HiddenMultiGridSyncArg") == "hidden_multigrid_sync_arg"
+    assert _snake_case("HiddenGlobalOffsetX") == "hidden_global_offset_x"

@@ -13,7 +13,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.lanes import LaneFault
 from dwarfgpu.program.language.arithmetic import Arithmetic
-from dwarfgpu.program.language.operands import DataModel, ScalarOperand, converted, is_true
+from dwarfgpu.program.language.operands import DataModel, ScalarOperand, converted
 from dwarfgpu.program.language.parser import parse
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import (
@@ -236,25 +236,6 @@ def test_what_pointers_cannot_do():
     structure = ScalarOperand(Struct("struct", "S", 4, Lazy.known(Body())), 0)
     with pytest.raises(UsageError, match="cannot be computed with"):
         C.binary("+", structure, literal("1"))
-
-
-def test_address_spaces_do_not_mix():
-    """A pointer converts by itself to the generic address space only."""
-    local, generic, private = pointer(0x10, space=3), pointer(0x20, space=1), pointer(0x30, space=5)
-    with pytest.raises(UsageError, match="different address spaces"):
-        C.binary("==", local, private)
-    with pytest.raises(UsageError, match="different address spaces"):
-        C.binary("-", local, private)
-    for plain in (pointer(0x20), pointer(0x20, space=0)):
-        assert is_true(C.binary("==", plain, generic))
-        assert C.binary("-", generic, plain).number() == 0
-    with pytest.raises(UsageError, match="different address spaces"):
-        C.binary("==", local, generic)  # which is another number
-    assert C.assigned(local, generic.type).bits == 0x10
-    for target in (private.type, pointer(0).type):
-        with pytest.raises(UsageError, match="does not convert to address space"):
-            C.assigned(local, target)
-    assert C.cast(local, private.type).bits == 0x10
 
 
 def test_arrays_decay():

@@ -213,7 +213,8 @@ def test_without_metadata_only_bytes_are_understood():
     assert segment(found, None) == bytes(8)
     assert segment(found, b"12345678") == b"12345678"
     error = refused(found, [1])
-    assert error.hint == "give the 8 bytes of the kernarg segment as bytes"
+    assert error.hint == "give the kernarg segment as one argument, bytes:0a0b..., of up to 8 bytes"
+    assert segment(found, [b"12345678"]) == b"12345678"
 
 
 # --- The segment --------------------------------------------------------------------------------------------------

@@ -24,10 +24,10 @@ SIZE = die(
 C, CPLUS, FORTRAN = 0x1D, 0x1A, 0x0E
 
 
-def types_of(*entries, language=C, byte_order="little", version=5):
+def types_of(*entries, language=C, byte_order="little", version=5, **options):
     """The types of the labelled entries of one unit."""
     root = die("compile_unit", ("language", "data2", language), INT, CHAR, SIZE, *entries)
-    found = dwarf(unit(root, version=version), byte_order=byte_order)
+    found = dwarf(unit(root, version=version), byte_order=byte_order, **options)
     known = Types()
     dies = {each.tag_name + ":" + (each.name or ""): each for each in found.units[0].dies()}
 
@@ -406,6 +406,71 @@ def test_a_declaration_is_completed_by_a_type_unit():
     found = dwarf(unit(die("compile_unit", ("language", "data2", CPLUS), declared)), type_unit)
     die_found = next(each for each in found.units[0].dies() if each.tag_name == "DW_TAG_structure_type")
     assert byte_size(Types().of(die_found)) == 40
+
+
+# --- Pointers into address spaces ---------------------------------------------------------------------------------
+
+AMDGPU, X86_64 = 224, 62
+SPACES = {0: (8, 0), 1: (8, 0), 2: (4, 0xFFFFFFFF), 3: (4, 0xFFFFFFFF), 5: (4, 0xFFFFFFFF), 6: (4, 0xFFFFFFFF)}
+"""The bytes of an address and the null of the address spaces (AMDGPU usage, Address Space Mapping)."""
+
+
+def pointer_into(*attributes, machine=AMDGPU, tag="pointer_type", dialect=None):
+    """A pointer with some attributes, and what was found wrong in reading it."""
+    root = die("compile_unit", ("language", "data2", C), INT, die(tag, typed("int"), *attributes))
+    found = dwarf(unit(root), machine=machine, **({} if dialect is None else {"attributes": dialect}))
+    pointer = next(Types().of(each) for each in found.units[0].dies() if each.tag_name == f"DW_TAG_{tag}")
+    return pointer, [str(problem) for problem in found.problems]
+
+
+@pytest.mark.parametrize("tag", ["pointer_type", "reference_type", "rvalue_reference_type"])
+@pytest.mark.parametrize("number", [*SPACES, 0x20, 0x5F])
+def test_a_pointer_has_the_size_of_the_addresses_of_its_space(tag, number):
+    pointer, problems = pointer_into(("address_class", "data4", number), tag=tag)
+    assert (pointer.byte_size, pointer.null) == SPACES.get(number, (4, 0xFFFFFFFF))
+    assert pointer.address_space == number
+    assert byte_size(pointer) == pointer.byte_size
+    assert not problems
+
+
+def test_the_attribute_of_the_extension_is_read_as_the_class_is():
+    for attributes in (
+        (("LLVM_address_space", "data1", 3),),
+        (("LLVM_address_space", "data1", 3), ("address_class", "data1", 1)),
+    ):
+        pointer, problems = pointer_into(*attributes)
+        assert (pointer.byte_size, pointer.address_space, problems) == (4, 3, [])
+
+
+def test_a_pointer_without_a_known_space_has_the_size_of_the_unit():
+    for machine, number in ((X86_64, 3), (AMDGPU, 4), (AMDGPU, 0x60), (0, 5)):
+        pointer, problems = pointer_into(("address_class", "data4", number), machine=machine)
+        assert (pointer.byte_size, pointer.null, problems) == (8, 0, [])
+    assert pointer_into()[0].byte_size == 8
+
+
+@pytest.mark.parametrize(
+    "attribute, size", [(("byte_size", "data1", 8), 8), (("bit_size", "data1", 64), 8), (("byte_size", "data1", 2), 2)]
+)
+def test_the_size_of_the_pointer_itself_is_stronger_and_a_contradiction_is_told(attribute, size):
+    pointer, problems = pointer_into(("address_class", "data1", 3), attribute)
+    assert pointer.byte_size == size
+    assert pointer.null == (0xFFFF if size == 2 else 0xFFFFFFFF)
+    (problem,) = problems
+    assert f"a pointer into local has {size} bytes, and an address there has 4" in problem
+    assert "[A.5.3]" in problem
+    for space, same in ((3, ("byte_size", "data1", 4)), (5, ("bit_size", "data1", 32)), (1, ("byte_size", "data1", 8))):
+        assert not pointer_into(("address_class", "data1", space), same)[1]
+
+
+def test_structures_and_arrays_count_in_the_size_of_the_space():
+    local = die("pointer_type", typed("int"), ("address_class", "data1", 3), label="local")
+    bound = die("subrange_type", typed("size"), ("count", "data1", 3))
+    get = types_of(
+        local, die("array_type", typed("local"), bound), die("typedef", named("l"), typed("local")), machine=AMDGPU
+    )
+    array = next(get.types.of(each) for each in get.dies.values() if each.tag_name == "DW_TAG_array_type")
+    assert (byte_size(array), byte_size(get("l"))) == (12, 4)
 
 
 # --- Enumerations, functions, others ------------------------------------------------------------------------------

@@ -15,8 +15,11 @@ from typing import NamedTuple
 import pytest
 
 import dwarfgpu as dg
+from dwarfgpu.dwarf_constants import DW_AT_location
 from dwarfgpu.program.types.declaration import speaks_cplus
+from dwarfgpu.program.variables.answers import answer as asked
 from dwarfgpu.render.values import Look, ValueWriter
+from dwarfgpu.render.variables import VariablesRenderer
 from tests.builders.gdb_stops import stops
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -45,8 +48,9 @@ class Difference(NamedTuple):
 DIFFERENCES = (
     Difference(
         "register without a rule",
-        "no rule says where a caller's register was saved, and the ABI lets a callee change it (x86-64 psABI 3.2.1). "
-        "gdb shows what is in it now; the library says that it is not known",
+        "no rule says where a caller's register was saved, the ABI lets a callee change it (x86-64 psABI 3.2.1), and "
+        "the location does not hold where the call returns. gdb shows what is in it now; the library says it is not "
+        "known. Where the location holds (GCC's -fipa-ra) both have the value",
         lambda _gdb, ours: ours is not None and ours.level > 0 and ours.reason == "undefined_rule",
     ),
     Difference(
@@ -102,9 +106,8 @@ def folded(text: str) -> str:
 def build(tools, folder: Path, language: str, compiler: str, options: list[str]) -> Path:
     program = folder / "program"
     source = CORPUS / f"stops.{language}"
-    flags = ["-fno-ipa-ra"] if compiler.startswith("g") else []
     subprocess.run(
-        [tools(compiler), "-g", "-static", "-w", *options, *flags, "-o", str(program), str(source)],
+        [tools(compiler), "-g", "-static", "-w", *options, "-o", str(program), str(source)],
         check=True,
     )
     return program
@@ -160,6 +163,12 @@ def _plain(name: str | None) -> str:
     return name.removesuffix(" const").rpartition("::")[2]
 
 
+def holds_after_call(variable) -> bool:
+    """Whether the location of a variable of a caller holds where the call returns, too."""
+    location = variable.definition.find_number(DW_AT_location)
+    return location is not None and variable.frame.holds_after_call(location, variable.code)
+
+
 COMPILERS = {"c": ("gcc", "clang-22"), "cpp": ("g++", "clang++-22")}
 BUILDS = [
     (language, compiler, [level, dwarf])
@@ -183,14 +192,17 @@ def test_variables_equal_those_of_gdb(tmp_path, require_tool, language, compiler
         (wave, *_others) = dg.open(str(program)).attach(stop.core)
         for theirs, frame in aligned(stop.frames, wave.frames()):
             ours = {}
+            variables = {}
             count: Counter[str] = Counter()
             for variable in frame.variables() if frame.function is not None else ():
                 key = variable.name, count[variable.name]
+                variables[key] = variable
                 ours[key] = answer(variable, frame.number, names)
+                compared["kept"] += bool(frame.kept.pop(variable.name, ()))
                 count[variable.name] += 1
             count.clear()
             for name, text, _is_argument in theirs["variables"]:
-                mine = ours.get((name, count[name]))
+                mine, variable = ours.get((name, count[name])), variables.get((name, count[name]))
                 count[name] += 1
                 compared["all"] += 1
                 if mine is not None and folded(mine.text) == folded(text):
@@ -198,8 +210,14 @@ def test_variables_equal_those_of_gdb(tmp_path, require_tool, language, compiler
                 known = next((each for each in DIFFERENCES if each.applies(text, mine)), None)
                 if known is None:
                     wrong.append(f"{theirs['function']}: {name}: gdb has {text}, the library {mine}")
+                elif known.name == "register without a rule" and holds_after_call(variable):
+                    wrong.append(
+                        f"{theirs['function']}: {name}: {variable.why()}, but its location holds after the call"
+                    )
                 else:
                     compared[known.name] += 1
+    kept = compared.pop("kept")
+    assert kept >= (30 if compiler == "gcc" and options[0] == "-O2" else 0), kept
     assert not wrong, "\n".join(dict.fromkeys(wrong))
     assert compared["all"] >= LEAST
     assert sum(compared.values()) - compared["all"] <= compared["all"] // 10, compared
@@ -217,6 +235,36 @@ def test_what_a_parameter_was_at_the_call(tmp_path, require_tool):
             if frame.name == "main":
                 assert frame["argc@entry"].why().kind in ("entry_unknown", "undefined_rule")
     assert found == {4}  # argc + 3
+
+
+@pytest.mark.slow
+def test_registers_that_are_kept_across_a_call_are_marked(tmp_path, require_tool):
+    """Without the assumption they are refused, as call frame information has it."""
+    program = build(require_tool, tmp_path, "c", "gcc", ["-O2", "-gdwarf-5"])
+    marked = 0
+    for stop in stops(require_tool, program, tmp_path, limit=8):
+        attached = dg.open(program).attach(stop.core)
+        for is_on in (True, False):
+            attached.state.trusts_lists = is_on
+            for frame in attached[0].frames():
+                for variable in frame.variables() if frame.function is not None else ():
+                    values = asked(variable, variable.name)
+                    (lane,) = values.by_lane
+                    if is_on and values.kept:
+                        marked += 1
+                        assert [*values.kept] == [variable.name]
+                        (line,) = VariablesRenderer(frame).text(values)
+                        registers = ", ".join(values.kept[variable.name])
+                        assert line.endswith(f"  (in {registers}, kept across the call by its location)")
+                        document = VariablesRenderer(frame).document(values)
+                        assert document["kept_registers"] == {variable.name: [*values.kept[variable.name]]}
+                        attached.state.trusts_lists = False
+                        assert variable.why().kind in ("undefined_rule", "undefined")
+                        attached.state.trusts_lists = True
+                    elif not is_on:
+                        assert not values.kept
+                    assert lane.value is not None or lane.reason is not None
+    assert marked >= 5
 
 
 EXPRESSIONS = {

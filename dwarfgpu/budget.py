@@ -1,0 +1,84 @@
+"""The budget of a question: how much it may cost, whatever a file says.
+
+Limits on a single thing (the operations of an expression, the parts of a value) do not bound an answer, because things
+come in products: variables times lanes times parts. So all that a small file can multiply is paid from one budget:
+operations of long evaluations, members and elements, places of locations, steps of traces, and rules of rows. What is
+linear in a file or in the lanes that are asked for costs nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import EvaluationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEFAULT = 1 << 20
+"""What a question may cost if nothing else is set."""
+HINT = "--budget N, or `set budget N` at the prompt, allows more"
+
+
+class QuestionBudget:
+    """What is left for a question."""
+
+    __slots__ = ("is_spent", "left", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.left = size
+        self.is_spent = False
+        """Whether something is left out of the answer for it."""
+
+    @property
+    def message(self) -> str:
+        """What is said where something is left out."""
+        return f"the answer costs more than its budget of {self.size} steps and parts (`set budget`)"
+
+
+_current: ContextVar[QuestionBudget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def question(size: int = DEFAULT) -> Iterator[QuestionBudget]:
+    """Ask a question: what is done meanwhile is paid from one budget. A question within another one has its budget."""
+    outer = _current.get()
+    if outer is not None:
+        yield outer
+        return
+    budget = QuestionBudget(size)
+    token = _current.set(budget)
+    try:
+        yield budget
+    finally:
+        _current.reset(token)
+
+
+def take(count: int = 1) -> bool:
+    """Pay for some parts; return whether they can be paid."""
+    budget = _current.get()
+    if budget is None:
+        return True
+    if budget.left < count:
+        budget.is_spent = True
+        budget.left = 0
+        return False
+    budget.left -= count
+    return True
+
+
+def spend(count: int = 1) -> None:
+    """Pay for some parts; raise an error if they cannot be paid."""
+    budget = _current.get()
+    if budget is not None and not take(count):
+        raise EvaluationError("limit_exceeded", budget.message, hint=HINT)
+
+
+def check() -> None:
+    """Raise an error if all is spent."""
+    budget = _current.get()
+    if budget is not None and budget.is_spent:
+        raise EvaluationError("limit_exceeded", budget.message, hint=HINT)

@@ -1,0 +1,99 @@
+"""The parameters of kernels as the debugging information has them: names and types that the metadata may lack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.program.code.code_object import CodeObject
+
+BODIES = ("__clang_ocl_kern_imp_",)
+"""What clang puts before the name of a kernel to name the function that has its code, where another kernel calls it."""
+
+
+@frozen
+class KernelParameter:
+    """A parameter of a kernel in the source."""
+
+    name: str | None
+    type: str
+    byte_size: int | None
+
+
+def parameters_of(file: CodeObject, kernel: Kernel) -> tuple[KernelParameter, ...] | None:
+    """Return the parameters that the debugging information gives a kernel; None where it has no such function."""
+    if not file.has_dwarf or kernel.entry is None:
+        return None
+    try:
+        function = _function(file, kernel)
+        return None if function is None else tuple(_parameters(function))
+    except DwarfGpuError as error:
+        file.dwarf.note(error)
+        return None
+
+
+def _function(file: CodeObject, kernel: Kernel) -> Die | None:
+    functions = file.dwarf.index.functions_at(kernel.entry or 0)
+    if functions:
+        return functions[-1]
+    for prefix in BODIES:
+        for entry in file.dwarf.index.find(prefix + kernel.name):
+            if entry.kind == "function":
+                return entry.die
+    return None
+
+
+def _parameters(function: Die) -> list[KernelParameter]:
+    from dwarfgpu.program.types.declaration import safe_text
+    from dwarfgpu.program.types.reader import Types
+    from dwarfgpu.program.types.sizes import known_size
+
+    types = Types()
+    origin = function.find("DW_AT_abstract_origin") or function.find("DW_AT_specification")
+    entries = [function] if origin is None else [function, origin.reference()]
+    for entry in entries:
+        found = [
+            child
+            for child in entry.children()
+            if child.tag == DW_TAG_formal_parameter and child.find_number(DW_AT_artificial) is None
+        ]
+        if found:
+            return [
+                KernelParameter(child.name, safe_text(type_), known_size(type_))
+                for child in found
+                for type_ in (types.type_of(child),)
+            ]
+    return []
+
+
+def with_parameters(file: CodeObject, kernel: Kernel) -> Kernel:
+    """Return a kernel with names and types from the debugging information where its metadata has none."""
+    metadata = kernel.metadata
+    if metadata is None:
+        return kernel
+    explicit = [argument for argument in metadata.args if not argument.is_hidden]
+    if all(argument.name and argument.type_name for argument in explicit):
+        return kernel
+    parameters = parameters_of(file, kernel)
+    if parameters is None or len(parameters) != len(explicit):
+        return kernel
+    known = dict(zip(map(id, explicit), parameters, strict=True))
+    arguments = tuple(
+        argument
+        if id(argument) not in known
+        else evolve(
+            argument,
+            name=argument.name or known[id(argument)].name,
+            type_name=argument.type_name or known[id(argument)].type,
+        )
+        for argument in metadata.args
+    )
+    return evolve(kernel, metadata=evolve(metadata, args=arguments))

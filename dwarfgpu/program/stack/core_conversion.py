@@ -1,0 +1,319 @@
+"""GPU core files made small: some waves, what they reach, and their code objects, as a snapshot."""
+
+from __future__ import annotations
+
+import struct
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.backends import snapshot
+from dwarfgpu.backends.gpu_core.mapped_registers import copied
+from dwarfgpu.backends.machine import NONE, LoadedCodeObject, Machine
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.stack.selectors import waves_of
+from dwarfgpu.program.stack.snapshot_files import dispatch_text
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.gpu_core.core_waves import GpuCoreMachine
+    from dwarfgpu.program.stack.gpu_cores import OpenedCore
+
+PAGE = 4096
+MAX_REGISTERS = 1 << 32
+"""The bytes of registers of a snapshot."""
+MAX_REACHED = 1 << 26
+"""The bytes of global memory that are taken because something points to them."""
+KERNARG_SIZE_AT = 8
+"""The offset of the size of the arguments in a kernel descriptor."""
+WORDS = ("stack", "lds", "args", "reachable:N", "none")
+
+
+@frozen
+class MemoryChoice:
+    """Which memory a small snapshot has."""
+
+    stack: bool = True
+    lds: bool = True
+    args: bool = True
+    reachable: int = 0
+    """How many pointers are followed from arguments and scalar registers."""
+
+
+@frozen
+class ConversionSummary:
+    """What a small snapshot has, and what was left out."""
+
+    written: str
+    waves: int
+    all_waves: int
+    bytes_: int
+    """Of memory in the snapshot."""
+    all_bytes: int
+    """Of global memory in the core file."""
+    code_objects: tuple[str, ...]
+    left_out: tuple[str, ...]
+    dispatches: tuple[str, ...]
+
+
+def memory_choice(text: str | None) -> MemoryChoice:
+    """Return the memory that a list such as ``stack,lds,reachable:2`` names."""
+    if text is None:
+        return MemoryChoice()
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    chosen: dict[str, Any] = {"stack": False, "lds": False, "args": False, "reachable": 0}
+    for word in words:
+        name, colon, number = word.partition(":")
+        if name in ("stack", "lds", "args") and not colon:
+            chosen[name] = True
+        elif name == "reachable" and number.isdecimal() and 0 < int(number) < 100:
+            chosen[name] = int(number)
+        elif word != "none":
+            raise UsageError(f"there is no memory {word[:40]!r}", hint=f"it is a list of {', '.join(WORDS)}")
+    return MemoryChoice(**chosen)
+
+
+def convert_core(
+    opened: OpenedCore, machine: GpuCoreMachine, destination: str, waves: str | None = None, memory: str | None = None
+) -> ConversionSummary:
+    """Write some waves of a GPU core file as a snapshot, with the memory that debugging needs."""
+    choice = memory_choice(memory)
+    place = Path(destination)
+    if place.exists() or place.is_symlink():
+        raise UsageError(f"{place} exists", hint="choose another name, or remove it first")
+    chosen = sorted(set(waves_of(machine, waves)))
+    converter = _Converter(opened, machine, chosen, choice)
+    small = converter.machine()
+    is_folder = place.suffix == snapshot.SUFFIX
+    folder, prefix = (place, "code") if is_folder else (place.parent, f"{place.stem}-code")
+    small.folder = str(folder)
+    files = converter.code(small, prefix)
+    for name in files:
+        if not is_folder and (folder / name).exists():
+            raise UsageError(f"{folder / name} exists", hint="choose another name, or remove it first")
+    snapshot.save(small, destination)
+    for name, data in files.items():
+        try:
+            (folder / name).write_bytes(data)
+        except OSError as error:
+            raise UsageError(f"{folder / name} cannot be written: {error.strerror or error}") from None
+    return converter.summary(small, destination, tuple(files))
+
+
+class _Converter:
+    """Takes what debugging needs out of a core file."""
+
+    def __init__(self, opened: OpenedCore, machine: GpuCoreMachine, waves: list[int], choice: MemoryChoice) -> None:
+        self.opened = opened
+        self.source = machine
+        self.waves = waves
+        self.choice = choice
+        self.left_out: list[str] = []
+        self.kept: dict[int, int] = {}
+        """Global memory that is taken: sizes by address."""
+
+    def machine(self) -> Machine:
+        """Return the small machine."""
+        source = self.source
+        small = Machine(source.target, source.apertures)
+        used = sorted({source.place_of(wave)[0] for wave in self.waves} - {NONE})
+        small.dispatches = [source.dispatches[index] for index in used]
+        index_of = {dispatch: position for position, dispatch in enumerate(used)}
+        places = [source.place_of(wave) for wave in self.waves]
+        small.add_waves(
+            len(self.waves),
+            dispatch=[index_of.get(place[0], NONE) for place in places],
+            work_group=[place[1] for place in places] or NONE,
+            wave_in_group=[place[2] for place in places],
+            ids=[source.ids[wave] for wave in self.waves],
+        )
+        self._registers(small)
+        if self.choice.lds:
+            self._local(small)
+        if self.choice.stack:
+            self._private(small)
+        if self.choice.args:
+            self._arguments(small)
+        if self.choice.reachable:
+            self._reachable(self.choice.reachable)
+        self._global(small)
+        return small
+
+    def _registers(self, small: Machine) -> None:
+        source, count = self.source, len(self.waves)
+        size = sum(len(file.registers) * file.byte_size for file in source.files) * count
+        if size > MAX_REGISTERS:
+            message = f"the registers of {count} waves take {size:,} bytes, which a snapshot does not hold"
+            raise UsageError(message, hint="--waves LIST takes some of them")
+        for file in source.files:
+            small.add_file(copied(file, self.waves, source.target.byte_order))
+
+    # --- Memory ---------------------------------------------------------------------------------------------------
+
+    def _local(self, small: Machine) -> None:
+        done: set[int] = set()
+        lost = 0
+        space: Any = self.source.target.space(LOCAL)
+        extents = _by_owner(self.source, LOCAL)
+        for position, wave in enumerate(self.waves):
+            owner = self.source.group_numbers[wave]
+            if owner in done or owner not in extents:
+                continue
+            done.add(owner)
+            if small.group_numbers[position] < 0:
+                lost += 1
+                continue
+            for address, size in extents[owner]:
+                small.memory.map(
+                    space, address, self.source.memory.read(space, address, size, wave, None), instance=position
+                )
+        if lost:
+            self.left_out.append(f"local memory of {lost} work-groups whose positions are not known")
+
+    def _private(self, small: Machine) -> None:
+        space: Any = self.source.target.space(PRIVATE_WAVE)
+        extents = _by_owner(self.source, PRIVATE_WAVE)
+        for position, wave in enumerate(self.waves):
+            for address, size in extents.get(wave, ()):
+                data = self.source.memory.read(space, address, size, wave, None)
+                small.memory.map(space, address, data, instance=position)
+
+    def _keep(self, address: int, size: int) -> None:
+        """Take a range of global memory, as far as the files have it."""
+        for part in self.opened.core.memory.stretches(address, size):
+            self.kept[part.address] = max(self.kept.get(part.address, 0), part.size)
+
+    def _arguments(self, small: Machine) -> None:
+        """Take the packets, the queue objects and the arguments of the dispatches."""
+        core = self.opened.core
+        for dispatch in small.dispatches:
+            index = core.dispatches.index(dispatch)
+            packet = core.packets[index]
+            self._keep(packet.address, 64)
+            if dispatch.queue:
+                self._keep(dispatch.queue, 256)
+            if dispatch.kernarg:
+                size = None
+                if packet.kernel_object:
+                    size = core.memory.number(packet.kernel_object + KERNARG_SIZE_AT, 4)
+                self._keep(dispatch.kernarg, size if size and size <= 1 << 16 else PAGE)
+
+    def _reachable(self, depth: int) -> None:
+        """Take the pages that arguments and scalar registers point to, and what these point to."""
+        core = self.opened.core
+        words: set[int] = set()
+        for address, size in list(self.kept.items()):
+            words |= _words(core.memory.read(address, size) or b"")
+        pairs = [
+            (self.source.register_named(f"s{index}"), self.source.register_named(f"s{index + 1}"))
+            for index in range(105)
+        ]
+        for wave in self.waves:
+            for low, high in pairs:
+                if low is None or high is None or not self.source.knows(low, wave) or not self.source.knows(high, wave):
+                    continue
+                data = self.source.read_register(low, wave, None) + self.source.read_register(high, wave, None)
+                words.add(int.from_bytes(data, "little"))
+        taken = 0
+        seen: set[int] = set()
+        for _level in range(depth):
+            pages = {word & -PAGE for word in words if core.memory.room(word)} - seen
+            words = set()
+            for page in sorted(pages):
+                seen.add(page)
+                for part in core.memory.stretches(page, PAGE):
+                    if taken + part.size > MAX_REACHED:
+                        self.left_out.append(f"what is reachable beyond {MAX_REACHED:,} bytes")
+                        return
+                    taken += part.size
+                    self._keep(part.address, part.size)
+                    words |= _words(core.memory.read(part.address, part.size) or b"")
+
+    def _global(self, small: Machine) -> None:
+        """Map the global memory that was taken, joined where ranges meet."""
+        memory, space = self.opened.core.memory, small.target.default_space
+        joined: list[list[int]] = []
+        for address in sorted(self.kept):
+            end = address + self.kept[address]
+            if joined and address <= joined[-1][1]:
+                joined[-1][1] = max(joined[-1][1], end)
+            else:
+                joined.append([address, end])
+        for start, end in joined:
+            small.memory.map(space, start, bytearray(memory.read(start, end - start) or b""))
+
+    # --- Code and summary -----------------------------------------------------------------------------------------
+
+    def code(self, small: Machine, prefix: str) -> dict[str, bytes]:
+        """Give the small machine its code objects; return the files that hold them."""
+        files: dict[str, bytes] = {}
+        for number, found in enumerate(self.opened.code.found):
+            name = found.entry.uri or f"the code object at {found.entry.address:#x}"
+            if found.file is None:
+                if found.where == "not found":
+                    self.left_out.append(f"{name}, which was not found")
+                continue
+            data = bytes(found.file.image.data)
+            path = f"{prefix}-{number}.co"
+            files[path] = data
+            small.code_objects.append(LoadedCodeObject(path, found.entry.address, sha256(data).hexdigest()))
+            if found.where == "loaded image only":
+                self.left_out.append(f"debugging information of {name}, whose file was not found")
+        return files
+
+    def summary(self, small: Machine, written: str, files: tuple[str, ...]) -> ConversionSummary:
+        """Return what was taken and what was left out."""
+        core = self.opened.core
+        sizes = sum(size for number in small.memory.stores for _owner, _address, size in _extents(small, number))
+        everything = sum(
+            last - first + 1 for first, last in zip(core.memory.store.starts, core.memory.store.lasts, strict=True)
+        )
+        left_out = [*self.left_out]
+        others = core.wave_count - self.source.wave_count
+        missing = self.source.wave_count - len(self.waves)
+        if missing:
+            left_out.insert(0, f"{_count(missing, 'wave')} of {self.source.target.name}")
+        if others:
+            left_out.insert(0, f"{_count(others, 'wave')} of other processors or sizes")
+        if self.opened.files.threads:
+            left_out.append(f"{_count(len(self.opened.files.threads), 'thread')} of the host")
+        for flag, name in (
+            (self.choice.stack, "scratch memory"),
+            (self.choice.lds, "local memory"),
+            (self.choice.args, "kernel arguments"),
+        ):
+            if not flag:
+                left_out.append(name)
+        kept = sum(size for _owner, _address, size in small.memory.extents(small.target.default_space))
+        if everything > kept:
+            left_out.append(f"{everything - kept:,} bytes of global memory")
+        return ConversionSummary(
+            written, len(self.waves), core.wave_count, sizes, everything, files, tuple(left_out),
+            tuple(dispatch_text(dispatch) for dispatch in small.dispatches),
+        )  # fmt: skip
+
+
+def _by_owner(machine: Machine, number: int) -> dict[int, list[tuple[int, int]]]:
+    """Return the extents of an instanced address space, by instance."""
+    result: dict[int, list[tuple[int, int]]] = {}
+    space = machine.target.space(number)
+    if space is not None and number in machine.memory.stores:
+        for owner, address, size in machine.memory.extents(space):
+            result.setdefault(owner, []).append((address, size))
+    return result
+
+
+def _extents(machine: Machine, number: int) -> list[tuple[int, int, int]]:
+    space: Any = machine.target.space(number)
+    return machine.memory.extents(space)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _words(data: bytes) -> set[int]:
+    """Return the aligned numbers of eight bytes, each of which may be a pointer."""
+    return set(struct.unpack_from(f"<{len(data) // 8}Q", data))

@@ -1,0 +1,137 @@
+"""Stopped machines of waves as GPU core files: the inverse of opening one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.backends.gpu_core.writing import (
+    CoreForm,
+    LoadedImage,
+    WrittenStop,
+    core_contents,
+    write_gpu,
+    write_host,
+    write_merged,
+)
+from dwarfgpu.backends.machine import Machine
+from dwarfgpu.errors import UsageError
+from dwarfgpu.objfile.containers.place import file_uri
+from dwarfgpu.objfile.elf.header import PT_LOAD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.program.stack.stopped import Stopped
+
+CODE_AT = 0x5500_0000_0000
+"""Where code objects that are in no file of their own are put into the memory of the host."""
+KINDS = {
+    "merged": ((("", write_merged),)),
+    "pair": ((("", write_host), (".gpu", write_gpu))),
+    "gpu": ((("", write_gpu),)),
+}
+"""The files of each form: what follows the name, and how it is written."""
+
+
+@frozen
+class WrittenCore:
+    """The core files that were written."""
+
+    names: list[str]
+    unknown: int
+    """How many registers of waves are 0 because nothing is known of them."""
+
+
+def write_core(stopped: Stopped, path: str, kind: str = "merged", form: CoreForm | None = None) -> WrittenCore:
+    """Write a machine of waves as core files of a form. Existing files are never overwritten."""
+    machine: Any = stopped.machine
+    if not isinstance(machine, Machine):
+        message = f"a machine of {machine.target.name} cannot be saved as a core file"
+        raise UsageError(message, hint="core files are written of waves; in GDB its own generate-core-file does it")
+    images, kernels = list(images_of(stopped)), kernel_objects(stopped)
+    contents = core_contents(machine, images, stops_of(machine), form, kernels)
+    names = [f"{path}{suffix}" for suffix, _write in KINDS[kind]]
+    for name in names:
+        if os.path.lexists(name):
+            raise UsageError(f"{name} exists", hint="choose another name, or remove it first")
+    for name, (_suffix, write) in zip(names, KINDS[kind], strict=True):
+        passing = Path(f"{name}.{os.getpid()}.part")
+        try:
+            try:
+                with passing.open("xb") as file:
+                    write(file, contents)
+                passing.rename(name)
+            except OSError as error:
+                raise UsageError(f"{name} cannot be written: {error.strerror or error}") from None
+        except BaseException:
+            passing.unlink(missing_ok=True)
+            raise
+    return WrittenCore(names, contents.unknown)
+
+
+def images_of(stopped: Stopped, *, embeds: bool = False) -> Iterator[LoadedImage]:
+    """Yield the code objects that are loaded, with their bytes in memory; with ``embeds`` also the files themselves."""
+    free = CODE_AT
+    for code in stopped.loaded.codes:
+        image = code.file.image
+        if not any(segment.type == PT_LOAD for segment in image.segments):
+            continue
+        uri, host = _uri_of(image, free, embeds=embeds)
+        if host is not None:
+            free += -(-len(image.data) // 4096 + 1) * 4096
+        yield LoadedImage(uri, code.bias, segments_of(image, code.bias), host)
+
+
+def _uri_of(image: Image, free: int, *, embeds: bool) -> tuple[str, tuple[int, bytes] | None]:
+    """Return the URI of a code object: of its file, or of a copy in the memory of the host."""
+    path = image.path
+    if not embeds and path is not None and os.path.isfile(path) and os.path.getsize(path) == len(image.data):  # noqa: PTH113, PTH202
+        return file_uri(os.path.abspath(path), 0, None), None  # noqa: PTH100
+    return f"memory://0#offset={free:#x}&size={len(image.data):#x}", (free, bytes(image.data))
+
+
+def segments_of(image: Image, bias: int) -> tuple[tuple[int, bytes], ...]:
+    """Return the segments of a code object as they are in memory."""
+    return tuple(
+        (
+            bias + segment.address,
+            bytes(image.data[segment.offset : segment.offset + segment.file_size]).ljust(segment.memory_size, b"\0"),
+        )
+        for segment in image.segments
+        if segment.type == PT_LOAD and segment.memory_size
+    )
+
+
+def kernel_objects(stopped: Stopped) -> dict[str, int]:
+    """Return the addresses of the kernel descriptors by the names of the kernels."""
+    addresses: dict[str, int] = {}
+    for code in stopped.loaded.codes:
+        for symbol in code.file.image.symbols():
+            if symbol.name.endswith(".kd"):
+                addresses.setdefault(symbol.name.removesuffix(".kd"), code.bias + symbol.value)
+        for kernel in code.file.kernels.kernels if code.file.is_amdgpu else ():
+            if kernel.symbol is not None:
+                addresses.setdefault(kernel.name, code.bias + kernel.symbol.value)
+    return addresses
+
+
+def stops_of(machine: Machine) -> Any:
+    """Return how waves stand, as far as their machine knows; else a debugger has stopped them."""
+    from dwarfgpu.backends.gpu_core.core_waves import HALTED, NEVER_RAN, STOPPED, GpuCoreMachine
+
+    columns = machine.columns if isinstance(machine, GpuCoreMachine) else None
+    if columns is None:
+        return None
+
+    def stop(_machine: int, wave: int) -> WrittenStop:
+        flags = columns.flags[wave]
+        return WrittenStop(
+            bool(flags & STOPPED), columns.traps[wave], bool(flags & HALTED), bool(flags & NEVER_RAN)
+        )  # fmt: skip
+
+    return stop

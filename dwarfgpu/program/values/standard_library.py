@@ -1,0 +1,435 @@
+"""Objects of the standard library of C++ as what they contain: a vector has a length and elements, a map has entries.
+
+The members are those of libstdc++ (GCC), whose own printers for GDB decide what is shown and in which words; of libc++
+the types whose layout is plain. An object of another layout has no contents here, and is shown as it is stored.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu.errors import EvaluationError
+from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.declaration import type_text
+from dwarfgpu.program.types.sizes import byte_size, known_size, stripped
+from dwarfgpu.program.values.objects import Object, constant
+from dwarfgpu.program.values.storage import Address, ObjectPlace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_NAME = re.compile(r"std::(?:__\w+::)*(\w+)(?:<|$)")
+LARGEST = 1 << 48
+"""How many bytes the elements of one object may have: no machine has more."""
+DEEPEST = 256
+"""How deep a tree and how many bases of a tuple may be."""
+
+
+@frozen
+class Child:
+    """A part of what an object contains."""
+
+    name: str
+    value: Object
+    key: Object | None = None
+    """The key of an entry of a map."""
+
+
+@frozen
+class Contents:
+    """What an object contains, as GDB's printers say it."""
+
+    summary: str = ""
+    """``std::vector of length 5, capacity 8``; empty where only the parts are shown."""
+    hint: str = ""
+    """How the parts are written: ``array``, ``map`` or, with their names, nothing."""
+    count: int = 0
+    """How many parts there are."""
+    parts: Callable[[], Iterable[Child]] = tuple
+    characters: tuple[ObjectPlace, int, t.Type] | None = None
+    """Of a string: where it is, its length, and the type of a character."""
+
+
+def contents_of(value: Object, type: t.Struct) -> Contents | None:
+    """Return what an object contains; None if its type is none of the standard library that is known.
+
+    Raises `EvaluationError` where the members contradict each other.
+    """
+    match = _NAME.match(type.name or "")
+    read = None if match is None else _READERS.get(match[1])
+    return None if read is None else read(value, type)
+
+
+# --- Members ------------------------------------------------------------------------------------------------------
+
+
+def _broken(message: str) -> EvaluationError:
+    return EvaluationError("broken_object", message)
+
+
+def _number(value: Object, *names: str) -> int:
+    for name in names:
+        value = value.member(name)
+    return int(value.number())
+
+
+def _argument(type: t.Struct, index: int) -> t.Type:
+    arguments = type.body.arguments
+    if index >= len(arguments):
+        raise _broken(f"{type.name} has {len(arguments)} template arguments")
+    return arguments[index].to.get()
+
+
+def _name_of(type: t.Type) -> str:
+    """Return the name of a template argument; strings have their short names, as libstdc++ tells GDB."""
+    text = type_text(type, is_cplus=True)
+    for character, name in _STRINGS.items():
+        traits = f"std::char_traits<{character}>, std::allocator<{character}>"
+        text = text.replace(f"std::__cxx11::basic_string<{character}, {traits} >", f"std::{name}")
+    return text
+
+
+_STRINGS = {"char": "string", "wchar_t": "wstring", "char16_t": "u16string", "char32_t": "u32string"}
+
+
+def _struct(value: Object) -> t.Struct:
+    inner = stripped(value.type)
+    if not isinstance(inner, t.Struct):
+        raise _broken("a member is not a class")
+    return inner
+
+
+def _counted(noun: str, count: int) -> str:
+    return f"std::{noun} with {count} element{'' if count == 1 else 's'}"
+
+
+def _alignment(type: t.Type, depth: int = 0) -> int:
+    """Return the alignment of a type as the ABIs of C++ have it."""
+    inner = stripped(type)
+    if depth > DEEPEST:
+        return 1
+    if isinstance(inner, t.Struct):
+        parts = [*inner.body.members, *inner.body.bases]
+        return max((_alignment(part.type, depth + 1) for part in parts), default=1)
+    if isinstance(inner, t.Array):
+        return _alignment(inner.element, depth + 1)
+    size = known_size(inner) or 1
+    return size if size in (1, 2, 4, 8, 16) else 8
+
+
+def _at(near: Object, address: Address, type: t.Type, offset: int = 0) -> Object:
+    """Return an object at an address, in the memory that another object is in."""
+    return Object(type, near.place.storage.at(Address(address.space, address.value + offset)))
+
+
+# --- Sequences ----------------------------------------------------------------------------------------------------
+
+
+def _vector(value: Object, type: t.Struct) -> Contents:
+    if value.found("__begin_") is not None:  # libc++
+        last = value.found("__cap_") or value.member("__end_cap_").member("__value_")  # the latter up to LLVM 19
+        return _elements(value.member("__begin_"), value.member("__end_"), last)
+    data = value.member("_M_impl")
+    if value.found("_M_impl") is not None and isinstance(stripped(data.member("_M_start").type), t.Struct):
+        return _bits(data, type)
+    return _elements(*(data.member(name) for name in ("_M_start", "_M_finish", "_M_end_of_storage")))
+
+
+def _elements(first: Object, last: Object, end: Object) -> Contents:
+    pointer = stripped(first.type)
+    if not isinstance(pointer, t.Pointer):
+        raise _broken("its beginning is no pointer")
+    size = byte_size(pointer.target)
+    begin, finish, limit = (int(bound.pointer().value) for bound in (first, last, end))
+    _check(begin, finish, limit, size)
+    length = (finish - begin) // size
+
+    def parts() -> Iterator[Child]:
+        target = first.dereferenced()
+        for index in range(length):
+            yield Child(f"[{index}]", Object(target.type, target.place.moved(8 * size * index)))
+
+    summary = f"std::vector of length {length}, capacity {(limit - begin) // size}"
+    return Contents(summary, "array", length, parts)
+
+
+def _check(begin: int, finish: int, limit: int, size: int) -> None:
+    """Raise an error where three pointers are no beginning, end and end of the storage of elements."""
+    if not begin <= finish <= limit:
+        raise _broken(f"its pointers are not in order: {begin:#x}, {finish:#x}, {limit:#x}")
+    if limit - begin > LARGEST or (not begin and limit):
+        raise _broken(f"its elements would be {limit - begin} bytes at {begin:#x}")
+    if not size or (finish - begin) % size:
+        raise _broken(f"its {finish - begin} bytes are no elements of {size} bytes")
+
+
+def _bits(data: Object, type: t.Struct) -> Contents:
+    """Return the contents of a vector of bool, which has a bit for each element."""
+    start, finish = data.member("_M_start"), data.member("_M_finish")
+    word = byte_size(_target(start.member("_M_p")))
+    begin, end = (int(bound.member("_M_p").pointer().value) for bound in (start, finish))
+    limit = data.member("_M_end_of_storage").pointer().value
+    _check(begin, end, max(int(limit), end), word)
+    shift, last = _number(start, "_M_offset"), _number(finish, "_M_offset")
+    if not (0 <= shift < 8 * word and 0 <= last < 8 * word):
+        raise _broken(f"its first and its last bit are {shift} and {last}")
+    length = 8 * (end - begin) + last - shift
+    if length < 0:
+        raise _broken(f"its length is {length}")
+    kind = _argument(type, 0)
+
+    def parts() -> Iterator[Child]:
+        words = start.member("_M_p").dereferenced()
+        for index in range(length):
+            number, bit = divmod(index + shift, 8 * word)
+            pattern = int(Object(words.type, words.place.moved(8 * word * number)).number()) >> bit & 1
+            yield Child(f"[{index}]", constant(kind, bytes([pattern])))
+
+    capacity = 8 * (int(limit) - begin)
+    return Contents(f"std::vector<bool> of length {length}, capacity {capacity}", "array", length, parts)
+
+
+def _target(pointer: Object) -> t.Type:
+    inner = stripped(pointer.type)
+    if not isinstance(inner, t.Pointer):
+        raise _broken("a member is no pointer")
+    return inner.target
+
+
+def _string(value: Object, _type: t.Struct) -> Contents:
+    return _characters(value.member("_M_dataplus").member("_M_p"), _number(value, "_M_string_length"))
+
+
+def _string_view(value: Object, _type: t.Struct) -> Contents:
+    for data, size in (("__data_", "__size_"), ("__data", "__size")):  # libc++, the latter up to LLVM 16
+        if value.found(data) is not None:
+            return _characters(value.member(data), _number(value, size))
+    return _characters(value.member("_M_str"), _number(value, "_M_len"))
+
+
+def _characters(pointer: Object, length: int) -> Contents:
+    kind = _target(pointer)
+    if not 0 <= length * byte_size(kind) <= LARGEST:
+        raise _broken(f"its length is {length}")
+    if not length:
+        return Contents(characters=(pointer.place, 0, kind))
+    if not pointer.pointer().value:
+        raise _broken(f"its length is {length}, and its characters are at 0")
+    return Contents(characters=(pointer.dereferenced().place, length, kind))
+
+
+def _list(value: Object, type: t.Struct) -> Contents:
+    header = value.member("_M_impl").member("_M_node")
+    end = header.address
+    kind = _argument(type, 0)
+    first = header.member("_M_next").pointer()
+    if end is not None and first.value == end.value:
+        return Contents("empty std::__cxx11::list")
+    count = int(header.member("_M_size").number()) if header.found("_M_size") is not None else 0
+    node_type = _target(header.member("_M_next"))
+    offset = -(-2 * byte_size(header.member("_M_next").type) // _alignment(kind)) * _alignment(kind)
+
+    def parts() -> Iterator[Child]:
+        chain = _chain(header, "_M_next", node_type, None if end is None else int(end.value))
+        for index, node in enumerate(chain):
+            yield Child(f"[{index}]", _at(header, node, kind, offset))
+
+    return Contents("std::__cxx11::list", "", max(count, 1), parts)
+
+
+def _chain(first: Object, name: str, node_type: t.Type, end: int | None) -> Iterator[Address]:
+    """Yield the addresses of nodes that lead to each other, up to null or the end."""
+    seen: set[int] = set()
+    node = first
+    while True:
+        address = node.member(name).pointer()
+        if not address.value or address.value == end:
+            return
+        if address.value in seen:
+            raise _broken(f"the node at {address.value:#x} comes again")
+        seen.add(int(address.value))
+        yield address
+        node = _at(first, address, node_type)
+
+
+# --- Trees and hash tables ----------------------------------------------------------------------------------------
+
+
+def _tree(noun: str, *, is_map: bool) -> Callable[[Object, t.Struct], Contents]:
+    def read(value: Object, _type: t.Struct) -> Contents:
+        tree = value.member("_M_t")
+        kind = _argument(_struct(tree), 1)
+        data = tree.member("_M_impl")
+        count = _count(_number(data, "_M_node_count"))
+        header = data.member("_M_header")
+        return Contents(
+            _counted(noun, count),
+            "map" if is_map else "",
+            count,
+            lambda: _entries(_nodes(header, count), header, kind, is_map=is_map),
+        )
+
+    return read
+
+
+def _count(count: int) -> int:
+    if not 0 <= count <= LARGEST:
+        raise _broken(f"the number of its elements is {count}")
+    return count
+
+
+def _nodes(header: Object, count: int) -> Iterator[tuple[Address, int]]:
+    """Yield the nodes of a red-black tree in order, and the size of what is before their values."""
+    node_type = _target(header.member("_M_parent"))
+    size = byte_size(node_type)
+    waiting: list[Address] = []
+    seen: set[int] = set()
+    address = header.member("_M_parent").pointer()
+    done = 0
+    while (address.value or waiting) and done < count:
+        while address.value:
+            if address.value in seen or len(waiting) > DEEPEST:
+                raise _broken(f"the node at {address.value:#x} comes again")
+            seen.add(int(address.value))
+            waiting.append(address)
+            address = _at(header, address, node_type).member("_M_left").pointer()
+        address = waiting.pop()
+        yield address, size
+        done += 1
+        address = _at(header, address, node_type).member("_M_right").pointer()
+    if done < count:
+        raise _broken(f"it has {done} of its {count} elements")
+
+
+def _table(noun: str, *, is_map: bool) -> Callable[[Object, t.Struct], Contents]:
+    def read(value: Object, _type: t.Struct) -> Contents:
+        table = value.member("_M_h")
+        kind = _argument(_struct(table), 1)
+        count = _count(_number(table, "_M_element_count"))
+        before = table.member("_M_before_begin")
+
+        def nodes() -> Iterator[tuple[Address, int]]:
+            for address in _chain(before, "_M_nxt", _target(before.member("_M_nxt")), None):
+                yield address, byte_size(before.type)
+
+        return Contents(
+            _counted(noun, count),
+            "map" if is_map else "",
+            count,
+            lambda: _entries(nodes(), before, kind, is_map=is_map),
+        )
+
+    return read
+
+
+def _entries(nodes: Iterator[tuple[Address, int]], near: Object, kind: t.Type, *, is_map: bool) -> Iterator[Child]:
+    alignment = _alignment(kind)
+    for index, (address, size) in enumerate(nodes):
+        value = _at(near, address, kind, -(-size // alignment) * alignment)
+        if is_map:
+            yield Child(f"[{index}]", value.member("second"), value.member("first"))
+        else:
+            yield Child(f"[{index}]", value)
+
+
+# --- Objects that hold others -------------------------------------------------------------------------------------
+
+
+def _optional(value: Object, type: t.Struct) -> Contents:
+    name = f"std::optional<{_name_of(_argument(type, 0))}>"
+    if value.found("__engaged_") is not None:  # libc++
+        engaged, content = value.member("__engaged_"), value.found("__val_")
+    else:
+        payload = value.member("_M_payload")
+        engaged, content = payload.member("_M_engaged"), payload.member("_M_payload").found("_M_value")
+    state = int(engaged.pattern().bits)
+    if state > 1:
+        raise _broken(f"whether it has a value is {state}")
+    if not state or content is None:
+        return Contents(f"{name} [no contained value]")
+    return Contents(name, "", 1, lambda: [Child("[contained value]", content)])
+
+
+def _unique(value: Object, type: t.Struct) -> Contents:
+    pointer = value.found("__ptr_")
+    if pointer is not None:  # libc++, whose pointer was in a pair with the deleter
+        heads = [pointer.found("__value_") or pointer]
+    else:
+        heads = _heads(value.member("_M_t").member("_M_t"))
+    if not heads:
+        raise _broken("it has no pointer")
+    name = f"std::unique_ptr<{_name_of(_argument(type, 0))}>"
+    return Contents(name, "", 1, lambda: [Child("get()", heads[0])])
+
+
+def _shared(noun: str) -> Callable[[Object, t.Struct], Contents]:
+    def read(value: Object, type: t.Struct) -> Contents:
+        control = value.member("_M_refcount").member("_M_pi")
+        state = "empty"
+        if control.pointer().value:
+            counts = control.dereferenced()
+            uses, weak = _number(counts, "_M_use_count"), _number(counts, "_M_weak_count")
+            state = f"use count {uses}, weak count {weak - 1}" if uses else f"expired, weak count {weak}"
+        name = f"std::{noun}<{_name_of(_argument(type, 0))}> ({state})"
+        return Contents(name, "", 1, lambda: [Child("get()", value.member("_M_ptr"))])
+
+    return read
+
+
+def _pair(value: Object, _type: t.Struct) -> Contents:
+    return Contents("", "", 2, lambda: [Child(name, value.member(name)) for name in ("first", "second")])
+
+
+def _tuple(value: Object, type: t.Struct) -> Contents | None:
+    if not any(
+        (getattr(stripped(base.type), "name", None) or "").startswith("std::_Tuple") for base in type.body.bases
+    ):
+        return Contents("empty std::tuple") if not type.body.members and type.name == "std::tuple<>" else None
+    heads = _heads(value)
+    parts = [Child(f"[{index}]", head) for index, head in enumerate(heads, 1)]
+    return Contents("std::tuple containing", "", len(parts), lambda: parts)
+
+
+def _heads(value: Object) -> list[Object]:
+    """Return the elements of a tuple, which has a base for each of them and one for the others."""
+    heads: list[Object] = []
+    rest: Object | None = value
+    for _ in range(DEEPEST):
+        if rest is None:
+            return heads
+        bases = [rest.base(base) for base in _struct(rest).body.bases]
+        rest = None
+        for part in bases:
+            name = _struct(part).name or ""
+            if name.startswith("std::_Head_base<"):
+                inner = part.found("_M_head_impl")
+                heads.append(part if inner is None else inner)
+            elif name.startswith(("std::_Tuple_impl<", "std::__uniq_ptr_impl<", "std::tuple<")):
+                rest = part
+    raise _broken(f"it has more than {DEEPEST} elements")
+
+
+_READERS: dict[str, Any] = {
+    "vector": _vector,
+    "basic_string": _string,
+    "basic_string_view": _string_view,
+    "list": _list,
+    "map": _tree("map", is_map=True),
+    "multimap": _tree("multimap", is_map=True),
+    "set": _tree("set", is_map=False),
+    "multiset": _tree("multiset", is_map=False),
+    "unordered_map": _table("unordered_map", is_map=True),
+    "unordered_multimap": _table("unordered_multimap", is_map=True),
+    "unordered_set": _table("unordered_set", is_map=False),
+    "unordered_multiset": _table("unordered_multiset", is_map=False),
+    "optional": _optional,
+    "unique_ptr": _unique,
+    "shared_ptr": _shared("shared_ptr"),
+    "weak_ptr": _shared("weak_ptr"),
+    "pair": _pair,
+    "tuple": _tuple,
+}
+"""What reads the contents of a class, by its name."""

@@ -1,0 +1,266 @@
+"""``dwarfgpu serve``: opening what is served, and waiting for GDB at a port, a socket or standard input."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import sys
+from contextlib import ExitStack, suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from attrs import define
+
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.stack.stopped import load_code, open_core, open_snapshot
+from dwarfgpu.serve.description import ServedLibrary
+from dwarfgpu.serve.packets import MAX_PACKET, converse
+from dwarfgpu.serve.remote import RemoteStub, ServedMachine
+from dwarfgpu.serve.served_files import as_host_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.program.code.code_object import CodeObject
+
+    Say = Callable[[str], None]
+
+ELF_MAGIC = b"\x7fELF"
+HOST = "127.0.0.1"
+MAX_PORT = (1 << 16) - 1
+MAX_CODE = 1 << 28
+"""How many bytes a segment of code may have in memory to be served."""
+
+
+# --- What is served -----------------------------------------------------------------------------------------------
+
+
+def open_served(state: str, file: str | None = None, *, force: bool = False) -> tuple[ServedMachine, list[str]]:
+    """Open a snapshot, or a core file, with the code it executes; return also what could not be read."""
+    if _is_elf(state):
+        return _core(state, file, force=force)
+    hint = "only a snapshot, which has a schema, or a core file can be served"
+    machine: Any = open_snapshot(state, force=force, hint=hint)
+    return served_waves(machine, state, None if file is None else opened(file), force=force)
+
+
+def served_waves(
+    machine: Machine, name: str, file: CodeObject | None = None, *, force: bool = False
+) -> tuple[ServedMachine, list[str]]:
+    """Serve a machine with the code objects it has loaded; ``file`` is one of them, wherever it is now."""
+    problems: list[str] = []
+    loaded: list[tuple[CodeObject, int]] = []
+    if file is not None:
+        codes, errors = load_code(machine, file, force=force)
+        loaded = [(code.file, code.bias) for code in codes.codes]
+        problems += map(str, errors)
+    else:
+        for entry in machine.code_objects:
+            try:
+                path = os.path.join(machine.folder, entry.path)  # noqa: PTH118 (`pathlib` costs start-up time)
+                loaded.append((opened(path), entry.load_address or 0))
+            except DwarfGpuError as error:
+                problems.append(f"{error}: its code is not served")
+    served = ServedMachine(machine, name)
+    for code, bias in loaded:
+        _add_code(served, code, bias)
+        if code.image.path is not None and code.image.name == code.image.path:
+            path = os.path.realpath(code.image.path)
+            if served.program:
+                served.libraries.append(ServedLibrary(path, bias))
+            else:  # GDB loads libraries only beside a program
+                served.program, served.load_address = path, bias
+            served.files.append((path, as_host_code(code.image)))
+            served.hashes[path] = sha256(code.image.data).hexdigest()
+        else:
+            problems.append(f"{code.name} is no file by itself: GDB cannot load it")
+    return served, problems
+
+
+def _add_code(served: ServedMachine, code: CodeObject, bias: int) -> None:
+    for segment in code.image.segments:
+        if segment.type == PT_LOAD and segment.memory_size <= MAX_CODE:
+            data = bytes(code.image.data[segment.offset : segment.offset + segment.file_size])
+            served.code.append((segment.address + bias, bytearray(data.ljust(segment.memory_size, b"\0"))))
+
+
+def _core(path: str, file: str | None, *, force: bool) -> tuple[ServedMachine, list[str]]:
+    from dwarfgpu.objfile.elf.core import read_core
+    from dwarfgpu.objfile.elf.image import open_image
+
+    core = read_core(open_image(path))
+    if file is None:
+        file = next((mapping.path for mapping in core.mappings if os.path.isfile(mapping.path)), None)  # noqa: PTH113
+        if file is None:
+            raise UsageError(f"{path} names no program that is here", hint="name it: `dwarfgpu serve CORE PROGRAM`")
+    program = opened(file)
+    stopped = open_core(program, path, force=force)
+    signals = {str(thread.pid): thread.signal for thread in core.threads}
+    served = ServedMachine(stopped.machine, path, auxiliary=core.auxiliary, signals=signals)
+    if program.image.path is not None:
+        served.program = os.path.realpath(program.image.path)
+    return served, [str(problem) for problem in stopped.found]
+
+
+def _is_elf(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
+            return file.read(4) == ELF_MAGIC
+    except OSError:
+        return False  # reading it tells why
+
+
+def launched(file: str, kernel: str, grid: str, work_group: str, values: tuple[str, ...]) -> tuple[Any, str]:
+    """Launch a kernel of a file; return the machine, and what it is called."""
+    from dwarfgpu.program.code.code_object import check_has_kernels
+    from dwarfgpu.program.launch.launch import launch, machine_for
+    from dwarfgpu.program.launch.planning import arguments, sizes
+
+    code = opened(file)
+    check_has_kernels(code)
+    machine = machine_for(code, kernel)
+    given = sizes(grid, "--grid"), sizes(work_group, "--work-group")
+    launch(machine, code, kernel, grid=given[0], work_group=given[1], args=arguments(values, "--arg"))
+    return machine, f"{kernel} of {file}"
+
+
+# --- Streams ------------------------------------------------------------------------------------------------------
+
+
+@define
+class SocketStream:
+    """A connection to GDB over a socket."""
+
+    connection: socket.socket
+
+    def receive(self) -> bytes:
+        try:
+            return self.connection.recv(MAX_PACKET)
+        except ConnectionError:  # GDB was killed
+            return b""
+
+    def send(self, data: bytes) -> None:
+        with suppress(ConnectionError):  # the next `receive` finds the end
+            self.connection.sendall(data)
+
+
+class StandardStream:
+    """A connection to the GDB that has started this program (``target remote | dwarfgpu serve ...``)."""
+
+    def receive(self) -> bytes:
+        return os.read(0, MAX_PACKET)
+
+    def send(self, data: bytes) -> None:
+        with suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(1, data) :]
+
+
+# --- The command --------------------------------------------------------------------------------------------------
+
+
+def serve(options: Any, say: Say) -> int:
+    """Serve a machine as the options of the command line say; ``say`` writes a line for the user."""
+    if options.launch is None:
+        for name in ("grid", "work_group", "arg"):
+            if getattr(options, name):
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(f"{option} is for a kernel that is launched", hint="--launch KERNEL names it")
+        served, problems = open_served(options.state, options.file, force=options.force)
+    else:
+        if options.file is not None:
+            raise UsageError("--launch takes one file, the code of the kernel", hint="leave out the second one")
+        if options.grid is None or options.work_group is None:
+            raise UsageError("--launch needs --grid and --work-group")
+        machine, name = launched(
+            options.state, options.launch, options.grid, options.work_group, tuple(options.arg or ())
+        )
+        served, problems = served_waves(machine, name)
+    if not served.machine.wave_count:
+        raise UsageError(f"{served.name} has no waves", kind="no_wave")
+    for problem in problems:
+        say(f"warning: {problem}")
+    if options.stdio:
+        converse(StandardStream(), RemoteStub(served))
+        return 0
+    listen(served, options, say)
+    return 0
+
+
+def listen(served: ServedMachine, options: Any, say: Say) -> None:
+    """Serve one connection after the other; with ``--once`` only one."""
+    with ExitStack() as stack:
+        listener, address = _listener(options, stack)
+        for line in greeting(served, address):
+            say(line)
+        while True:
+            connection, _ = listener.accept()
+            if connection.family != socket.AF_UNIX:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            say("[GDB has connected]")
+            with connection:
+                converse(SocketStream(connection), RemoteStub(served))
+            say("[GDB has gone]")
+            if options.once:
+                return
+
+
+def _listener(options: Any, stack: ExitStack) -> tuple[socket.socket, str]:
+    """Return a socket that listens, and how GDB names it."""
+    if options.socket is not None:
+        if options.port is not None:
+            raise UsageError("--port and --socket do not go together", hint="leave out one of them")
+        path = os.path.abspath(options.socket)  # noqa: PTH100 (`pathlib` costs start-up time)
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        try:
+            listener.bind(path)
+        except OSError as error:
+            raise UsageError(
+                f"no socket at {path}: {error.strerror or error}",
+                hint="remove it if no server has it, or choose another path",
+            ) from None
+        stack.callback(_remove, path)
+        address = path
+    else:
+        port = options.port or 0
+        if not 0 <= port <= MAX_PORT:
+            raise UsageError(f"--port is 0 to {MAX_PORT}, not {port}")
+        listener = stack.enter_context(socket.socket())
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((options.host or HOST, port))
+        except OSError as error:
+            why = error.strerror or str(error)
+            hint = "choose another one, or leave out --port to have a free one chosen"
+            raise UsageError(f"{options.host or HOST}:{port} cannot be used: {why.lower()}", hint=hint) from None
+        host, number = listener.getsockname()[:2]
+        address = f"{'' if host in (HOST, '0.0.0.0') else host}:{number}"  # noqa: S104 (a comparison)
+    listener.listen(1)
+    return listener, address
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)  # noqa: PTH108
+
+
+def greeting(served: ServedMachine, address: str) -> list[str]:
+    """Return what to type in GDB."""
+    count = served.machine.wave_count
+    noun = "wave" if served.has_waves else "thread"
+    target = served.machine.target.name
+    lines = [f"[{served.name}: {count} {noun}{'' if count == 1 else 's'} of {target} at {address}]", "In GDB:"]
+    if not served.has_waves and served.program:
+        lines.append(f"  file {shlex.quote(served.program)}")
+    return [*lines, f"  target remote {address}"]
+
+
+def say_to_user(text: str) -> None:
+    """Write a line to standard error, on which nothing that a file says can steer a terminal."""
+    plain = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
+    sys.stderr.write(f"{plain}\n")
+    sys.stderr.flush()

@@ -1,0 +1,133 @@
+"""Packets of GDB's remote serial protocol: ``$data#checksum``, acknowledged by ``+`` or ``-``.
+
+GDB manual, "Overview" and "Packet Acknowledgment" of the appendix "GDB Remote Serial Protocol".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    class Stream(Protocol):
+        """What bytes come from and go to."""
+
+        def receive(self) -> bytes:
+            """Return the next bytes, none at the end."""
+
+        def send(self, data: bytes) -> None:
+            """Send all bytes."""
+
+    class Answering(Protocol):
+        """What answers packets."""
+
+        def answers(self, packet: bytes) -> Sequence[bytes] | None:
+            """Return the answers to a packet; None ends the connection."""
+
+
+MAX_PACKET = 1 << 16
+"""The length of the data of a packet that GDB may send, and that an answer has at most."""
+_LONGEST = 2 * MAX_PACKET
+"""How much is kept of a packet that does not end: all data may be escaped."""
+_START, _END, _ESCAPE, _INTERRUPT = b"$", b"#", b"}", 0x03
+_SPECIAL = re.compile(rb"[#$}*]")
+_ESCAPED = re.compile(rb"}(.)", re.DOTALL)
+NO_ACKNOWLEDGEMENTS = b"QStartNoAckMode"
+
+
+@frozen
+class Packet:
+    """A packet as it came."""
+
+    data: bytes
+    is_whole: bool
+    """Whether the checksum is that of the data."""
+
+
+def escaped(data: bytes) -> bytes:
+    """Escape the bytes that have a meaning of their own in a packet."""
+    return _SPECIAL.sub(lambda match: _ESCAPE + bytes([match[0][0] ^ 0x20]), data)
+
+
+def unescaped(data: bytes) -> bytes:
+    """Take back what `escaped` did."""
+    return _ESCAPED.sub(lambda match: bytes([match[1][0] ^ 0x20]), data)
+
+
+def framed(data: bytes) -> bytes:
+    """Return data as a packet."""
+    return b"$%b#%02x" % (data, sum(data) & 255)
+
+
+class PacketReader:
+    """Finds the packets in a stream of bytes. What is between them but no acknowledgement is skipped."""
+
+    def __init__(self) -> None:
+        self._data = b""
+        self.refusals = 0
+        """How often the other side has refused an answer (``-``) since the last packet."""
+
+    def feed(self, data: bytes) -> Iterator[Packet]:
+        """Yield the packets that are whole with some more bytes."""
+        self._data += data
+        while True:
+            start = self._data.find(_START)
+            between = self._data if start < 0 else self._data[:start]
+            self.refusals += between.count(b"-")
+            if start < 0:
+                self._data = b""
+                return
+            self._data = self._data[start:]
+            end = self._data.find(_END)
+            again = self._data.rfind(_START, 1, None if end < 0 else end)
+            if again > 0:  # the packet was given up, and another one begun
+                self._data = self._data[again:]
+                continue
+            if end < 0 or len(self._data) < end + 3:
+                if len(self._data) > _LONGEST:
+                    self._data = b""
+                    yield Packet(b"", is_whole=False)
+                return
+            body, checksum = self._data[1:end], self._data[end + 1 : end + 3]
+            self._data = self._data[end + 3 :]
+            self.refusals = 0
+            yield Packet(body, is_whole=_number(checksum) == sum(body) & 255)
+
+
+def _number(checksum: bytes) -> int | None:
+    try:
+        return int(checksum, 16)
+    except ValueError:
+        return None
+
+
+def converse(stream: Stream, stub: Answering) -> None:
+    """Answer packets until the other side goes away, detaches or kills."""
+    reader = PacketReader()
+    acknowledges = True
+    last = b""
+    while True:
+        data = stream.receive()
+        if not data:
+            return
+        for packet in reader.feed(data):
+            if not packet.is_whole:
+                if acknowledges:
+                    stream.send(b"-")
+                continue
+            answers = stub.answers(packet.data)
+            head = b"+" if acknowledges else b""
+            if answers is None:
+                stream.send(head)
+                return
+            last = b"".join(map(framed, answers))
+            stream.send(head + last)
+            if packet.data == NO_ACKNOWLEDGEMENTS:
+                acknowledges = False
+        if reader.refusals and acknowledges:
+            reader.refusals = 0
+            stream.send(last)

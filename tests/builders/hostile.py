@@ -1,0 +1,262 @@
+"""Files, states and expressions that no producer writes, and a process with limits to ask about them.
+
+`gpu` writes a code object of one kernel from entries, expressions and call frame information that a test makes up;
+`bounded` asks about it where memory, time and output have limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dwarfgpu import dialects
+from dwarfgpu.encoding.operands import Format
+from dwarfgpu.expr import asm
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.dwarf import build, die, unit
+from tests.builders.elf import SHF_ALLOC, ElfBuilder
+from tests.builders.frames import FrameBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+TARGET = "amdgcn-gfx90a"
+GFX90A = 0x3F
+CODE, SIZE = 0x1000, 0x100
+PC = CODE + 0x10
+DATA = 0x10000
+INT = die("base_type", ("name", "string", "int"), ("encoding", "data1", 5), ("byte_size", "data1", 4), label="int")
+CHAR = die("base_type", ("name", "string", "char"), ("encoding", "data1", 6), ("byte_size", "data1", 1), label="char")
+
+
+# --- Files --------------------------------------------------------------------------------------------------------
+
+
+def ops(text: str) -> bytes:
+    """The bytes of an expression."""
+    return asm.assemble(text, dialects.get("llvm-user"), Format(), target=resolve(TARGET))
+
+
+def named(name: str | bytes) -> tuple[str, str, Any]:
+    """A name."""
+    return ("name", "string", name)
+
+
+def typed(label: str) -> tuple[str, str, str]:
+    """A type, by the label of its entry."""
+    return ("type", "ref4", label)
+
+
+def variable(name: str | bytes, kind: str = "int", location: str | bytes = "DW_OP_regx v0") -> Any:
+    """A variable with a location."""
+    data = ops(location) if isinstance(location, str) else location
+    return die("variable", named(name), typed(kind), ("location", "exprloc", data))
+
+
+def member(name: str | bytes, kind: str, offset: int = 0) -> Any:
+    """A member of a structure."""
+    return die("member", named(name), typed(kind), ("data_member_location", "udata", offset))
+
+
+def gpu(
+    *locals: Any,
+    types: Iterable[Any] = (),
+    kernel: str | bytes = "k",
+    unit_name: str | bytes = "k.cl",
+    producer: str | bytes = "hand",
+    folder: str | bytes = "/src",
+    attributes: Iterable[Any] = (),
+    rules: str | bytes = "",
+    sections: dict[str, bytes] | None = None,
+    symbols: Sequence[str] = ("k",),
+    extra: dict[str, bytes] | None = None,
+    version: int = 5,
+) -> bytes:
+    """A code object for gfx90a of one kernel with some variables; ``rules`` are its call frame information."""
+    function = die(
+        "subprogram", named(kernel), ("low_pc", "addr", CODE), ("high_pc", "data8", SIZE), *attributes, *locals
+    )
+    root = die(
+        "compile_unit",
+        named(unit_name),
+        ("producer", "string", producer),
+        ("comp_dir", "string", folder),
+        ("language", "data2", 0x1D),
+        ("low_pc", "addr", CODE),
+        ("high_pc", "data8", SIZE),
+        INT,
+        CHAR,
+        *types,
+        function,
+    )
+    elf = ElfBuilder(flags=GFX90A)
+    text = elf.section(".text", bytes(SIZE), flags=SHF_ALLOC | 4, address=CODE, align=16)
+    for name, data in (sections or {}).items():
+        elf.section(name, data)
+    for name, data in build(unit(root, version=version), extra=extra).sections.items():
+        elf.section(name, data)
+    if rules:
+        frames = FrameBuilder()
+        cie = frames.cie(code=4, data=4, column=16)
+        frames.fde(cie, CODE, SIZE, rules)
+        elf.section(".debug_frame", frames.data)
+    elf.symbols([(name, CODE, SIZE, 2, 1, text) for name in symbols])
+    elf.segment(1, CODE, text, flags=5)
+    return elf.build()
+
+
+def state(path: Path, code: Path, *, waves: Sequence[str] = ("1:1:1:1",), **fields: Any) -> Path:
+    """A snapshot of waves in the kernel of a file."""
+    registers = {f"s{number}": 0 for number in range(40)} | {"v0": list(range(64)), "v1": [1] * 64}
+    document = {
+        "schema": 1,
+        "target": TARGET,
+        "code_objects": [{"path": str(code), "load_address": 0}],
+        "waves": [{"id": name, "pc": PC, "exec": "0xffffffffffffffff", "registers": registers} for name in waves],
+        "memory": [{"space": "global", "address": hex(DATA), "bytes": bytes(range(256)).hex()}],
+    }
+    path.write_text(json.dumps(document | fields), "utf-8")
+    return path
+
+
+class Case:
+    """A file and a snapshot of it, and questions about them in a process with limits."""
+
+    def __init__(self, folder: Path, data: bytes, name: str = "k.co", **fields: Any) -> None:
+        self.file = folder / name
+        self.file.write_bytes(data)
+        self.state = state(folder / "state.json", self.file, **fields)
+
+    def __call__(self, command: str, *words: Any, **limits: Any) -> Outcome:
+        """Run a command about the file and the snapshot."""
+        return bounded(command, self.file, "--state", self.state, *words, **limits)
+
+    def debug(self, *lines: str, **limits: Any) -> Outcome:
+        """Run lines of the debugger."""
+        words = [word for line in lines for word in ("-ex", line)]
+        return bounded("debug", self.file, "--state", self.state, "-nx", *words, stdin=b"", **limits)
+
+
+# --- A process with limits ----------------------------------------------------------------------------------------
+
+SECONDS = 5
+"""Seconds of processor time after which a question is ended."""
+PATIENCE = 60.0
+"""Seconds after which it is ended whatever it does."""
+MEMORY = 1 << 30
+BYTES = 1 << 24
+"""The bytes that may be written."""
+
+
+@frozen
+class Outcome:
+    """What came of a question."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+    """The processor time."""
+    memory: int
+    """The bytes by which the process has grown."""
+    ended: str = ""
+    """Which limit ended it; empty if it ended by itself."""
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+
+def bounded(
+    *words: Any,
+    stdin: bytes = b"",
+    seconds: int = SECONDS,
+    memory: int = MEMORY,
+    size: int = BYTES,
+    run: Callable[[list[str]], int] | None = None,
+) -> Outcome:
+    """Run a command line in a process of its own that has limits."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer Pythons warn of threads that a fork leaves behind
+            child = os.fork()
+        if not child:
+            _child([str(word) for word in words], (given, out, err), (seconds, memory, size), run)
+        before = time.monotonic()
+        ended = ""
+        pid = 0
+        while not pid:
+            pid, status, usage = os.wait4(child, os.WNOHANG)
+            if not pid:
+                if time.monotonic() - before > PATIENCE:
+                    os.kill(child, signal.SIGKILL)
+                    ended = f"{PATIENCE} s"
+                    _pid, status, usage = os.wait4(child, 0)
+                    break
+                time.sleep(0.002)
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode(errors="backslashreplace"))
+        code = os.waitstatus_to_exitcode(status)
+        if code in (-signal.SIGXCPU, -signal.SIGKILL) and not ended:
+            ended = f"{seconds} s of processor time"
+        if code == -signal.SIGXFSZ:
+            ended = f"{size} bytes of output"
+        base = int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
+        grown = max(0, usage.ru_maxrss * 1024 - base)
+        return Outcome(code, *texts, usage.ru_utime + usage.ru_stime, grown, ended)
+
+
+def _child(
+    words: list[str],
+    streams: tuple[Any, Any, Any],
+    limits: tuple[int, int, int],
+    run: Callable[[list[str]], int] | None,
+) -> None:
+    status = 70
+    seconds, memory, size = limits
+    try:
+        for number, stream in enumerate(streams):
+            os.dup2(stream.fileno(), number)
+        sys.stdin = os.fdopen(0, "r", encoding="utf-8", closefd=False)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        used = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + memory, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.environ["COLUMNS"] = "80"
+        if run is None:
+            from dwarfgpu.cli import main as run
+        try:
+            status = int(run(words) or 0)
+        except SystemExit as stop:
+            status = stop.code if isinstance(stop.code, int) else 1
+        except BaseException:  # noqa: BLE001 (what can happen is the question)
+            import traceback
+
+            traceback.print_exc()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+    finally:
+        os._exit(status)

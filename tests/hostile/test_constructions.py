@@ -1,0 +1,492 @@
+"""Constructions that no producer writes: circles, diamonds, products, absurd sizes, devices, names that steer.
+
+Each is asked about in a process with limits of time, memory and output, and must end with an answer or with one line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.questions.table import AT_SHELL, COMMANDS
+from tests.builders.dwarf import die
+from tests.builders.frames import cfa
+from tests.builders.hostile import Case, Outcome, bounded, gpu, member, named, ops, state, typed, variable
+
+AT_DATA = "DW_OP_addr 0x10000"
+NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536"
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def checked(outcome: Outcome) -> Outcome:
+    """An outcome that is within all limits: an answer or an error in plain text."""
+    assert not outcome.ended, outcome.ended
+    assert outcome.status in (0, 1, 2, 3), outcome.text[-2000:]
+    assert not STEERS.search(outcome.text)
+    assert "Traceback" not in outcome.text
+    assert "internal error" not in outcome.text
+    assert outcome.memory < 700 << 20
+    return outcome
+
+
+def one_line(outcome: Outcome) -> str:
+    """The one line of an error, without its hint."""
+    checked(outcome)
+    lines = [line for line in outcome.err.splitlines() if not line.startswith("hint:")]
+    assert len(lines) == 1, outcome.err
+    assert lines[0].startswith("dwarfgpu: error: ")
+    return lines[0]
+
+
+def budget_is_named(outcome: Outcome) -> None:
+    """The answer is cut, and says by what and how more is had."""
+    assert "budget of" in outcome.text
+    assert "set budget" in outcome.text
+
+
+# --- Runs ---------------------------------------------------------------------------------------------------------
+
+
+def long_array(count: int = 1 << 27) -> Any:
+    return die("array_type", typed("int"), die("subrange_type", ("count", "udata", count)), label="big")
+
+
+@pytest.mark.parametrize("location", [NOTHING, "DW_OP_piece 4; DW_OP_piece 536870908", "DW_OP_LLVM_undefined"])
+def test_an_array_without_a_value_is_one_run(tmp_path: Path, location: str) -> None:
+    case = Case(tmp_path, gpu(variable("a", "big", location), types=[long_array()]))
+    assert "{<optimized out> <repeats 134217728 times>}" in checked(case("locals")).out
+    assert "{<optimized out> <repeats 134217728 times>}" in checked(case("eval", "a")).out
+
+
+def test_registers_that_are_nowhere_are_walked_as_runs(tmp_path: Path) -> None:
+    frame = ops("DW_OP_lit0; DW_OP_lit6; DW_OP_LLVM_form_aspace_address").hex()
+    rules = f"def_cfa_expression {frame}; expression 40 {ops(NOTHING).hex()}; expression 16 {ops(NOTHING).hex()}"
+    case = Case(tmp_path, gpu(variable("a"), rules=rules))
+    checked(case("bt", "--registers"))
+    checked(case.debug("info frame", "up", "info registers", "bt -full"))
+
+
+def test_equal_elements_are_counted_up_to_a_limit(tmp_path: Path) -> None:
+    case = Case(
+        tmp_path, gpu(variable("a", "big", "DW_OP_implicit_value 00000000; DW_OP_LLVM_extend 32 65536"),
+                      types=[long_array(65536)])
+    )  # fmt: skip
+    assert "<repeats 65536 times>" in checked(case("eval", "a")).out
+
+
+# --- Types that lead to themselves --------------------------------------------------------------------------------
+
+SIZE = ("byte_size", "data1", 4)
+CIRCLES = {
+    "enumeration": [die("enumeration_type", named("E"), SIZE, typed("t"), label="t")],
+    "enumeration without size": [die("enumeration_type", named("E"), typed("t"), label="t")],
+    "enumeration of a typedef": [
+        die("enumeration_type", named("E"), typed("u"), label="t"),
+        die("typedef", named("T"), typed("t"), label="u"),
+    ],
+    "typedef": [die("typedef", named("T"), typed("t"), label="t")],
+    "const": [die("const_type", typed("t"), label="t")],
+    "const and volatile": [die("const_type", typed("u"), label="t"), die("volatile_type", typed("t"), label="u")],
+    "array": [die("array_type", typed("t"), die("subrange_type", ("count", "udata", 2)), label="t")],
+    "array by its index": [
+        die("array_type", typed("int"), die("subrange_type", typed("u"), ("count", "udata", 2), label="u"), label="t")
+    ],
+    "subrange": [die("subrange_type", typed("t"), ("count", "udata", 2), label="t")],
+    "structure": [die("structure_type", named("S"), SIZE, member("m", "t"), member("n", "t"), label="t")],
+    "union": [die("union_type", named("U"), SIZE, member("m", "t"), member("n", "t"), label="t")],
+    "base": [die("class_type", named("S"), SIZE, die("inheritance", typed("t"), ("data_member_location", "udata", 0)),
+                 label="t")],
+    "pointer": [die("pointer_type", typed("t"), label="t")],
+    "reference": [die("reference_type", typed("t"), label="t")],
+    "function": [die("subroutine_type", typed("t"), die("formal_parameter", typed("t")), label="t")],
+    "set": [die("set_type", typed("t"), label="t")],
+    "pointer to member": [die("ptr_to_member_type", typed("t"), ("containing_type", "ref4", "t"), label="t")],
+    "file": [die("file_type", typed("t"), label="t")],
+    "atomic": [die("atomic_type", typed("t"), label="t")],
+    "restrict": [die("restrict_type", typed("t"), label="t")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CIRCLES)
+def test_a_type_that_leads_to_itself_takes_only_itself_away(tmp_path: Path, name: str) -> None:
+    case = Case(tmp_path, gpu(variable("good"), variable("bad", "t", AT_DATA), types=CIRCLES[name]))
+    lines = (
+        "info locals --json",
+        "print bad",
+        "whatis bad",
+        "ptype bad",
+        "explain bad",
+        "print sizeof(bad)",
+        "x bad",
+        "ptype/o bad",
+    )
+    out = checked(case.debug(*lines, "print bad + 1", "print bad == bad", "info scope k", "info locals")).out
+    assert "good = 0" in out
+
+
+# --- Products -----------------------------------------------------------------------------------------------------
+
+
+def diamonds(depth: int, *, step: int = 0) -> list[Any]:
+    types = [die("structure_type", named("B0"), SIZE, member("x", "int"), label="B0")]
+    for level in range(1, depth):
+        bases = [
+            die("inheritance", typed(f"B{level - 1}"), ("data_member_location", "udata", step * side))
+            for side in range(2)
+        ]
+        types.append(die("structure_type", named(f"B{level}"), SIZE, *bases, label=f"B{level}"))
+    return types
+
+
+@pytest.mark.parametrize("step", [0, 4])
+def test_a_base_that_is_inherited_twice_is_visited_once(tmp_path: Path, step: int) -> None:
+    case = Case(tmp_path, gpu(variable("v", "B39", AT_DATA), types=diamonds(40, step=step)))
+    checked(case("locals"))
+    checked(case("eval", "v", "--json", "--lane", "1"))
+    assert "no member named x" in one_line(case("eval", "v.x")) or step
+    for text in ("print v.nosuch", "print v", "explain v", "print &v.nosuch", "print *(struct B0 *)&v", "ptype/o v"):
+        checked(case.debug(text))
+
+
+def test_a_base_that_is_inherited_twice_has_its_members(tmp_path: Path) -> None:
+    case = Case(tmp_path, gpu(variable("v", "B9", AT_DATA), types=diamonds(10)))
+    assert checked(case("eval", "v.x")).out == "v.x = 50462976  (64 lanes)\n"
+    assert checked(case("eval", "v")).out.count("x = 50462976") == 1
+
+
+def test_members_of_members_of_members_are_paid_from_the_budget(tmp_path: Path) -> None:
+    types = [die("structure_type", named("N0"), SIZE, member("m", "int"), label="N0")]
+    for level in range(1, 20):
+        members = [member(name, f"N{level - 1}") for name in "abc"]
+        types.append(die("structure_type", named(f"N{level}"), SIZE, *members, label=f"N{level}"))
+    case = Case(tmp_path, gpu(variable("a", "N19", AT_DATA), variable("b", "N19"), types=types))
+    budget_is_named(checked(case("locals")))
+    budget_is_named(checked(case("eval", "b", "--json", "--lane", "all")))
+    budget_is_named(checked(case("eval", "a", "--npz", tmp_path / "a.npz")))
+    checked(case.debug("ptype a", "ptype/o a", "explain a", "set print pretty on", "print a"))
+    small = checked(case("eval", "a", "--budget", "100"))
+    assert "budget of 100 steps" in small.text
+
+
+@pytest.mark.parametrize("words", [(), ("--json", "--lane", "all")])
+@pytest.mark.parametrize("start", ["DW_OP_lit1", "DW_OP_LLVM_push_lane; DW_OP_lit1"])
+def test_a_trace_shows_the_top_of_a_stack_that_grows(tmp_path: Path, words: tuple[str, ...], start: str) -> None:
+    case = Case(tmp_path, gpu(variable("a", location=f"{start}; DW_OP_skip -4")))
+    outcome = checked(case("eval", "a", "--trace", *words))
+    budget_is_named(outcome)
+
+
+def test_a_trace_without_a_program_is_bounded() -> None:
+    ops = "DW_OP_lit1; DW_OP_skip -4"
+    budget_is_named(checked(bounded("eval", "--ops", ops, "--trace")))
+    budget_is_named(checked(bounded("eval", "--ops", ops, "--trace", "--json")))
+
+
+def test_parts_times_lanes_are_paid_from_the_budget(tmp_path: Path) -> None:
+    case = Case(tmp_path, gpu(variable("a")))
+    text = "DW_OP_lit6; DW_OP_LLVM_extend 8 65536"
+    budget_is_named(checked(case("eval", "--ops", text, "--json", "--lane", "all")))
+    assert checked(bounded("eval", "--ops", text, "--json")).out.count('"space"') == 65536
+
+
+def test_many_long_evaluations_are_paid_from_the_budget(tmp_path: Path) -> None:
+    loop = "DW_OP_lit1; DW_OP_drop; DW_OP_skip -5"
+    case = Case(tmp_path, gpu(*(variable(f"v{number}", location=loop) for number in range(400))))
+    budget_is_named(checked(case("locals", "--lane", "1")))
+
+
+def test_variables_that_share_a_long_list(tmp_path: Path) -> None:
+    body = b"\x04\x00\xff\x01\x01\x30" * 3000 + b"\0"
+    head = (len(body) + 8).to_bytes(4, "little") + b"\x05\0\x08\0\0\0\0\0"
+    variables = [
+        die("variable", named(f"v{number}"), typed("int"), ("location", "sec_offset", 12)) for number in range(400)
+    ]
+    case = Case(tmp_path, gpu(*variables, extra={".debug_loclists": head + body}))
+    budget_is_named(checked(case("locals", "--lane", "1")))
+    budget_is_named(checked(case.debug("info scope k")))
+
+
+def test_names_that_overlap(tmp_path: Path) -> None:
+    variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(3000)]
+    text = b"pad\0" + b"x" * 500_000 + b"\0"
+    case = Case(tmp_path, gpu(*variables, extra={".debug_str": text}))
+    checked(case("locals", "--lane", "1"))
+    checked(case.debug("print xx"))
+
+
+def test_variables_that_specify_each_other(tmp_path: Path) -> None:
+    variables = [
+        die("variable", ("specification", "ref4", f"v{(number + 1) % 6000}"), label=f"v{number}")
+        for number in range(6000)
+    ]
+    case = Case(tmp_path, gpu(*variables))
+    assert "reference cycle" in checked(case("locals")).err
+    checked(case.debug("print v1"))
+
+
+def test_rows_with_many_rules(tmp_path: Path) -> None:
+    rules = cfa("def_cfa 64 0") + b"".join(cfa(f"val_offset {number} 1") for number in range(9900)) + b"\x41" * 30_000
+    case = Case(tmp_path, gpu(variable("a"), rules=rules))
+    (entry,) = [item for item in json.loads(checked(bounded("cfi", case.file, "--json")).out)["entries"]
+                if item["kind"] == "fde"]  # fmt: skip
+    assert [row.get("as_before", False) for row in entry["rows"][:4]] == [False, True, True, True]
+    checked(bounded("cfi", case.file))
+    checked(bounded("cfi", case.file, "--pc", "0x1010", "--json"))
+
+
+# --- Sizes and numbers --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [0x40000000, 1 << 60, 1 << 63, (1 << 64) - 1])
+def test_sizes_that_no_object_has(tmp_path: Path, size: int) -> None:
+    kinds = ("enumeration_type", "base_type", "structure_type", "pointer_type", "string_type", "ptr_to_member_type")
+    types = [die(kind, named(kind), ("encoding", "data1", 5), ("byte_size", "data8", size), label=kind)
+             for kind in kinds]  # fmt: skip
+    case = Case(tmp_path, gpu(variable("good"), *(variable(f"v_{kind}", kind) for kind in kinds), types=types))
+    assert "lanes 0-7      0  1  2  3  4  5  6  7" in checked(case("locals")).out
+    lines = [f"{verb}v_{kind}" for kind in kinds for verb in ("print ", "ptype ", "x ", "print -", "print &", "p/x ")]
+    for line in ("print (enum enumeration_type)1", *lines):
+        checked(case.debug(line)) if line.startswith("print") and "base" in line else None
+    checked(case.debug(*lines))
+
+
+EXPRESSIONS = (
+    "even" + "+even" * 900, "a::" * 900 + "b", "(" * 900 + "even" + ")" * 900, "-" * 900 + "even", "*" * 900 + "s",
+    "s" + "[0]" * 900, "even?1:" * 900 + "2", "even," * 900 + "1", "(int)" * 900 + "even", "even" + ".x" * 900,
+    "even" + "->x" * 900, "even" + "++" * 900, "int" + "[2]" * 900, "{int}" * 300 + "even", "a<" * 900 + ">" * 900,
+    "even@" * 900 + "1", "local#" * 500 + "1", "9" * 5000, "9" * 100_000, "0x" + "f" * 5000, "even@1e400", "s[1e400]",
+    "s[0.0/0.0]", "$v0[1e400]", "s@1e400", "1e400@2", "(char)1e400", "*(int *)1e30", "s[1<<63]", "even@0x7fffffffffff",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(0, len(EXPRESSIONS), 5))
+def test_expressions_of_absurd_depth_and_size(tmp_path: Path, number: int) -> None:
+    array = die("array_type", typed("int"), die("subrange_type", ("count", "udata", 8)), label="s")
+    case = Case(tmp_path, gpu(variable("even"), variable("s", "s", AT_DATA), types=[array]))
+    for text in EXPRESSIONS[number : number + 5]:
+        checked(case("eval", text, "--lane", "1"))
+        checked(case.debug(f"print {text}", f"ptype {text}"))
+
+
+def test_an_index_is_an_integer(tmp_path: Path) -> None:
+    array = die("array_type", typed("int"), die("subrange_type", ("count", "udata", 8)), label="s")
+    case = Case(tmp_path, gpu(variable("s", "s", AT_DATA), types=[array]))
+    assert "Non-integral right operand" in one_line(case("eval", "s[1.5]"))
+    assert "Non-integral right operand" in one_line(case("eval", "s[0]@1.5"))
+
+
+HUGE = "99999999999999999999"
+LINES = (
+    f"up {HUGE}", f"down {HUGE}", f"frame {HUGE}", f"wave {HUGE}", f"lane {HUGE}", f"bt {HUGE}", f"bt -{HUGE}",
+    f"list {HUGE}", f"x/{HUGE}x $pc", f"info line {HUGE}", f"set listsize {HUGE}", "set width 10", "set width 1",
+    "bt", "locals", "info waves", "info lanes", "set height 1", f"history {HUGE}", f"print ${HUGE}", f"print $${HUGE}",
+    'printf "%1000000000d", 1', 'printf "%.1000000000f", 1.0', f'printf "%{HUGE}d", 1', f"lane apply {HUGE} print 1",
+    "x/1000000000i $pc", f"disassemble 0,{HUGE}", "wave " + "9" * 5000, "up " + "9" * 5000, "set budget " + "9" * 5000,
+)  # fmt: skip
+
+
+def test_commands_with_absurd_numbers(tmp_path: Path) -> None:
+    case = Case(tmp_path, gpu(variable("a")))
+    checked(case.debug(*LINES))
+    for option in ("--read", "--lane", "--wave", "--frame", "--stack", "--budget"):
+        checked(bounded("eval", "--ops", "DW_OP_lit1", option, "9" * 5000))
+        checked(case("eval", "a", option, "9" * 5000))
+
+
+@pytest.mark.parametrize("lanes", [[], [-1], [-1, 2], [1 << 70, 2], [1.5], ["a"], np.array([-1, 2]), np.array([])])
+def test_lane_sets_of_what_is_no_lane(lanes: Any) -> None:
+    with pytest.raises(UsageError):
+        LaneSet.of(lanes)
+
+
+def test_lane_sets_of_numpy_integers() -> None:
+    assert LaneSet.of(np.array([7])) == LaneSet.of([7])
+    assert LaneSet.of(np.array([7], dtype="u1")).lane == 7
+
+
+# --- Files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["/dev/zero", "/dev/urandom", "fifo", "folder", "socket"])
+def test_inputs_are_regular_files(tmp_path: Path, what: str) -> None:
+    case = Case(tmp_path, gpu(variable("a")))
+    path = tmp_path / what if not what.startswith("/") else Path(what)
+    if what == "fifo":
+        os.mkfifo(path)
+    elif what == "folder":
+        path.mkdir()
+    elif what == "socket":
+        import socket
+
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(path))
+    other = state(tmp_path / "other.json", case.file, code_objects=[{"path": str(path), "load_address": 0}])
+    for words in (
+        ("locals", case.file, "--state", path),
+        ("eval", "--cases", path),
+        ("lists", "--cases", path),
+        ("debug", "-nx", "-x", path),
+        ("info", path),
+        ("info", f"{path}@gfx90a"),
+    ):
+        one_line(bounded(*words))
+    one_line(case.debug(f"source {path}"))
+    checked(bounded("locals", case.file, "--state", other))
+    checked(bounded("snapshot", "info", other))
+
+
+def test_standard_input_and_pipes_that_a_shell_opens(tmp_path: Path) -> None:
+    case = Case(tmp_path, gpu(variable("a")))
+    lines = b'{"ops": "DW_OP_lit1"}\n'
+    assert checked(bounded("eval", "--cases", "-", stdin=lines)).status in (0, 3)
+    read, write = os.pipe()
+    os.write(write, case.file.read_bytes())
+    os.close(write)
+    assert "gfx90a" in checked(bounded("info", f"/dev/fd/{read}")).out
+    os.close(read)
+
+
+def test_a_mapped_file_that_shrinks_is_an_error(tmp_path: Path) -> None:
+    case = Case(tmp_path, gpu(variable("a")))
+    large = tmp_path / "large.co"
+    large.write_bytes(case.file.read_bytes())
+    os.truncate(large, 1 << 26)
+    lines = (f"shell truncate -s 100 {large}", "info functions", f"file {case.file}", "info functions")
+    outcome = checked(bounded("debug", large, "-nx", stdin="\n".join(lines).encode()))
+    assert "has become shorter" in one_line(outcome)
+    assert "k()" in outcome.out
+
+
+def test_an_output_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    case = Case(tmp_path, gpu(variable("a")))
+    out = tmp_path / "out.npz"
+    out.write_bytes(b"old")
+
+    def with_a_full_disk(words: list[str]) -> int:
+        from dwarfgpu.cli import main
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        return main(words)
+
+    def with_a_signal(words: list[str]) -> int:
+        from dwarfgpu.cli import main
+
+        save = np.savez
+
+        def ended(stream: Any, **columns: Any) -> None:
+            save(stream, **columns)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        np.savez = ended
+        return main(words)
+
+    before = sorted(tmp_path.iterdir())
+    one_line(case("eval", "a", "--npz", out, "--lane", "all", size=100, run=with_a_full_disk))
+    assert case("eval", "a", "--npz", out, "--lane", "all", run=with_a_signal).status == 128 + signal.SIGTERM
+    one_line(case("eval", "a", "--npz", tmp_path / "nowhere/a.npz", "--lane", "all"))
+    assert out.read_bytes() == b"old"
+    assert sorted(tmp_path.iterdir()) == before
+    checked(case("eval", "a", "--npz", out, "--lane", "all"))
+    with np.load(out) as arrays:
+        assert len(arrays["0.value"]) == 64
+
+
+@pytest.mark.parametrize("words", [("--version",), ("--help",), ("locals",), ("dump", "--json"), ("debug",)])
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    case = Case(tmp_path, gpu(variable("a")))
+
+    def full(_words: list[str]) -> int:
+        import sys
+
+        from dwarfgpu.cli import main
+
+        sys.stdout = open("/dev/full", "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        command, *rest = words
+        given = {"locals": [case.file, "--state", case.state], "dump": [case.file], "debug": ["-nx", "-ex", "help"]}
+        return main([command, *map(str, given.get(command, [])), *rest])
+
+    assert "No space left on device" in one_line(bounded(run=full))
+
+
+def test_a_log_on_a_full_disk_is_switched_off(tmp_path: Path) -> None:
+    case = Case(tmp_path, gpu(variable("a")))
+    outcome = checked(case.debug("set logging file /dev/full", "set logging on", "show confirm", r"echo on\n"))
+    assert "No space left on device" in outcome.err
+    assert outcome.out.endswith("on\n")
+
+
+# --- Names that steer a terminal ----------------------------------------------------------------------------------
+
+EVIL = "A\x1b[31m\x1b]0;t\x07\x1b]52;c;eA==\x07\b\x7f\u0090\u009b31m\u202eB\u2066"
+
+
+@pytest.fixture(scope="module")
+def steering(tmp_path_factory: pytest.TempPathFactory) -> Case:
+    """A file with such a name everywhere, and a snapshot whose waves have it."""
+    types = [
+        die("structure_type", named(f"{EVIL}S"), SIZE, member(EVIL, "int"), label="S"),
+        die("typedef", named(f"{EVIL}T"), typed("S"), label="T"),
+        die("enumeration_type", named(f"{EVIL}E"), SIZE, die("enumerator", named(EVIL), ("const_value", "data1", 1)),
+            label="E"),
+        die("pointer_type", typed("S"), ("byte_size", "data1", 8), label="P"),
+    ]  # fmt: skip
+    data = gpu(
+        variable(EVIL, "T", AT_DATA), variable("x", "T", AT_DATA), variable("e", "E", AT_DATA), variable("p", "P"),
+        types=types, kernel=EVIL, unit_name=EVIL, producer=EVIL, folder=EVIL, symbols=(EVIL, f"{EVIL}2"),
+        sections={f".{EVIL}": b"abc"},
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("steering") / "a\x1b[31m\x9b"
+    folder.mkdir()
+    return Case(folder, data, f"{EVIL.replace('/', '')}.co", waves=(f"1:{EVIL}", "2:\u202e"))
+
+
+OPERANDS = ("", "x", "e", "p", "$pc", "&x", "k", "struct S", "0", "all", "lit1", "DW_OP_lit1", "*$pc", "1")
+LEFT_OUT = frozenset(("quit", "shell", "pipe", "python", "source", "tui", "define", "target launch", "!"))
+
+
+def test_no_command_of_the_prompt_lets_a_name_steer_the_terminal(steering: Case) -> None:
+    names = [row.name for row in COMMANDS if row.run and row.name not in LEFT_OUT]
+    assert len(names) > 60
+    quarter = -(-len(names) // 4)
+    for start in range(0, len(names), quarter):
+        chosen = names[start : start + quarter]
+        lines = [f"{name} {operand}".strip() for name in chosen for operand in OPERANDS]
+        text = "\n".join(("set confirm off", "set logging enabled off", *lines))
+        words = ("debug", steering.file, "--state", steering.state, "-nx")
+        outcome = bounded(*words, stdin=text.encode(), seconds=60, size=1 << 28)
+        assert not outcome.ended
+        assert not STEERS.search(outcome.text), STEERS.search(outcome.text)
+        assert "internal error" not in outcome.text, re.findall(".*internal error.*", outcome.text)
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_no_command_of_the_shell_lets_a_name_steer_the_terminal(steering: Case, form: tuple[str, ...]) -> None:
+    names = sorted({row.shell.names[0] for row in AT_SHELL.values() if row.shell})
+    for name in names:
+        operands = {"eval": ["x"], "addr": ["0x1010"], "lines": ["k"], "state": ["k"]}.get(name, [])
+        for rest in (["--state", steering.state], []):
+            outcome = bounded(name, steering.file, *operands, *rest, *form, seconds=20, size=1 << 28)
+            assert not STEERS.search(outcome.text), name
+            assert outcome.status in (0, 1, 2, 3), (name, outcome.text[-500:])
+            if form and outcome.out:
+                json.loads(outcome.out)
+
+
+def test_styles_of_the_program_are_colours_and_others_are_not(steering: Case) -> None:
+    outcome = steering("locals", "--wave", "1", "--color", "always")
+    assert "\x1b[1;36mx\x1b[0m" in outcome.out
+    assert "\x1b[31m" not in outcome.out
+    assert r"\x1b[31m" in outcome.out
+
+
+def test_what_the_user_types_is_written_as_it_is(tmp_path: Path) -> None:
+    assert bounded("debug", "-nx", "-ex", r"echo \e[1mx\e[0m\n").out == "\x1b[1mx\x1b[0m\n"

@@ -1,0 +1,261 @@
+"""GPU core files in the debugger and at the shell: they are attached, summarised, made small and written."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.backends import snapshot
+from dwarfgpu.backends.gpu_core.writing import CoreForm
+from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.program.stack.core_writing import write_core
+from tests.builders import cores
+from tests.builders.commands import run as run_command
+from tests.builders.gpu_cores import CRASH, filled, image_of, written
+from tests.questions.harness import KERNEL, Run
+
+CORE = "docs/examples/crash.core"
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """The parts of host and GPU of the crash of the examples."""
+    run = Run(None, CORE)
+    names = write_core(run.debugger.machine.stopped, str(tmp_path / "core"), "pair").names
+    host, gpu = tmp_path / "core.1234", tmp_path / "gpucore.1234"
+    Path(names[0]).rename(host)
+    Path(names[1]).rename(gpu)
+    return str(host), str(gpu)
+
+
+# --- The debugger -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["core", "core-file", "target core"])
+def test_no_file_of_code_is_needed(command):
+    run = Run(None)
+    text = run(f"{command} {CORE}")
+    assert "[Attached docs/examples/crash.core: 3 waves of amdgcn-gfx90a]" in text
+    assert "[The host has 1 thread: `core docs/examples/crash.core@host`" in " ".join(text.split())
+    assert "[Stop reason: stopped]" in text
+    assert "#0" in text
+    assert "[Stop reason: MEMORY_VIOLATION]" in run("wave 3")
+    assert "lane = 24" in run("info locals")
+    assert "AMDGPU Wave 1:1:1:3" in run("info waves")
+
+
+def test_code_objects_are_looked_for_where_they_were_moved_to(tmp_path):
+    image = image_of(open_image(KERNEL), "file:///gone/lane-pc.gfx90a.w64.co", 0x7F40_0000_0000)
+    (path,) = written(tmp_path, filled("gfx90a", waves=2), images=(image,))
+    run = Run(None)
+    warning = "file:///gone/lane-pc.gfx90a.w64.co, which was not found"
+    assert warning in " ".join(run(f"core {path}").split())
+    run = Run(None)
+    run("set substitute-path /gone fixtures/asm")
+    assert warning not in " ".join(run(f"core {path}").split())
+
+
+def test_a_file_of_code_may_be_open():
+    run = Run(KERNEL)
+    assert "3 waves" in run(f"core {CORE}")
+    other = Run("fixtures/containers/tiny.gfx90a.co")
+    assert "is not among the 1 code objects" in other.fails(f"core {CORE}").message
+    assert "3 waves" in other(f"core -force {CORE}")
+
+
+def test_the_parts_of_host_and_gpu_are_one_state(pair):
+    host, gpu = pair
+    for words in (f"{host} {gpu}", f"{gpu} {host}", gpu):
+        run = Run(None)
+        assert "3 waves of amdgcn-gfx90a]" in run(f"core {words}")
+    assert "core.1234 belongs to it" in " ".join(run(f"core {gpu}").split())
+
+
+def test_the_threads_of_the_host_need_its_program():
+    run = (
+        Run("fixtures/host/threads.x86_64")
+        if Path("fixtures/host/threads.x86_64").exists()
+        else Run("fixtures/asm/host.x86_64")
+    )
+    text = run(f"core -force {CORE}@host")
+    assert "1 thread of x86_64]" in text
+
+
+def test_the_program_of_the_host_is_the_one_that_the_core_file_names(tmp_path):
+    program = Path("fixtures/host/frames.gcc.O0.v5.x86_64")
+    image = open_image(str(program))
+    code = next(segment for segment in image.segments if segment.type == 1 and segment.flags & 1)
+    start, data = code.address & -4096, bytes(image.data[code.offset & -4096 : code.offset + code.file_size])
+    (path,) = written(
+        tmp_path,
+        filled("gfx90a", waves=2),
+        form=CoreForm(
+            host_notes=b"".join(
+                (
+                    cores.note(1, cores.prstatus(cores.Thread(77, {"rip": image.entry, "rsp": 0x7FFE_0000}))),
+                    cores.note(6, struct.pack("<QQ", 9, image.entry)),
+                    cores.note(
+                        0x46494C45,
+                        cores.file_note([(start, start + len(data), code.offset & -4096, str(program.resolve()))]),
+                    ),
+                )
+            )
+        ),
+    )
+    run = Run(None)
+    assert "1 thread of x86_64]" in run(f"core {path}@host")
+    assert "2 waves of amdgcn-gfx90a]" in Run(None)(f"core {path}")
+    run = Run(KERNEL)
+    assert "1 thread of x86_64]" in run(f"core {path}@host")
+    assert "2 waves of amdgcn-gfx90a]" in run(f"core -force {path}@gfx90a")
+
+
+def test_a_state_without_waves_says_what_is_missing(pair, tmp_path):
+    host, gpu = pair
+    Path(host).unlink()
+    error = Run(None).fails(f"core {gpu}")
+    assert "in none of the files" in error.message
+    assert "add its core file" in error.hint
+
+
+def test_waves_of_one_processor_are_chosen_by_name(tmp_path):
+    (path,) = written(tmp_path, [filled("gfx90a"), filled("gfx1100-wave32")])
+    run = Run(None)
+    assert "none is chosen" in run.fails(f"core {path}").message
+    text = " ".join(run(f"core {path}@gfx1100-wave32").split())
+    assert "6 waves of amdgcn-gfx1100-wave32" in text
+    assert "There are 6 waves of gfx90a as well" in text
+
+
+def test_a_core_file_is_generated(tmp_path):
+    run = Run(KERNEL, "docs/examples/lanes.json")
+    run("set var $s5 = 77")
+    name = tmp_path / "again"
+    text = run(f"gcore {name}")
+    assert f"Saved corefile {name}" in text
+    assert "registers of which nothing is known are 0 in it" in text
+    assert "exists" in run.fails(f"generate-core-file {name}").message
+    after = Run(None)
+    assert "3 waves" in after(f"core {name}")
+    assert "77" in after("p $s5")
+    assert f"{name}2 and {name}2.gpu" in run(f"gcore -pair {name}2")
+    assert "3 waves" in Run(None)(f"core {name}2.gpu")
+    assert f"Saved corefile {name}3" in run(f"gcore -gpu {name}3")
+
+
+# --- The shell ----------------------------------------------------------------------------------------------------
+
+
+def shell(*words):
+    done = run_command(*words)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_questions_need_no_file_of_code():
+    status, out, _error = shell("bt", "--state", CORE, "--wave", "3")
+    assert (status, out) == (0, "#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:21\n")
+    assert shell("waves", "--state", CORE)[1] == shell("waves", KERNEL, "--state", CORE)[1]
+    assert shell("waves", "3", "--state", CORE)[1].count("AMDGPU Wave") == 1
+    status, out, _error = shell("eval", "limit + 1", "--state", CORE, "--wave", "3", "--lane", "30")
+    assert (status, out) == (0, "wave 1:1:1:3\n  limit + 1 = 25\n")
+    status, out, _error = shell("eval", "--ops", "DW_OP_lit3", "--state", CORE, "--wave", "1", "--lane", "0")
+    assert status == 0
+    status, _out, error = shell("waves")
+    assert "required" in error
+    status, _out, error = shell("waves", "--state", "docs/examples/lanes.json")
+    assert (status, "FILE" in error) == (2, True)
+
+
+def test_waves_have_their_stop_reasons_as_data():
+    _status, out, _error = shell("waves", "--json", "--state", CORE)
+    assert [row["stop_reasons"] for row in json.loads(out)["waves"]] == [{"stopped": 2}, {"MEMORY_VIOLATION": 1}]
+    _status, out, _error = shell("waves", "--json", KERNEL, "--state", "docs/examples/lanes.json")
+    assert not any("stop_reasons" in row for row in json.loads(out)["waves"])
+
+
+SAME = [
+    *(
+        ("launch", "fixtures/containers/tiny.gfx90a.co", words)
+        for words in ("waves", "bt", "lanes --wave 1", "work-groups")
+    ),
+    *(("launch", "fixtures/containers/tiny.gfx90a.co", words) for words in ("agents", "dispatches", "locals --wave 2")),
+    *(("variables", KERNEL, words) for words in ("waves", "bt", "lanes", "map", "work-groups", "agents")),
+]
+
+
+@pytest.mark.parametrize("name, file, words", SAME)
+def test_answers_are_those_of_the_snapshot(name, file, words, tmp_path):
+    state = f"docs/examples/{name}.json"
+    run = Run(file, state)
+    (core,) = write_core(run.debugger.machine.stopped, str(tmp_path / "core")).names
+    command, *rest = words.split()
+    if command == "map":
+        assert Run(None, core)("map") == run("map")
+        return
+    before, after = (shell(command, file, *rest, "--state", place) for place in (state, core))
+    assert after == before
+    assert shell(command, *rest, "--state", core) == before
+
+
+def test_several_states_are_the_files_of_one_crash(pair):
+    host, gpu = pair
+    one, two = shell("waves", "--state", host, "--state", gpu), shell("waves", "--state", gpu)
+    assert one == two
+    assert one[0] == 0
+    status, _out, error = shell("bt", KERNEL, "--state", "docs/examples/lanes.json", "--state", CORE)
+    assert status != 0
+    assert "lanes.json" in error
+    status, _out, error = shell("eval", "--ops", "DW_OP_lit0", "--state", CORE, "--state", CORE)
+    assert "give one --state" in error
+
+
+def test_core_info_is_text_and_json(pair):
+    _host, gpu = pair
+    status, out, _error = shell("core", "info", gpu)
+    assert status == 0
+    assert "(found beside it)" in out
+    assert "MEMORY_VIOLATION" in out
+    status, out, _error = shell("core", "info", "--json", CORE)
+    data = json.loads(out)
+    assert [row["stop"] for row in data["waves"]] == ["MEMORY_VIOLATION", "stopped"]
+    status, out, _error = shell("core", "info", "--jsonl", CORE)
+    assert json.loads(out)["schema"] == 1
+    for words, text in ((("core", "show", CORE), "does info"), (("core", "info", KERNEL), "is not a core file")):
+        status, _out, error = shell(*words)
+        assert status != 0
+        assert text in error
+
+
+def test_a_core_file_is_made_small(tmp_path, pair):
+    small = tmp_path / "small.dgs"
+    status, out, _error = shell("snapshot", "convert", CORE, str(small), "--waves", "1,3", "--memory", "stack,lds")
+    assert status == 0
+    assert "2 of 3" in out
+    assert "kernel arguments" in out
+    assert snapshot.load(small).wave_count == 2
+    host, gpu = pair
+    for number, names in enumerate(((host, gpu), (gpu,))):
+        status, out, _error = shell("snapshot", "convert", *names, str(tmp_path / f"pair{number}.dgs"), "--waves", "2")
+        assert (status, "1 of 3" in out) == (0, True)
+    status, out, _error = shell("snapshot", "convert", "--json", CORE, str(tmp_path / "b.json"), "--waves", "1")
+    assert json.loads(out)["waves"] == 1
+    status, _out, error = shell(
+        "snapshot", "convert", "docs/examples/lanes.json", str(tmp_path / "c.dgs"), "--waves", "1"
+    )
+    assert "goes with the conversion of a GPU core file" in error
+    status, _out, error = shell("snapshot", "convert", CORE, str(tmp_path / "d.dgs"), "--waves", "9")
+    assert "No waves match" in error
+
+
+def test_the_debugger_starts_without_a_file():
+    status, out, _error = shell("debug", "--state", CORE, "--wave", "3", "-nx", "-batch", "-ex", "p limit")
+    assert (status, out) == (0, "$1 = 24\n")
+    status, _out, error = shell("debug", "--state", "docs/examples/lanes.json", "-nx", "-batch")
+    assert "no file is open" in error
+
+
+def test_the_example_is_small():
+    assert CRASH.stat().st_size < 50_000

@@ -1,0 +1,124 @@
+"""`dwarfgpu targets`: processors, registers and address spaces without a file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from dwarfgpu.questions.processors import MEANINGS, register_runs
+from dwarfgpu.targets.amdgpu.processors import processors
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.commands import run as run_command
+from tests.questions.harness import KERNEL, Run
+from tests.targets.test_target_llvm import OTHER_VERSIONS, uleb128
+
+
+def asked(*names: str) -> list[dict]:
+    done = run_command("targets", *names, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["targets"]
+
+
+def test_the_processors_are_those_that_clang_lists(require_tool):
+    clang = require_tool("clang-22")
+    words = [clang, "--target=amdgcn-amd-amdhsa", "--print-supported-cpus"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    theirs = {line.strip() for line in (done.stdout + done.stderr).splitlines() if line.startswith("\t")}
+
+    rows = asked()
+    ours = {name for row in rows for name in (row["name"], *row["other_names"])}
+
+    assert ours - theirs == OTHER_VERSIONS
+    assert {name for name in theirs - ours if name.startswith("gfx")} == set()
+
+
+@pytest.mark.parametrize("name", ["gfx90a", "gfx1100"])
+def test_dwarf_numbers_are_those_of_the_assembler(require_tool, name):
+    """llvm-mc has the numbers of waves of 64 lanes; `test_target_llvm` compares both with compiled code."""
+    (report,) = asked(name)
+    (variant,) = (variant for variant in report["variants"] if variant["lanes"] == 64)
+    runs = [run for run in variant["registers"] if run["number"] is not None and run["count"] > 1]
+    text, expected = "f:\n.cfi_startproc\n", b""
+    for run in runs:
+        for register, number in ((run["first"], 0), (run["last"], run["count"] - 1)):
+            if name == "gfx1100" or register != "s105":  # which the assembler has since GFX10
+                text += f".cfi_undefined {register}\n"
+                expected += b"\x07" + uleb128(run["number"] + number)
+    command = [require_tool("llvm-mc-22"), "-triple=amdgcn-amd-amdhsa", f"-mcpu={name}", "-filetype=obj"]
+    done = subprocess.run(command, input=f"{text}.cfi_endproc\n".encode(), capture_output=True, check=True)
+    assert expected in done.stdout
+    assert len(runs) >= 6
+
+
+def test_every_property_of_a_processor_has_a_meaning():
+    words = {word for processor in processors() for word in processor.features}
+    assert words == set(MEANINGS)
+
+
+@pytest.mark.parametrize("row", asked(), ids=lambda row: row["name"])
+def test_every_processor_is_described(row):
+    (report,) = asked(row["name"])
+    assert report.items() >= row.items()
+    assert sorted(variant["lanes"] for variant in report["variants"]) == row["wave_sizes"]
+    for variant in report["variants"]:
+        target = resolve(variant["target"])
+        counted = sum(run["count"] for run in variant["registers"] if run["number"] is not None)
+        assert counted == len(list(target.registers()))
+        assert len(variant["address_spaces"]) == len(list(target.spaces()))
+        assert (variant["apertures"] is None) == (target.space_named("generic") is None)
+    text = run_command("targets", row["name"]).stdout
+    assert f"EF_AMDGPU_MACH {row['mach']:#x}\n" in text
+
+
+def test_both_wave_sizes_are_side_by_side():
+    lines = run_command("targets", "gfx1100").stdout.splitlines()
+    assert "Registers     DWARF, wave 32  DWARF, wave 64       Bits  In callers" in lines
+    assert "exec                       1              17   32 or 64  same value" in lines
+    assert "v32-v255           1568-1791       2592-2815  32 a lane  same value" in lines
+    assert "m0                         -               -         32  not known" in lines
+
+
+def test_a_name_with_a_wave_size_is_that_one_alone():
+    (report,) = asked("amdgcn-gfx1100-wave64")
+    assert [variant["target"] for variant in report["variants"]] == ["amdgcn-gfx1100-wave64"]
+
+
+def test_a_target_id_keeps_its_settings():
+    (report,) = asked("gfx90a:xnack+")
+    assert report["variants"][0]["target"] == "amdgcn-gfx90a:xnack+"
+
+
+@pytest.mark.parametrize(
+    "name, shared",
+    [("gfx90a", 1 << 48), ("gfx803", 1 << 61), ("gfx600", None)],
+)
+def test_apertures(name, shared):
+    apertures = asked(name)[0]["variants"][0]["apertures"]
+    assert (apertures and apertures["shared"]) == shared
+
+
+def test_other_targets():
+    host, plain = asked("x86_64", "generic")
+    assert [run["first"] for run in host["variants"][0]["registers"]][:2] == ["rax", "rdx"]
+    assert plain["variants"][0]["address_spaces"][0]["null"] is None
+
+
+def test_an_unknown_name_names_near_ones():
+    done = run_command("targets", "gfx1105")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no target 'gfx1105'" in done.stderr
+    assert "amdgcn-gfx1100" in done.stderr
+
+
+def test_the_prompt_answers_it_too():
+    run = Run(KERNEL)
+    assert run("info targets gfx90a").startswith("gfx90a: amdgcn-gfx90a\n")
+    assert run("info targets").startswith("Processor ")
+
+
+def test_runs_end_where_numbers_or_rules_change():
+    runs = {run.name: run.numbers for run in register_runs(resolve("gfx1250"))}
+    assert runs["v256-v511"] == "1792-2047"
+    assert runs["v512-v1023"] == "3584-4095"

@@ -1,0 +1,149 @@
+"""`dwarfgpu serve` as a process: ports, sockets, connections one after the other, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.serve.packets import PacketReader, framed
+from tests.builders.commands import run as run_command
+
+ROOT = Path(__file__).resolve().parents[2]
+STATE = "docs/examples/variables.json"
+CODE = "fixtures/asm/lane-pc.gfx90a.w64.co"
+
+
+class Server:
+    """A server that is running; the address is the one that it prints."""
+
+    def __init__(self, *words: str) -> None:
+        command = [sys.executable, "-m", "dwarfgpu", "serve", *words]
+        self.process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.lines = [self.line()]
+        while self.lines[-1].strip() and "target remote" not in self.lines[-1]:
+            self.lines.append(self.line())
+        self.address = self.lines[-1].split()[-1] if self.lines[-1].strip() else ""
+
+    def line(self) -> str:
+        return self.process.stderr.readline()
+
+    def connect(self) -> socket.socket:
+        if self.address.startswith("/"):
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(self.address)
+            return connection
+        return socket.create_connection(("127.0.0.1", int(self.address.rpartition(":")[2])))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.process.stderr.close()
+        self.process.stdout.close()
+
+
+def ask(connection: socket.socket, packet: bytes) -> bytes:
+    connection.sendall(framed(packet))
+    reader = PacketReader()
+    while True:
+        for answer in reader.feed(connection.recv(1 << 16)):
+            return answer.data
+
+
+def test_connections_come_one_after_the_other_and_share_the_copy():
+    with Server(STATE) as server:
+        assert server.lines[0] == f"[{STATE}: 1 wave of amdgcn-gfx90a at {server.address}]\n"
+        for before, after in ((b"0a000000", b"07000000"), (b"07000000", b"09000000")):
+            with server.connect() as connection:
+                number = next(n for n in range(40, 400) if ask(connection, b"p%x" % n)[:8] == before)
+                content = ask(connection, b"p%x" % number)
+                assert ask(connection, b"P%x=%b" % (number, after + content[8:])) == b"OK"
+            assert server.line() == "[GDB has connected]\n"
+            assert server.line() == "[GDB has gone]\n"
+
+
+def test_a_connection_that_is_cut_leaves_the_server_there():
+    with Server(STATE) as server:
+        with server.connect() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            connection.sendall(framed(b"g") + b"$m0,")
+        with server.connect() as connection:
+            assert ask(connection, b"qC") == b"QC1"
+
+
+def test_once_ends_after_the_first_connection():
+    with Server(STATE, "--once") as server:
+        with server.connect() as connection:
+            assert ask(connection, b"D") == b"OK"
+        assert server.process.wait(10) == 0
+
+
+def test_a_socket_in_the_file_system_is_removed_again(tmp_path):
+    path = tmp_path / "waves"
+    with Server(STATE, "--once", "--socket", str(path)) as server:
+        assert server.address == str(path)
+        with server.connect() as connection:
+            assert ask(connection, b"qC") == b"QC1"
+        assert server.process.wait(10) == 0
+    assert not path.exists()
+
+
+def test_an_interrupt_ends_the_server():
+    with Server(STATE) as server:
+        os.kill(server.process.pid, signal.SIGINT)
+        assert server.process.wait(10) == 130
+        assert "Traceback" not in server.process.stderr.read()
+
+
+def test_standard_input_and_output():
+    words = [sys.executable, "-m", "dwarfgpu", "serve", STATE, "--stdio"]
+    done = subprocess.run(words, cwd=ROOT, input=framed(b"qC") + framed(b"k"), capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"+" + framed(b"QC1") + b"+", b"")
+
+
+def test_a_kernel_is_launched():
+    words = [CODE.replace("asm/lane-pc.gfx90a.w64", "containers/tiny.gfx90a"), "--launch", "tiny"]
+    with Server(*words, "--grid", "256", "--work-group", "64") as server:
+        assert server.lines[0].startswith("[tiny of fixtures/containers/tiny.gfx90a.co: 4 waves of amdgcn-gfx90a at :")
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ([STATE, "--port", "70000"], "--port is 0 to 65535, not 70000"),
+        ([STATE, "--port", "1", "--socket", "x"], "--port and --socket do not go together"),
+        ([STATE, "--socket", "/dev/null/x"], "no socket at /dev/null/x: Not a directory"),
+        ([STATE, "--grid", "4"], "--grid is for a kernel that is launched"),
+        ([CODE, "--launch", "X"], "--launch needs --grid and --work-group"),
+        ([CODE, CODE, "--launch", "X"], "--launch takes one file, the code of the kernel"),
+        ([STATE, "--json"], "what is served is no JSON"),
+        (["nowhere.json"], "nowhere.json: No such file or directory"),
+        (["docs/examples/tile.py"], "docs/examples/tile.py"),
+        ([CODE], "is not a core file"),
+    ],
+)
+def test_errors_are_one_line(words, message):
+    done = run_command("serve", *words)
+    assert done.returncode in (1, 2, 3)
+    assert message in done.stderr
+    assert done.stderr.count("dwarfgpu: error:") == 1
+    assert done.stdout == ""
+
+
+def test_a_port_in_use_is_said():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = run_command("serve", STATE, "--port", str(port))
+    assert done.returncode == 2
+    assert f"127.0.0.1:{port} cannot be used: address already in use" in done.stderr
+    assert "hint: choose another one" in done.stderr
