@@ -412,6 +412,9 @@ class Learner:
                 break
         else:
             return ""
+        if "cmpswap" in text:  # which has two registers of data for each component
+            base |= insert(3, layout.modifiers["dmask"])
+            text = self.ask(layout, [base])[0]
         try:
             return ImageLearner(self, layout, base, text).line()
         except Problem as problem:
