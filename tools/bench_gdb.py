@@ -11,13 +11,14 @@ from pathlib import Path
 
 from bench_measure import ROOT, compile_all, in_turns, process, show
 
+sys.path.insert(0, str(ROOT))
+
 ENTRY = ROOT / "dwarfgpu" / "gdbplugin" / "entry.py"
 PROGRAM = ROOT / "fixtures" / "asm" / "host.x86_64"
 WHAT = ("memory", "a register", "a vector in four parts", "a global variable")
-SCRIPT = """
+HELPER = """
 import time
 import gdb
-import dwarfgpu.gdb as dg
 
 def best(ask, count, rounds=9):
     times = []
@@ -27,6 +28,10 @@ def best(ask, count, rounds=9):
             ask()
         times.append((time.perf_counter() - started) / count)
     return min(times)
+"""
+"""What both scripts begin with."""
+SCRIPT = """
+import dwarfgpu.gdb as dg
 
 def stepped():
     gdb.execute("stepi", to_string=True)
@@ -51,6 +56,8 @@ def gdb() -> None:
     found = shutil.which("gdb")
     if found is None:
         return
+    from tests.gdb.running import environment
+
     compile_all()
     start = (found, "-nx", "-batch", "-ex", "python pass")
     bare, loaded = in_turns([process(*start), process(*start, "-x", str(ENTRY))], rounds=7)
@@ -59,9 +66,9 @@ def gdb() -> None:
         program, script = Path(folder) / "host", Path(folder) / "script.py"
         shutil.copy(PROGRAM, program)
         program.chmod(0o755)
-        script.write_text(SCRIPT, "utf-8")
+        script.write_text(HELPER + SCRIPT, "utf-8")
         words = [found, "-nx", "-batch", "-x", str(ENTRY), "-x", str(script), str(program)]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+        done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, text=True, check=True)
     said = done.stdout.partition("@@")[2].split("\n", 1)[0].split()
     theirs, ours, user, stopped, *asked = (float(each) * 1e6 for each in said)
     show("dg.selected()[x].value() in GDB, microseconds", ours, "at most 500", "a register, warm")
@@ -79,18 +86,6 @@ CALLS = ROOT / "fixtures" / "llvm24" / "hip-calls.gfx1100.w32.O2.co"
 STATE = ROOT / "docs" / "examples" / "calls.json"
 LOAD_ADDRESS = 0x7F0000000000
 WAVES_SCRIPT = """
-import time
-import gdb
-
-def best(ask, count, rounds=5):
-    times = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        for _ in range(count):
-            ask()
-        times.append((time.perf_counter() - started) / count)
-    return min(times)
-
 def listed():
     gdb.execute("maintenance flush register-cache", to_string=True)
     gdb.execute("info threads", to_string=True)
@@ -126,13 +121,12 @@ def gdb_waves() -> None:
     found = shutil.which("gdb")
     if found is None:
         return
-    sys.path.insert(0, str(ROOT))
     from tests.gdb.running import environment, stub
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         script = folder / "script.py"
-        script.write_text(WAVES_SCRIPT, "utf-8")
+        script.write_text(HELPER + WAVES_SCRIPT, "utf-8")
         with stub(folder, {"waves": many_waves(folder)}) as sockets:
             words = [found, "-nx", "-batch", "-x", str(ENTRY), "-ex", "maint set dwarf unwinders off"]
             words += ["-ex", f"add-symbol-file {CALLS} -o {LOAD_ADDRESS:#x}"]

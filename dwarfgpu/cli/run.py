@@ -27,22 +27,10 @@ if TYPE_CHECKING:
 SHORT = {"verbose": ("-v",)}
 """Options that have a short name at the shell."""
 SHELLS = ("bash", "zsh", "fish")
-SHOW_PARSER = "\0"
-"""The word that asks for the parser of a command in place of what it reads."""
-
-
-class _Shown(Exception):
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self.parser = parser
 
 
 class _ArgumentParser(argparse.ArgumentParser):
     """An argument parser that raises our error instead of printing its own."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if args == [SHOW_PARSER]:
-            raise _Shown(self)
-        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         unknown = message.partition("unrecognized arguments: ")[2].partition(" ")[0]
@@ -126,8 +114,8 @@ def _parse(words: list[str]) -> Any:
     return _other(name, words)
 
 
-def _other(name: str, words: list[str]) -> Any:
-    """Read the words behind the name of a command that is no question."""
+def _other_parser(name: str) -> _ArgumentParser:
+    """Return the parser of a command that is no question."""
     parser = _parser(name, debug.DESCRIPTIONS[name], debug.EXAMPLES[name])
     for argument in debug.ARGUMENTS.get(name, ()):
         _add(parser, argument, is_expression=False)
@@ -136,7 +124,12 @@ def _other(name: str, words: list[str]) -> Any:
     if name == "completion":
         parser.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
     _add_common(parser)
-    options = parser.parse_args(words)
+    return parser
+
+
+def _other(name: str, words: list[str]) -> Any:
+    """Read the words behind the name of a command that is no question."""
+    options = _other_parser(name).parse_args(words)
     _join_states(options)
     run_it = _completion if name == "completion" else debug.RUN[name]
     options.run = lambda session: run_it(session, options)
@@ -161,14 +154,19 @@ def _parser(name: str, description: str, examples: Sequence[str] = ()) -> _Argum
     )
 
 
+def _cases_parser(name: str) -> _ArgumentParser:
+    """Return the parser of a command that answers a file of cases."""
+    parser = _parser(name, "Read sections in hex, a case a line, and answer each as JSON on a line.")
+    parser.add_argument("--cases", metavar="FILE", required=True, help="a case a line; - for standard input")
+    _add_common(parser)
+    return parser
+
+
 def _cases(name: str, words: list[str]) -> Any:
     """Read the words of a command that answers a file of cases."""
     from dwarfgpu.cli import cases
 
-    parser = _parser(name, "Read sections in hex, a case a line, and answer each as JSON on a line.")
-    parser.add_argument("--cases", metavar="FILE", required=True, help="a case a line; - for standard input")
-    _add_common(parser)
-    options = parser.parse_args(words)
+    options = _cases_parser(name).parse_args(words)
     options.run = lambda session: cases.sections(session, name, options.cases)
     return options
 
@@ -176,26 +174,38 @@ def _cases(name: str, words: list[str]) -> Any:
 # --- Questions --------------------------------------------------------------------------------------------------------
 
 
-def _question(name: str, command: Command, words: list[str]) -> Any:
-    """Read the words behind the name of a question."""
+def _question_parser(name: str, command: Command, *, needs_help: bool = True) -> _ArgumentParser:
+    """Return the parser of a question."""
     assert command.shell is not None  # noqa: S101 (it is a name that a command has at the shell)
-    needs_help = not {"-h", "--help", SHOW_PARSER}.isdisjoint(words)
     parser = _parser(name, _help(command) if needs_help else "", command.shell.examples)
     is_expression = command.completes == "expression"
-    has_state = {"file", "state"} <= {argument.name for argument in command.shell.selects}
+    has_state = _has_state(command)
     for argument in (*command.shell.selects, *command.shell.operands, *command.shell_options):
         _add(parser, argument, is_expression=is_expression, is_free=has_state and argument.name == "file")
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
     _add_common(parser)
+    return parser
+
+
+def _has_state(command: Command) -> bool:
+    """Whether a question takes FILE and a state, which may name its code."""
+    assert command.shell is not None  # noqa: S101 (it is asked at the shell)
+    return {"file", "state"} <= {argument.name for argument in command.shell.selects}
+
+
+def _question(name: str, command: Command, words: list[str]) -> Any:
+    """Read the words behind the name of a question."""
+    assert command.shell is not None  # noqa: S101 (it is a name that a command has at the shell)
+    parser = _question_parser(name, command, needs_help=not {"-h", "--help"}.isdisjoint(words))
     # argparse takes what begins with a dash for an option, unless there is a blank in it
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
-    if is_expression:
+    if command.completes == "expression":
         words = [f" {word}" if _is_negative(word) else word for word in words]
     is_many = any(operand.is_many for operand in command.shell.operands)
     options = parser.parse_intermixed_args(words) if is_many else parser.parse_args(words)
     _join_states(options)
-    if has_state:
+    if _has_state(command):
         _settle_file(options, command, parser)
     options.run = lambda session: _ask(session, command, vars(options))
     return options
@@ -374,10 +384,12 @@ def summaries() -> dict[str, str]:
 def parsers() -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
     """Yield each command of the shell: its name, what it is for, and its parser."""
     for name, summary in summaries().items():
-        try:
-            _parse([name, SHOW_PARSER])
-        except _Shown as shown:
-            yield name, summary, shown.parser
+        if name in AT_SHELL:
+            yield name, summary, _question_parser(name, AT_SHELL[name])
+        elif name in debug.SUMMARIES:
+            yield name, summary, _other_parser(name)
+        else:
+            yield name, summary, _cases_parser(name)
 
 
 def _overview() -> str:

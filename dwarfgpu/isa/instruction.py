@@ -53,11 +53,6 @@ class OperandKind(Enum):
     IMMEDIATE = "immediate"
     OFF = "off"
 
-    @property
-    def is_register(self) -> bool:
-        """Whether the operand names a register."""
-        return self in {OperandKind.SGPR, OperandKind.VGPR, OperandKind.AGPR, OperandKind.SPECIAL}
-
 
 class OperandRole(Enum):
     """Whether an operand is read, written or both."""

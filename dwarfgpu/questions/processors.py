@@ -46,7 +46,6 @@ MEANINGS = {
     "lds-320": "has 320 KiB of local memory for a work-group",
 }
 """What the words of the table of processors say: a processor ..."""
-OF_IDS = ("sramecc", "xnack")
 OTHERS = (
     ("x86_64", "host programs; also amd64"),
     ("generic", "any byte order and address size, registers r0, r1, ..., one address space"),

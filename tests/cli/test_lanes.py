@@ -232,7 +232,8 @@ def test_arrays(tmp_path):
 
     path = tmp_path / "out.npz"
     done = run("eval", KERNEL, "lane", "--state", STATE, "--wave", "all", "--npz", str(path))
-    found = np.load(path)
+    with np.load(path) as file:
+        found = dict(file)
 
     assert (done.returncode, done.stdout) == (0, "")
     assert found["0.0.value"].tolist() == [[*range(40), *[0] * 24]] * 2

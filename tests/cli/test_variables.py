@@ -205,7 +205,8 @@ def test_arrays_on_standard_output(capsysbinary, tmp_path):
         path = tmp_path / f"{number}.npz"
         assert main([*words, str(path)]) == main([*words, "-"]) == 0
         shown = np.load(io.BytesIO(capsysbinary.readouterr().out))
-        written = np.load(path)
+        with np.load(path) as file:
+            written = dict(file)
         assert sorted(shown) == sorted(written)
         assert all(np.array_equal(shown[key], written[key]) for key in written)
 
@@ -213,7 +214,8 @@ def test_arrays_on_standard_output(capsysbinary, tmp_path):
 def test_arrays_of_an_assignment_are_those_of_one(run, tmp_path):
     path = tmp_path / "out.npz"
     assert run("eval", FILE, "limit += 1", "limit", *STATE, "--lane", "2", "--npz", path)[0] == 0
-    assert [np.load(path)[key].tolist() for key in ("0.value", "1.value")] == [[21], [21]]
+    with np.load(path) as arrays:
+        assert [arrays[key].tolist() for key in ("0.value", "1.value")] == [[21], [21]]
     assert run("eval", FILE, "unused", *STATE, "--npz", path)[0] == 1
 
 

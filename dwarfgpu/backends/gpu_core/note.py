@@ -155,6 +155,8 @@ def read_note(data: bytes | memoryview) -> CoreState:
     sizes = (runtime_size, agents * agent_size, queues * queue_size)
     if agents > MAX_ENTRIES or queues > MAX_ENTRIES or HEADER.size + sum(map(_padded, sizes)) > len(data) + 7:
         raise _bad(f"names {agents} agents and {queues} queues, which do not fit its {len(data)} bytes")
+    if (agents and not agent_size) or (queues and not queue_size):
+        raise _bad(f"names {agents} agents of {agent_size} bytes and {queues} queues of {queue_size} bytes")
     position = HEADER.size
     r_debug, state, ttmp_setup = RUNTIME.unpack(_entry(data, position, runtime_size, RUNTIME.size))
     position += _padded(runtime_size)

@@ -62,6 +62,8 @@ def test_the_note_has_its_owner_and_its_type():
         (b"", "has 0 bytes"),
         (write_note(STATE)[:100], "do not fit its 100 bytes"),
         (struct.pack("<Q", 2) + write_note(STATE)[8:], "has the version 2"),
+        (write_note(STATE, agent_size=0), "agents of 0 bytes"),
+        (write_note(STATE, queue_size=0), "queues of 0 bytes"),
         (write_note(STATE)[:24] + b"\xff\xff\xff\xff" + write_note(STATE)[28:], "do not fit"),
         (write_note(STATE)[:16] + b"\xff" * 8 + write_note(STATE)[24:], "do not fit"),
     ],
