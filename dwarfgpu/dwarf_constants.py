@@ -738,6 +738,8 @@ DW_MSPACE_LLVM_global = 0x01
 DW_MSPACE_LLVM_constant = 0x02
 DW_MSPACE_LLVM_group = 0x03
 DW_MSPACE_LLVM_private = 0x04
+DW_MSPACE_LLVM_lo_user = 0x8000
+DW_MSPACE_LLVM_hi_user = 0xFFFF
 # Standard opcodes of line tables (DWARF 5, table 7.25)
 DW_LNS_copy = 0x01
 DW_LNS_advance_pc = 0x02
@@ -871,7 +873,7 @@ def names(kind: str) -> dict[int, str]:
     """Return the names of a kind, such as ``DW_TAG``, by number. Of two names for a number the first counts."""
     result: dict[int, str] = {}
     for name, number in globals().items():
-        if name.startswith(f"{kind}_") and not name.endswith("_lo_user"):
+        if name.startswith(f"{kind}_") and not name.endswith(("_lo_user", "_hi_user")):
             result.setdefault(number, name)
     return result
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CLAUSES = Path(__file__).resolve().parent.parent / "tests/spec/clauses.txt"
+REASONS = CLAUSES.with_name("clauses_without_tests.txt")
+"""Why a clause has no test, for those that state nothing to test."""
 UNDERLINE = re.compile(r"([=~\-#+*_.`^\"'])\1{3,}$")
 
 
@@ -50,7 +52,16 @@ def _words(text: str) -> str:
 
 def read() -> list[tuple[str, str]]:
     """Return the clauses that are checked in."""
-    lines = CLAUSES.read_text(encoding="utf-8").splitlines()
+    return _rows(CLAUSES)
+
+
+def reasons() -> dict[str, str]:
+    """Return the reason of each clause that no test can be about."""
+    return dict(_rows(REASONS))
+
+
+def _rows(path: Path) -> list[tuple[str, str]]:
+    lines = path.read_text(encoding="utf-8").splitlines()
     return [tuple(line.split("\t", 1)) for line in lines if not line.startswith("#")]  # type: ignore[misc]
 
 

@@ -52,6 +52,11 @@ MISSING = [
 ]
 
 ELEMENTS = [
+    # *A current result kind*: "The kind of result required by the DWARF expression evaluation."
+    amd("A.2.5.1 current result kind", "DW_OP_lit5", "mem 0x5", want="location"),
+    amd("A.2.5.1 current result kind", "DW_OP_lit5", "5", want="value"),
+    amd("A.2.5.1 current result kind", "DW_OP_reg5", "r5", want="location", registers={"5": 9}),
+    amd("A.2.5.1 current result kind", "DW_OP_reg5", "bad_result_kind", want="value"),
     # *A current lane*: "The 0 based SIMT lane identifier".
     amd("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", "0", lane=0),
     amd("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", "7", lane=7, lane_count=8),

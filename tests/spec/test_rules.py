@@ -111,12 +111,12 @@ INCOMPLETE_COMPOSITES = [
     *rule("A.2.5.4.4.6 (1)", "DW_OP_reg5; DW_OP_piece 4; DW_OP_piece 2", *["{32:r5 16:undefined}"] * 3),
     *rule("A.2.5.4.4.6 (1)", "DW_OP_piece 4", *["{32:undefined}"] * 3),
     *rule(
-        "A.2.5.4.4.6 (1)",
+        "DWARF 6 (230524.1), 3.12 (1)",
         "DW_OP_composite; DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 2",
         *["{32:r5 16:r6}"] * 3,
     ),
     *rule(
-        "A.2.5.4.4.6 (1)",
+        "DWARF 6 (230524.1), 3.12 (1)",
         "DW_OP_lit1; DW_OP_composite; DW_OP_reg5; DW_OP_piece 4",
         ("1", "{}", "{32:r5}"),
         ("1", "{}", "{32:r5}"),

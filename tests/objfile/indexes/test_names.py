@@ -86,6 +86,7 @@ PLAIN = {1: (SUBPROGRAM, (3, "ref4")), 2: (VARIABLE, (1, "data1"), (3, "ref4"))}
 @pytest.mark.parametrize("size", [4, 8])
 @pytest.mark.parametrize("hashed", [True, False])
 def test_names_are_found(order, size, hashed):
+    """A.6.1.1.4.1: the augmentation string is that of the header, here in the recommended form."""
     rows = {f"name{i}": [(1, [0x10 + i])] for i in range(40)} | {
         "both": [(1, [7]), (2, [0, 9])],
         "größe": [(1, [5])],

@@ -19,6 +19,7 @@ from dwarfgpu.dwarf_constants import (
     DW_AT_type,
     DW_FORM_sec_offset,
     name_of,
+    number_of,
 )
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
@@ -114,6 +115,7 @@ def test_every_form_is_shown_here():
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("name", ["strp", "sec_offset", "line_strp", "GNU_ref_alt", "addr", "ref_addr"])
 def test_sizes_depend_on_the_format(name, format):
+    """A.7.5.5: DW_FORM_ref_addr has 4 bytes in the 32-bit format and 8 in the 64-bit format."""
     size = format.offset_size
     if name == "addr" or (name == "ref_addr" and format.version == 2):  # DWARF 3, 7.5.4
         size = format.address_size
@@ -244,6 +246,7 @@ def test_every_form_has_a_class():
     ],
 )
 def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
+    """A.2.2 and A.7.5.4: the attributes of the extension, each with the numbers that it has had."""
     built = dwarf(unit(die("compile_unit", (code, form, b"" if form == "exprloc" else 0))), attributes=dialect)
     (attribute,) = built.units[0].root.attributes
 
@@ -268,6 +271,7 @@ def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
     ],
 )  # fmt: skip
 def test_without_a_choice_the_strings_of_the_unit_tell(parts, dialect):
+    """A.3.1.1 (1): DW_AT_LLVM_augmentation of a unit is a string such as `[amdgpu:v0.0]`."""
     found = dwarf(unit(die("compile_unit", *parts))).units[0]
 
     assert found.dialect.name == dialect
@@ -280,7 +284,53 @@ def test_an_unknown_dialect_is_refused():
         dwarf(unit(die("compile_unit")), attributes="llvm-future")
 
 
+@pytest.mark.parametrize(
+    "number, name",
+    [
+        (0, "none"),
+        (1, "global"),
+        (2, "constant"),
+        (3, "group"),
+        (4, "private"),
+    ],
+)
+def test_memory_spaces_have_names(number, name):
+    """A.2.14, A.4.1 (3) and A.7.15: the numbers of DW_AT_LLVM_memory_space."""
+    assert name_of(VALUE_KINDS["DW_AT_LLVM_memory_space"], number) == f"DW_MSPACE_LLVM_{name}"
+
+
+def test_memory_spaces_of_vendors_have_a_range():
+    """A.2.14 and A.7.15: the bounds are no names of a space."""
+    bounds = [number_of(f"DW_MSPACE_LLVM_{bound}_user") for bound in ("lo", "hi")]
+    assert bounds == [0x8000, 0xFFFF]
+    assert [name_of("DW_MSPACE_LLVM", number) for number in (0x8000, 0xFFFF)] == [
+        "DW_MSPACE_LLVM_unknown_0x8000",
+        "DW_MSPACE_LLVM_unknown_0xffff",
+    ]
+
+
+@pytest.mark.parametrize(
+    "code, name, forms_and_classes",
+    [
+        (0x3E08, "active_lane", {"exprloc": "exprloc", "sec_offset": "loclist"}),
+        (0x3E09, "augmentation", {"string": "string", "strp": "string"}),
+        (0x3E0A, "lanes", {"data1": "constant"}),
+        (0x3E0B, "lane_pc", {"exprloc": "exprloc", "sec_offset": "loclist"}),
+        (0x3E0C, "vector_size", {"data1": "constant"}),
+        (0x3E0A, "iterations", {"exprloc": "exprloc", "loclistx": "loclist"}),
+    ],
+)
+def test_the_numbers_and_classes_of_the_text(code, name, forms_and_classes):
+    """A.2.2 and A.7.5.4: the tables of the text; of two attributes with one number, the class decides."""
+    for form, value_class in forms_and_classes.items():
+        value = {"exprloc": b"", "string": "a", "strp": "a"}.get(form, 1)
+        built = dwarf(unit(die("compile_unit", (code, form, value))), attributes="llvm-old")
+        (attribute,) = built.units[0].root.attributes
+        assert (attribute.name, attribute.value_class) == (f"DW_AT_LLVM_{name}", value_class)
+
+
 def test_values_with_names():
+    """A.3.1.1 and A.7.12: DW_LANG_LLVM_HIP is 0x8100; and other names."""
     assert name_of(VALUE_KINDS["DW_AT_language"], 0x30) == "DW_LANG_HIP"
     assert name_of(VALUE_KINDS["DW_AT_language"], 0x8100) == "DW_LANG_LLVM_HIP"
     assert name_of(VALUE_KINDS["DW_AT_LLVM_memory_space"], 3) == "DW_MSPACE_LLVM_group"

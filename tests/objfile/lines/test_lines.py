@@ -346,6 +346,7 @@ MD5 = bytes(range(16))
 
 
 def test_files_of_version_5():
+    """A.6.2.4.1 (1), A.6.2.4.1 (2) and A.7.22: 0x2001 is the source text, 0x2002 whether the digest is valid."""
     form_of = ((1, 0x1F), (2, 0x0B), (5, 0x1E), (0x2001, 0x08), (0x2002, 0x0F), (3, 0x0F), (4, 0x06))
     files = table_5(
         form_of,
@@ -718,6 +719,7 @@ def test_tables_are_what_llvm_dwarfdump_prints(compiler, options, tmp_path, requ
 
 
 def test_embedded_sources_are_kept(tmp_path, require_tool):
+    """A.6.2.4.1 (1): the text that clang writes."""
     path = compiled.compiled(tmp_path, require_tool, "amdgcn", "-gdwarf-5 -gembed-source")
     found = compiled.sections(path)
     first, _ = line_tables(found[".debug_line"], string_at=compiled.string_reader(found))

@@ -125,6 +125,7 @@ def test_what_a_call_says_of_its_parameters(stopped, number, key, words):
 
 
 def test_virtual_tables_are_those_of_gdb(stopped):
+    """A.5.7.8 (1): the slot of each virtual function, where gcc writes it as a constant."""
     program, core, out = stopped("tables.cc", TABLES, gdb_commands=("up", "info vtbl c"))
     run = Run(program, core)
     run("up")
@@ -137,7 +138,7 @@ def test_virtual_tables_are_those_of_gdb(stopped):
 
 
 def test_the_slot_of_a_virtual_function_may_be_an_expression(stopped):
-    """The location of the object is on the initial stack, and the result is the location of the slot (A.5.7.8)."""
+    """The location of the object is on the initial stack, and the result is the location of the slot (A.5.7.8 (1))."""
     # of C::h, with as many bytes as before: the start of the table that the first member points to
     change = (
         r"(DW_AT_vtable_elem_location\n\s+\.byte\s+)0x10(\s+# DW_OP_constu\n)\s+\.uleb128 0x3\b",

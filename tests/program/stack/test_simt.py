@@ -127,6 +127,7 @@ def at_whole_wave(example, symbol):
 
 
 def test_the_active_lanes_while_all_lanes_run(example):
+    """A.3.3.5 (6): bit N of the mask, as large as DW_AT_LLVM_lanes, is lane N; else the execution mask counts."""
     stopped = at_whole_wave(example, "whole_wave_begin")
     simt = Simt(stopped.stack(0).top)
     saved = 0x8000_0000_0000_1234 if example.lane_count == 64 else 0x1234

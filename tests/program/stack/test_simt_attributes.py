@@ -107,6 +107,7 @@ def simt(depth=None, **found):
 
 
 def test_defaults():
+    """A.3.3.5 (5), A.3.3.5 (6) and A.3.3.5 (7): what counts without the attributes."""
     found = simt()
 
     assert found.lane_count == 64
@@ -117,6 +118,7 @@ def test_defaults():
 
 @pytest.mark.parametrize("lanes", [1, 8, 32, 64])
 def test_fewer_lanes(lanes):
+    """A.3.3.5 (4): the number of lanes is the constant of DW_AT_LLVM_lanes."""
     found = simt(inner={"lanes": lanes}, mask=(1 << 64) - 1)
 
     assert found.lane_count == lanes
@@ -133,6 +135,7 @@ def test_fewer_lanes(lanes):
     ],
 )
 def test_lanes_that_cannot_be(lanes, kind, message):
+    """A.3.3.5 (4): a value that is less than or equal to 0 is ill-formed."""
     with pytest.raises(DwarfGpuError, match=message) as caught:
         _ = simt(inner={"lanes": lanes}).lane_count
     assert message is None or caught.value.kind == kind
@@ -186,6 +189,7 @@ def with_iterations(form, value):
     ],
 )
 def test_iterations_of_an_expression(text, count):
+    """A.3.3.5 (7): one implicit location, read as the generic type."""
     assert with_iterations("exprloc", expression(text)).iterations() == count
 
 
@@ -201,6 +205,7 @@ def test_iterations_of_an_expression(text, count):
     ],
 )
 def test_iterations_that_are_ill_formed(text, message):
+    """A.3.3.5 (7): another location than one implicit one, or a value that is not positive."""
     with pytest.raises(DwarfGpuError, match=message):
         with_iterations("exprloc", expression(text)).iterations()
 
@@ -209,7 +214,10 @@ def test_iterations_that_are_ill_formed(text, message):
 
 
 def test_the_vector_may_be_in_memory_or_registers():
-    """Any location will do: here two vector registers hold 64 bits for each of 32 lanes."""
+    """Any location will do: here two vector registers hold 64 bits for each of 32 lanes.
+
+    A.3.3.5 (5): a lane count sized vector of elements of the generic type.
+    """
     import numpy as np
 
     places = np.arange(64, dtype=np.uint32) * 0x10
@@ -236,6 +244,7 @@ def test_an_expression_that_depends_on_the_lane_is_evaluated_for_each():
     ],
 )
 def test_vectors_that_are_ill_formed_or_not_known(text, message):
+    """A.3.3.5 (5): the location must hold an element for each lane."""
     made = simt(inner={"lanes": 64, "lane_pc": text})
     try:
         errors = [str(each.error) for each in made.lane_pcs()]
@@ -253,6 +262,7 @@ def test_elements_with_some_bits_alone_are_errors():
 
 
 def test_a_lane_that_was_not_active_on_entry_stands_in_the_caller():
+    """A.3.3.5 (5): the element of a lane that was not active at the call is undefined."""
     inner = {"lane_pc": ACTIVE_AT_PC.format("s10")}
     found = lanes_of_wave(stopped(inner=inner, mask=0x3, s10=0x7, s11=0), 0)
 

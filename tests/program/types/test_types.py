@@ -69,6 +69,7 @@ def test_a_base_type_has_its_attributes():
 
 
 def test_a_vector_is_so_many_elements():
+    """A.5.1 (1): N contiguous elements, each of the type without the attribute."""
     get = types_of(
         die(
             "base_type",
@@ -83,6 +84,7 @@ def test_a_vector_is_so_many_elements():
 
 
 def test_a_vector_of_nothing_is_refused():
+    """A.5.1 (1): a size that is not greater than 0 is ill-formed."""
     get = types_of(
         die(
             "base_type",
@@ -121,6 +123,7 @@ def test_names_have_their_usual_words(name, expected):
 
 
 def test_pointers_know_their_spaces():
+    """A.5.3 and A.2.14: the address space and the memory space of a pointer; none if omitted."""
     get = types_of(
         die(
             "pointer_type",

@@ -100,6 +100,7 @@ def test_an_implicit_pointer_leads_to_its_object():
 
 
 def test_addresses_belong_to_their_space():
+    """A.2.13 and A.7.14: without a space an address is in the default one, which is 0."""
     surroundings = around(LaneSet(1, 0, 0))
     assert surroundings.memory(Address(3, 0x40)).address == Address(3, 0x40)
     assert surroundings.memory(Address(None, 0x40)).address == Address(None, 0x40)
@@ -111,6 +112,7 @@ def test_addresses_belong_to_their_space():
 
 
 def test_variables_are_found():
+    """A.2.5.1 current program location: it selects the entry of a list, and without one there is no answer."""
     entries = [
         die(
             "base_type",
