@@ -7,6 +7,7 @@ frame information forbids, static checking, assembly, listings and the reference
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.immutable import frozen
@@ -90,7 +91,10 @@ def _kinds(side: str) -> tuple[str, ...]:
 
 
 _ROWS: dict[str, Operation] = {}
-_SECTIONS: list[tuple[str, tuple[str, ...]]] = []
+_SECTIONS: list[tuple[str, str]] = []
+"""The name and the title of each module that was loaded, in the order of the text."""
+_MODULES: dict[str, str] = {}
+"""The module of each row: modules may be imported before, and in another order than that of the text."""
 
 
 def operation(
@@ -114,6 +118,7 @@ def operation(
             fixed = () if number is None else (number,)
             row_name = _numbered(name, number)
             _add(row_name, function, effect, spec, operands, needs, fixed=fixed, meaning=meaning, **columns)
+            _MODULES[row_name] = function.__module__
         return function
 
     return declare
@@ -131,10 +136,12 @@ def equivalent(
     **columns: Any,
 ) -> None:
     """Declare a row that the text defines as other operations; ``{R}`` in ``to`` is the operand R."""
+    module = sys._getframe(1).f_globals["__name__"]  # noqa: SLF001 (no function says where the row is declared)
     for number in (None,) if family is None else family:
         expansion = _numbered(to, number)
         row_name, meaning = _numbered(name, number), f"Performs {expansion}."
         _add(row_name, None, effect, spec, operands, needs, to=expansion, meaning=meaning, **columns)
+        _MODULES[row_name] = module
 
 
 def _numbered(text: str, number: int | None) -> str:
@@ -167,10 +174,9 @@ def _load(wanted: str | None = None) -> dict[str, Operation]:
     for name in ops.MODULES[len(_SECTIONS) :]:
         if wanted in _ROWS:
             break
-        known = len(_ROWS)
         module = import_module(f"{ops.__name__}.{name}")
         title = (module.__doc__ or name).splitlines()[0]
-        _SECTIONS.append((title, tuple(_ROWS)[known:]))
+        _SECTIONS.append((module.__name__, title))
     return _ROWS
 
 
@@ -186,13 +192,16 @@ def row(name: str) -> Operation:
 
 def rows() -> list[Operation]:
     """Return all rows, in the order of the text."""
-    return [operation for name, operation in _load().items() if name == operation.name]
+    return [row for _, section in sections() for row in section]
 
 
 def sections() -> list[tuple[str, list[Operation]]]:
     """Return the title and the rows of each section of the text."""
     _load()
-    return [(title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for title, names in _SECTIONS]
+    modules: dict[str, list[Operation]] = {}
+    for name, module in _MODULES.items():
+        modules.setdefault(module, []).append(_ROWS[name])
+    return [(title, modules.get(module, [])) for module, title in _SECTIONS]
 
 
 def names() -> list[str]:
