@@ -58,6 +58,8 @@ def memory(address: int, data: str, space: Any = 0) -> dict[str, Any]:
 
 IMPLICIT_VALUE = [
     # A storage with the literal value V and a size of S, at a bit offset of 0.
+    # "Bits accessed ... access the corresponding implicit storage value starting at the bit offset": of 0x1234
+    row(None, "DW_OP_implicit_value 3412; DW_OP_lit4; DW_OP_LLVM_bit_offset; DW_OP_deref_size 1", str(0x23)),
     row(1, "DW_OP_implicit_value 0102030405", "implicit 0102030405"),
     row(1, "DW_OP_implicit_value 0102030405", "implicit 0102030405", byte_order="big", address_size=4),
     row(1, "DW_OP_implicit_value 0x", "implicit "),
