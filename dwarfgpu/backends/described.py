@@ -6,7 +6,6 @@ what is described in one view can be read through every other.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -15,19 +14,16 @@ from dwarfgpu.backends.columns import RegisterFile, unit_bits, unit_count
 from dwarfgpu.backends.machine import NO_PLACES, NONE, Machine
 from dwarfgpu.backends.memory import Region
 from dwarfgpu.backends.protocol import Capabilities, check_size, register_unavailable
-from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
+from dwarfgpu.errors import MissingContext, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from dwarfgpu.backends.typed_contents import Contents
     from dwarfgpu.bits import Bits
-    from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.target import Target, TargetRegister
 
-    Contents = int | bytes | Sequence[int]
-    """The contents of a register: a number, its bytes in memory order, or one number a lane."""
-
-__all__ = ["DescribedMachine", "Region", "noting", "read_contents", "register_bytes"]
+__all__ = ["DescribedMachine", "Region", "register_bytes"]
 
 MAX_REGISTER_BYTES = 1 << 16
 
@@ -129,24 +125,6 @@ class DescribedMachine(Machine):
 
 
 # --- The contents of a register -----------------------------------------------------------------------------------
-
-
-def read_contents(node: Node) -> Contents:
-    """Return the contents of a register that JSON describes: an integer, bytes, or one integer a lane."""
-    if node.is_object:
-        return node.fields(("bytes",))["bytes"].bytes()
-    if node.is_list:
-        return [item.integer() for item in node.items()]
-    return node.integer()
-
-
-@contextmanager
-def noting(node: Node) -> Iterator[None]:
-    """Raise the errors of what a node describes as errors of the node."""
-    try:
-        yield
-    except DwarfGpuError as error:
-        raise node.fail(error.message, hint=error.hint) from error
 
 
 def register_bytes(contents: Contents, register: TargetRegister, byte_order: str) -> bytes:
