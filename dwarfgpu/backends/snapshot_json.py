@@ -13,7 +13,16 @@ from dwarfgpu.backends.described import register_bytes
 from dwarfgpu.backends.machine import NONE
 from dwarfgpu.backends.memory import Region
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, three, write_head
-from dwarfgpu.backends.typed_contents import COMMENT, FORMS, chosen, lanes_of, noting, read_contents, typed_bytes
+from dwarfgpu.backends.typed_contents import (
+    COMMENT,
+    FORMS,
+    chosen,
+    form_of,
+    lanes_of,
+    noting,
+    read_contents,
+    typed_bytes,
+)
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, LaneView
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 from dwarfgpu.targets.target import Scope
@@ -100,7 +109,7 @@ class _Wave:
         for register in registers:
             if register.number in self.registers or registers.count(register) > 1:
                 raise key.fail(f"register {register.name} is given twice")
-        if value.value is None:  # it is not known
+        if value.value is None or (value.is_object and form_of(value)[1].value is None):  # it is not known
             return
         if len(registers) == 1:
             self.registers[registers[0].number] = registers[0], *contents(value, registers[0], order)
