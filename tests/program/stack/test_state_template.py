@@ -1,4 +1,4 @@
-"""States to fill in: what is null is all that the variables and the call frame at a place need, and nothing is made up."""
+"""States to fill in: null is what the variables and the call frame at a place need, and nothing is made up."""
 
 from __future__ import annotations
 
@@ -117,7 +117,8 @@ def test_once_all_is_filled_in_every_variable_has_its_contents(tmp_path: Path, p
             try:
                 variable.find(frame.lane(0)).read()
             except DwarfGpuError as error:
-                assert error.kind not in ("register_unavailable", "memory_unavailable"), (variable, error)
+                if error.kind in ("register_unavailable", "memory_unavailable"):
+                    raise
 
 
 def test_memory_that_a_register_decides_is_asked_for_when_it_is_known(tmp_path: Path) -> None:
