@@ -23,6 +23,7 @@ from dwarfgpu.backends.typed_contents import (
     read_contents,
     typed_bytes,
 )
+from dwarfgpu.progress import counted
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, LaneView
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 from dwarfgpu.targets.target import Scope
@@ -58,7 +59,8 @@ def read_machine(node: Node, make: Callable[[Target], Machine]) -> Machine:
     fields = node.fields(("schema", "target", "waves"), (*KEYS, "memory"))
     machine = make(read_target(fields))
     read_head(fields, machine)
-    waves = [_Wave(item, machine) for item in fields["waves"].items()]
+    items = fields["waves"].items()
+    waves = [_Wave(item, machine) for item in counted(items, "waves", len(items))]
     _add_waves(machine, waves)
     _set_registers(machine, waves, fields["waves"])
     machine.named_pcs = {index: wave.pc_name for index, wave in enumerate(waves) if wave.pc_name is not None}
@@ -328,9 +330,10 @@ def _map(machine: Machine, regions: list[Region], nodes: list[Node]) -> None:
 def chunks(machine: Machine, paths: list[str]) -> Iterator[str]:
     """Yield the text of a snapshot, with one line for each wave and each region of memory."""
     yield json.dumps(write_head(machine, paths))[:-1]
-    yield from _list("waves", (_wave_json(machine, index) for index in range(machine.wave_count)))
+    waves = counted(range(machine.wave_count), "waves", machine.wave_count)
+    yield from _list("waves", (_wave_json(machine, index) for index in waves))
     if machine.memory.stores:
-        yield from _list("memory", _regions_json(machine))
+        yield from _list("memory", counted(_regions_json(machine), "stretches of memory"))
     yield "}\n"
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu import budget
 from dwarfgpu.cli import debug
-from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK, USAGE, Progress, Session, is_alone, read_input
+from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK, USAGE, Session, is_alone, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import STDIN_PART
@@ -192,8 +191,9 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
     if is_expression:
         words = [f" {word}" if _is_negative(word) else word for word in words]
-    is_many = any(operand.is_many for operand in command.shell.operands)
-    options = parser.parse_intermixed_args(words) if is_many else parser.parse_args(words)
+    # an operand that may be absent would be, for argparse, wherever options stand before it
+    is_mixed = any(operand.is_many or not operand.is_required for operand in command.shell.operands)
+    options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
     _join_states(options)
     if has_state:
         _settle_file(options, command, parser)
@@ -291,7 +291,6 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
 
         return cases.evaluate(session, given, _budget(given))
     output = Output(session.out.write, session.style)
-    output.progress = partial(Progress, session)
     output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
     select(selection, {each.name: given[_dest(each)] for each in command.shell.selects}, read_input)

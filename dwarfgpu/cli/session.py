@@ -5,19 +5,19 @@ from __future__ import annotations
 import io
 import os
 import sys
-import time
 from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
 
+from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
 from dwarfgpu.regular_files import open_input, read_stream, unreadable
 from dwarfgpu.render.written_text import SafeStream, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
@@ -56,6 +56,7 @@ class Session:
             if isinstance(stream, io.TextIOWrapper):
                 with suppress(OSError):  # what waits to be written cannot be written; writing more says so
                     stream.reconfigure(errors="backslashreplace")
+        progress.show_on(sys.stderr)
         self.as_json = as_json
         self.as_lines = as_lines
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}
@@ -184,49 +185,6 @@ def _decoded(stream: IO[bytes], path: str) -> Iterator[str]:
             yield line.decode()
         except UnicodeDecodeError as error:
             raise unreadable(path, f"line {number} is not UTF-8 text ({error.reason})") from None
-
-
-# --- Progress of what takes long ----------------------------------------------------------------------
-
-DELAY = 1.0
-"""Seconds after which it appears."""
-INTERVAL = 0.1
-"""Seconds between two changes."""
-BAR = 30
-
-
-class Progress:
-    """Shows how much of something is done, where standard error is a terminal."""
-
-    def __init__(self, session: Session, noun: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.noun = noun
-        self.total = total
-        self.done = 0
-        self._stream = session.err.raw
-        self._clock = clock
-        self._next = clock() + DELAY if session.err.isatty() else float("inf")
-        self._is_shown = False
-
-    def advance(self, count: int) -> None:
-        """Say that some more are done."""
-        self.done += count
-        now = self._clock()
-        if now < self._next:
-            return
-        self._next = now + INTERVAL
-        self._is_shown = True
-        share = min(1.0, self.done / self.total) if self.total else 1.0
-        filled = int(share * BAR)
-        bar = "#" * filled + "." * (BAR - filled)
-        self._stream.write(f"\r[{bar}] {self.done:,} of {self.total:,} {self.noun}\x1b[K")
-        self._stream.flush()
-
-    def clear(self) -> None:
-        """Take the line away, before something else is written to the terminal."""
-        if self._is_shown:
-            self._is_shown = False
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
 
 
 # --- Whether eval is about a program ------------------------------------------------------------------------------

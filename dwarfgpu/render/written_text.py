@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.progress import hide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,6 +69,7 @@ class SafeStream:
 
     def write(self, text: str) -> int:
         """Write a text."""
+        hide()
         try:
             self.raw.write(written(text))
         except OSError as error:
