@@ -22,23 +22,17 @@ BAR = 30
 
 _stream: IO[str] | None = None
 """The terminal that it is shown on."""
-_shown: Progress | None = None
-"""What is on the terminal now."""
+shown: Progress | None = None
+"""What is on the terminal now, which is to be taken away before something else is written."""
 _current: Progress | None = None
 """The outermost task that has begun; others within it show nothing."""
 
 
 def show_on(stream: IO[str] | None) -> None:
     """Show progress on a stream from now on, if it is a terminal."""
-    global _stream, _current, _shown  # noqa: PLW0603 (there is one terminal)
+    global _stream, _current, shown  # noqa: PLW0603 (there is one terminal)
     _stream = stream if stream is not None and stream.isatty() else None
-    _current = _shown = None
-
-
-def hide() -> None:
-    """Take the line away, because something else is written to the terminal."""
-    if _shown is not None:
-        _shown.clear()
+    _current = shown = None
 
 
 class Progress:
@@ -62,9 +56,9 @@ class Progress:
         now = self._clock()
         if now < self._next:
             return
-        global _shown  # noqa: PLW0603 (there is one terminal)
+        global shown  # noqa: PLW0603 (there is one terminal)
         self._next = now + INTERVAL
-        _shown = self
+        shown = self
         text = f"{self.done:,} {self.noun}"
         if self.total:
             filled = int(min(1.0, self.done / self.total) * BAR)
@@ -74,9 +68,9 @@ class Progress:
 
     def clear(self) -> None:
         """Take the line away."""
-        global _shown  # noqa: PLW0603 (there is one terminal)
-        if _shown is self and self._stream is not None:
-            _shown = None
+        global shown  # noqa: PLW0603 (there is one terminal)
+        if shown is self and self._stream is not None:
+            shown = None
             self._stream.write("\r\x1b[K")
             self._stream.flush()
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.backends.columns import unit_bits, unit_count
-from dwarfgpu.backends.described import register_bytes
 from dwarfgpu.backends.machine import NONE
 from dwarfgpu.backends.memory import Region
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, three, write_head
@@ -21,6 +20,7 @@ from dwarfgpu.backends.typed_contents import (
     lanes_of,
     noting,
     read_contents,
+    register_bytes,
     typed_bytes,
 )
 from dwarfgpu.progress import counted
@@ -59,8 +59,7 @@ def read_machine(node: Node, make: Callable[[Target], Machine]) -> Machine:
     fields = node.fields(("schema", "target", "waves"), (*KEYS, "memory"))
     machine = make(read_target(fields))
     read_head(fields, machine)
-    items = fields["waves"].items()
-    waves = [_Wave(item, machine) for item in counted(items, "waves", len(items))]
+    waves = [_Wave(item, machine) for item in fields["waves"].items()]
     _add_waves(machine, waves)
     _set_registers(machine, waves, fields["waves"])
     machine.named_pcs = {index: wave.pc_name for index, wave in enumerate(waves) if wave.pc_name is not None}

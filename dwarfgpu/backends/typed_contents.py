@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from math import isinf
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.backends.columns import unit_bits, unit_count
+from dwarfgpu.backends.protocol import check_size
+from dwarfgpu.errors import DwarfGpuError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.strict_json import Node
+    from dwarfgpu.targets.target import TargetRegister
 
     Contents = int | bytes | Sequence[int]
     """The contents of a register: a number, its bytes in memory order, or one number a lane."""
@@ -168,3 +171,29 @@ def lanes_of(node: Node, bits: int, lane_count: int) -> tuple[Contents, list[int
     if isinstance(contents, bytes):
         return contents.ljust(lane_count * width, b"\0"), list(range(len(contents) // width, lane_count))
     return contents, []
+
+
+def register_bytes(contents: Contents, register: TargetRegister, byte_order: str) -> bytes:
+    """Return the bytes of a register, or raise an error if the contents do not fit; missing lanes are 0."""
+    size = unit_count(register) * unit_bits(register) // 8
+    if isinstance(contents, int):
+        return _bytes_of(contents, register.bit_size, size, byte_order, register.name)
+    if isinstance(contents, bytes):
+        check_size(register, contents, size)
+        return contents
+    lane_bits = register.lane_bits
+    if not lane_bits:
+        raise UsageError(f"{register.name} is one register for all lanes, it cannot have a value for each")
+    lane_count = register.bit_size // lane_bits
+    if len(contents) > lane_count:
+        raise UsageError(f"{register.name} has {lane_count} lanes, not {len(contents)}")
+    name = f"a lane of {register.name}"
+    lanes = [_bytes_of(number, lane_bits, lane_bits // 8, byte_order, name) for number in contents]
+    return b"".join(lanes).ljust(size, b"\0")
+
+
+def _bytes_of(number: int, bit_size: int, size: int, byte_order: str, name: str) -> bytes:
+    """Convert a number to the bytes of a register; raise an error if it does not fit."""
+    if not -(1 << (bit_size - 1)) <= number < 1 << bit_size:
+        raise UsageError(f"{number:#x} does not fit {bit_size} bits, the size of {name}")
+    return (number & ((1 << bit_size) - 1)).to_bytes(size, "little" if byte_order == "little" else "big")

@@ -56,7 +56,8 @@ class Session:
             if isinstance(stream, io.TextIOWrapper):
                 with suppress(OSError):  # what waits to be written cannot be written; writing more says so
                     stream.reconfigure(errors="backslashreplace")
-        progress.show_on(sys.stderr)
+        if sys.stderr.isatty():
+            progress.show_on(sys.stderr)
         self.as_json = as_json
         self.as_lines = as_lines
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}

@@ -12,8 +12,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import progress
 from dwarfgpu.errors import UsageError
-from dwarfgpu.progress import hide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +69,8 @@ class SafeStream:
 
     def write(self, text: str) -> int:
         """Write a text."""
-        hide()
+        if progress.shown is not None:
+            progress.shown.clear()
         try:
             self.raw.write(written(text))
         except OSError as error:

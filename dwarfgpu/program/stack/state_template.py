@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
     Access = tuple[Any, ...]
     """``("register", name)`` or ``("memory", space, address, size, lane)``."""
-    Question = tuple[str, Type | None, Callable[[int | None], None]]
+    Question = tuple[str, Type | None, Callable[[int | None], Any]]
     """What needs something, its type, and what reads it in a lane."""
 
 SEEDS = (1, 2, 3)
@@ -174,13 +174,13 @@ class StateTemplate:
                 yield f"{variable.name}{owner}", kind, read
         outer = frames[-1]
         if self.target.execution_mask is not None:
-            yield "the active lanes", None, lambda _lane: outer.active_mask and None
-            yield "the places of the lanes", None, lambda _lane: stack.lane_pcs(0) and None
+            yield "the active lanes", None, lambda _lane: outer.active_mask
+            yield "the places of the lanes", None, lambda _lane: stack.lane_pcs(0)
         if outer.activation is None:
             return
         activation: Any = outer.activation
-        yield "the CFA", None, lambda lane: activation.cfa(outer.lane(lane)) and None
-        yield "the return address", None, lambda _lane: stack.activations.at(1) and None
+        yield "the CFA", None, lambda lane: activation.cfa(outer.lane(lane))
+        yield "the return address", None, lambda _lane: stack.activations.at(1)
         try:
             rules = sorted(activation.information.row.registers)
         except DwarfGpuError:
@@ -246,9 +246,10 @@ class StateTemplate:
         notes: list[str] = []
         for entry in entries:
             for access in self._joined(entry.accesses):
-                (users if access[0] == REGISTER else regions).setdefault(  # type: ignore[attr-defined]
-                    access[1] if access[0] == REGISTER else access[1:], []
-                ).append(entry)
+                if access[0] == REGISTER:
+                    users.setdefault(access[1], []).append(entry)
+                else:
+                    regions.setdefault(access[1:], []).append(entry)
             if entry.dependent:
                 notes.append(self._dependent_text(entry))
             if entry.missing and entry.type is not None:
