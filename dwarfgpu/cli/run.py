@@ -15,6 +15,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
+from dwarfgpu.regular_files import check_mappings
 from dwarfgpu.render.written_text import silence
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def run(words: Sequence[str]) -> int:
             return OK
         session = Session(options.color, as_json=options.json, as_lines=options.jsonl)
         status: int = options.run(session)
+        check_mappings()
         session.out.flush()
     except DwarfGpuError as error:
         if shows_traceback:

@@ -10,10 +10,10 @@ from functools import partial
 from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
 
-from dwarfgpu import progress
+from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
-from dwarfgpu.regular_files import open_input, read_stream, unreadable
+from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable
 from dwarfgpu.render.written_text import SafeStream, styled
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Session:
     """One run of the program: its streams and the options that all commands share."""
 
     def __init__(self, color: str = "auto", *, as_json: bool = False, as_lines: bool = False) -> None:
-        self.out = SafeStream(sys.stdout)
+        self.out = SafeStream(sys.stdout, has_answers=True)
         self.err = SafeStream(sys.stderr)
         for stream in (sys.stdout, sys.stderr):
             # what a terminal cannot show is written as an escape, not an error
@@ -94,6 +94,7 @@ class Session:
     def answer(self, document: Document, selection: Selection) -> int:
         """Write an answer, and what is wrong with it or with the files; return the exit status."""
         document.write(selection.output, self.form)
+        check_mappings()
         for hint in document.hints:
             self.hint(hint)
         return max(document.status, self.report_problems((*document.problems, *selection.problems)))
@@ -122,6 +123,11 @@ class Session:
     def report(self, error: DwarfGpuError, file: str = "") -> int:
         """Show an error, which may be about a file, on standard error; return the exit status for it."""
         self.out.flush()
+        if regular_files.lost:  # whatever else is wrong comes from that
+            try:
+                regular_files.check_lost()
+            except MalformedFile as lost:
+                error = lost
         text = f"{file}: {error}" if file else str(error)
         self.err.write(f"{self.style('error', 'dwarfgpu: error:', self.err)} {_one_line(text)}\n")
         if error.hint:

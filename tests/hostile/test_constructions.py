@@ -366,6 +366,138 @@ def test_a_mapped_file_that_shrinks_is_an_error(tmp_path: Path) -> None:
     assert "k()" in outcome.out
 
 
+# Files that change while a question is about them, in a process of its own
+
+
+def after(change: Any, function: Any) -> Any:
+    """A function that changes something before it does what it did."""
+
+    def changing(*arguments: Any, **options: Any) -> Any:
+        change()
+        return function(*arguments, **options)
+
+    return changing
+
+
+def mapping_all(words: list[str], change: Any, *places: tuple[Any, str]) -> int:
+    """Run a command line that maps every file, in which a function changes one when it is first called."""
+    from dwarfgpu.backends import snapshot_folder
+    from dwarfgpu.cli import main
+    from dwarfgpu.objfile.containers import place
+
+    place.MAP_FROM = 0
+    snapshot_folder.READ_BELOW = 0
+    for owner, name in places:
+        setattr(owner, name, after(change, getattr(owner, name)))
+    return main(words)
+
+
+def padded(case: Case) -> Case:
+    """The same file with its sections in pages of their own, so that less of it is less than a page."""
+    case.file.write_bytes(gpu(*(variable(f"a{number}") for number in range(4000))))
+    return case
+
+
+def rewrite(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    with path.open("r+b") as file:
+        file.write(data)
+    os.utime(path, ns=(1, 1))
+
+
+CHANGES = {
+    "is truncated": (lambda path: os.truncate(path, 200), "has become shorter"),
+    "is empty": (lambda path: os.truncate(path, 0), "has become shorter"),
+    "is rewritten": (rewrite, "has changed since"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("words", [("dump",), ("dump", "--json"), ("verify",), ("locals", "--lane", "1"), ("info",)])
+def test_a_mapped_file_that_changes_during_a_question_is_an_error(
+    tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.questions import files
+
+    case = padded(Case(tmp_path, gpu(variable("a"))))
+    change, message = CHANGES[name]
+    command, *rest = words
+    given = ["--state", case.state] if command == "locals" else []
+    places = ((Unit, "__init__"), (files, "info_file"))
+
+    def run(given_words: list[str]) -> int:
+        return mapping_all(given_words, lambda: change(case.file), *places)
+
+    outcome = bounded(command, case.file, *given, *rest, run=run)
+    assert message in one_line(outcome)
+    assert outcome.status == 3, outcome.text
+
+
+def test_a_file_that_is_replaced_is_read_as_it_was(tmp_path: Path) -> None:
+    from dwarfgpu.objfile.info.unit import Unit
+
+    case = padded(Case(tmp_path, gpu(variable("a"))))
+    other = tmp_path / "other"
+
+    def replace() -> None:
+        other.write_bytes(b"other")
+        other.rename(case.file)
+
+    def run(words: list[str]) -> int:
+        return mapping_all(words, replace, (Unit, "__init__"))
+
+    assert "a3999" in checked(bounded("dump", case.file, run=run)).out
+
+
+def test_arrays_of_a_snapshot_that_change_during_a_question_are_an_error(tmp_path: Path) -> None:
+    from dwarfgpu.program.stack.wave import Wave
+
+    case = Case(tmp_path, gpu(variable("a")))
+    folder = tmp_path / "s.dgs"
+    checked(bounded("snapshot", "convert", case.state, folder))
+    large = folder / "v0.npy"
+    header = large.read_bytes()[:128]
+
+    def run(words: list[str]) -> int:
+        return mapping_all(words, lambda: os.truncate(large, len(header)), (Wave, "frame"))
+
+    outcome = bounded("eval", case.file, "a", "--state", folder, "--lane", "63", run=run)
+    assert "v0.npy: the file has become shorter" in one_line(outcome)
+
+
+def test_gpu_core_files_that_change_during_a_question_are_an_error(tmp_path: Path) -> None:
+    from dwarfgpu.program.stack.wave import Wave
+
+    case = Case(tmp_path, gpu(variable("a")))
+    core = tmp_path / "gpucore.1"
+    checked(case.debug(f"generate-core-file {core}"))
+    written = core if core.exists() else next(tmp_path.glob("gpucore*"))
+
+    def run(words: list[str]) -> int:
+        return mapping_all(words, lambda: os.truncate(written, 4096), (Wave, "frame"))
+
+    outcome = bounded("eval", case.file, "a", "--state", written, "--lane", "63", run=run)
+    assert "the file has become shorter" in one_line(outcome)
+
+
+def test_the_debugger_goes_on_with_another_file(tmp_path: Path) -> None:
+    from dwarfgpu.objfile.info.unit import Unit
+
+    case = padded(Case(tmp_path, gpu(variable("a"))))
+    good = tmp_path / "good.co"
+    good.write_bytes(gpu(variable("a")))
+    lines = ("info functions", "info functions", f"file {good}", "info functions")
+
+    def run(words: list[str]) -> int:
+        return mapping_all(words, lambda: os.truncate(case.file, 100), (Unit, "__init__"))
+
+    outcome = checked(bounded("debug", case.file, "-nx", stdin="\n".join(lines).encode(), run=run))
+    assert outcome.err.count("has become shorter") == 2
+    assert "k()" in outcome.out
+
+
 def test_an_output_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     case = Case(tmp_path, gpu(variable("a")))
     out = tmp_path / "out.npz"
