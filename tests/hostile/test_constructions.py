@@ -18,9 +18,24 @@ import pytest
 from dwarfgpu.errors import UsageError
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS
+from tests.builders import lines
 from tests.builders.dwarf import die
-from tests.builders.frames import cfa
-from tests.builders.hostile import Case, Outcome, bounded, gpu, member, named, ops, state, typed, variable
+from tests.builders.frames import FrameBuilder, cfa
+from tests.builders.hostile import (
+    CODE,
+    PC,
+    Case,
+    Outcome,
+    bounded,
+    gpu,
+    member,
+    named,
+    ops,
+    sharing,
+    state,
+    typed,
+    variable,
+)
 
 AT_DATA = "DW_OP_addr 0x10000"
 NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536"
@@ -216,21 +231,76 @@ def test_variables_that_share_a_long_list(tmp_path: Path) -> None:
 
 
 def test_names_that_overlap(tmp_path: Path) -> None:
-    variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(3000)]
+    variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(30_000)]
     text = b"pad\0" + b"x" * 500_000 + b"\0"
     case = Case(tmp_path, gpu(*variables, extra={".debug_str": text}))
-    checked(case("locals", "--lane", "1"))
-    checked(case.debug("print xx"))
+    small(case("locals", "--lane", "1"), 300 << 20)
+    small(case.debug("print xx", "info scope k"), 300 << 20)
+    small(bounded("dump", case.file), 300 << 20)
+
+
+def small(outcome: Outcome, memory: int) -> Outcome:
+    """An outcome that needs little memory."""
+    checked(outcome)
+    assert outcome.memory < memory, outcome.memory
+    return outcome
 
 
 def test_variables_that_specify_each_other(tmp_path: Path) -> None:
     variables = [
-        die("variable", ("specification", "ref4", f"v{(number + 1) % 6000}"), label=f"v{number}")
-        for number in range(6000)
+        die("variable", ("specification", "ref4", f"v{(number + 1) % 60_000}"), label=f"v{number}")
+        for number in range(60_000)
     ]
     case = Case(tmp_path, gpu(*variables))
-    assert "reference cycle" in checked(case("locals")).err
-    checked(case.debug("print v1"))
+    assert "reference cycle" in small(case("locals", seconds=20), 100 << 20).err
+    budget_is_named(small(case.debug("print v1", seconds=20), 100 << 20))
+
+
+def test_a_compressed_line_program_of_many_rows(tmp_path: Path) -> None:
+    program = lines.program(("set_address", CODE)) + b"\1" * 15_000_000 + lines.program("end_sequence")
+    extra = {".debug_line": lines.table(program)}
+    unit = [("stmt_list", "sec_offset", 0)]
+    data = gpu(variable("a"), extra=extra, unit_attributes=unit, compressed=[".debug_line"])
+    assert len(data) < 20_000
+    case = Case(tmp_path, data)
+    budget_is_named(small(bounded("info", case.file, "--pc", hex(CODE + 16)), 150 << 20))
+    budget_is_named(small(case("bt"), 150 << 20))
+    small(case.debug("list k", "info line 3", "info source"), 200 << 20)
+    budget_is_named(small(bounded("dump", case.file, "--section", "line", size=1 << 26), 150 << 20))
+    more = bounded("info", case.file, "--pc", hex(CODE + 16), "--budget", "unlimited", seconds=60, memory=4 << 30)
+    assert "budget" not in more.text
+
+
+def test_a_compressed_line_program_as_compilers_write_it_costs_nothing(tmp_path: Path) -> None:
+    program = lines.program(("set_address", CODE), ("special", 0, 1), ("advance_pc", 4), "end_sequence")
+    extra, unit = {".debug_line": lines.table(program)}, [("stmt_list", "sec_offset", 0)]
+    data = gpu(variable("a"), extra=extra, unit_attributes=unit, compressed=[".debug_line"])
+    outcome = checked(bounded("info", Case(tmp_path, data).file, "--pc", hex(CODE), "--budget", "0"))
+    assert "b.c:2" in outcome.out
+
+
+def test_many_section_headers_of_the_same_bytes(tmp_path: Path) -> None:
+    frames = FrameBuilder()
+    cie = frames.cie(code=4, data=4, column=16)
+    for number in range(300):
+        frames.fde(cie, CODE + 4 * number, 4, "def_cfa 64 0; advance_loc 1; undefined 16")
+    data = sharing(gpu(variable("a"), sections={".debug_frame": bytes(frames.data)}), ".debug_frame", 2000)
+    case = Case(tmp_path, data)
+    for words in (("info",), ("cfi",), ("cfi", "--pc", hex(PC)), ("dump", "--section", "frame")):
+        small(bounded(words[0], case.file, *words[1:]), 100 << 20)
+    small(case("bt"), 100 << 20)
+
+
+def test_nested_structures_as_json(tmp_path: Path) -> None:
+    types = [die("structure_type", named("N0"), SIZE, member("m", "int"), label="N0")]
+    for level in range(1, 40):
+        members = [member(name, f"N{level - 1}") for name in "abc"]
+        types.append(die("structure_type", named(f"N{level}"), SIZE, *members, label=f"N{level}"))
+    data = gpu(variable("a", "N39", AT_DATA), variable("b", "N39"), types=types)
+    assert len(data) < 3000
+    case = Case(tmp_path, data)
+    for words in (("locals", "--json"), ("eval", "b", "--json", "--lane", "all"), ("locals",)):
+        budget_is_named(small(case(*words), 100 << 20))
 
 
 def test_rows_with_many_rules(tmp_path: Path) -> None:
