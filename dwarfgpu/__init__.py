@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.described import DescribedMachine
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.protocol import Backend
-    from dwarfgpu.backends.snapshot import load as load_snapshot
     from dwarfgpu.backends.snapshot import save as save_snapshot
     from dwarfgpu.cases.case import answer_case, parse_case, run_case
     from dwarfgpu.dialects import get as dialect
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached, Program, open_core
     from dwarfgpu.program.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
     from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.snapshot_files import load as load_snapshot
     from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.quantity import Quantity
@@ -83,7 +83,7 @@ _HOMES = {
 }
 _RENAMED = {
     "dialect": ("dialects", "get"),
-    "load_snapshot": ("backends.snapshot", "load"),
+    "load_snapshot": ("program.stack.snapshot_files", "load"),
     "open": ("program.program", "open_program"),
     "save_snapshot": ("backends.snapshot", "save"),
     "target": ("targets.resolve", "resolve"),

@@ -77,6 +77,18 @@ def spend(count: int = 1) -> None:
         raise EvaluationError("limit_exceeded", budget.message, hint=HINT)
 
 
+def exceeded(what: str) -> EvaluationError:
+    """Return the error that something is left out of an answer."""
+    budget = _current.get()
+    message = "" if budget is None else f": {budget.message}"
+    return EvaluationError("limit_exceeded", f"{what}{message}", hint=HINT)
+
+
+def asked() -> QuestionBudget | None:
+    """Return the budget of the question that is being asked."""
+    return _current.get()
+
+
 def check() -> None:
     """Raise an error if all is spent."""
     budget = _current.get()

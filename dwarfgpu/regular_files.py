@@ -2,14 +2,15 @@
 
 What a user names may be ``/dev/null``, or a pipe that another program fills (``/dev/stdin``, ``/dev/fd/63``).
 Every other device and pipe is refused before it is opened for good: reading one can take all memory, or wait for
-ever. A file that is too large to be read is mapped. When it shrinks under a mapping, touching the mapping ends the
-process, so `check_mappings` looks for that before each question.
+ever. A file that is too large to be read is mapped. Whether it has changed is checked before and after each question
+(`check_mappings`), and one that shrinks meanwhile does not end the process.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -26,8 +27,6 @@ MAP_FROM = 1 << 26
 """Files of this size and more are mapped into memory, smaller ones are read."""
 _STEP = 1 << 20
 _STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-
-_mappings: WeakKeyDictionary[mmap, str] = WeakKeyDictionary()
 
 
 def unreadable(path: str, why: str) -> MalformedFile:
@@ -64,12 +63,17 @@ def read_input(path: str, limit: int = MAX_READ) -> bytes:
 def read_stream(file: IO[bytes], name: str, limit: int = MAX_READ) -> bytes:
     """Return the bytes of an open file or pipe; raise `MalformedFile` if there are more than a limit."""
     try:
-        size = min(os.fstat(file.fileno()).st_size, limit)
+        state = os.fstat(file.fileno())
+        size = min(state.st_size, limit)
     except OSError:  # a stream of a test has no file
-        size = 0
+        state, size = None, 0
     try:
         data = file.read(size + 1)  # more than its size would ask for a buffer of all that may come
         if len(data) <= size:
+            if state is not None and stat.S_ISREG(state.st_mode):
+                now = os.fstat(file.fileno())
+                if (now.st_size, now.st_mtime_ns) != (state.st_size, state.st_mtime_ns):
+                    raise MalformedFile("changed", f"{name}: the file has changed while it was read")
             return data
         parts = bytearray(data)  # it has no size, or it grows
         while len(parts) <= limit and (data := file.read(_STEP)):
@@ -81,34 +85,141 @@ def read_stream(file: IO[bytes], name: str, limit: int = MAX_READ) -> bytes:
     return bytes(parts)
 
 
+# --- Mapped files -------------------------------------------------------------------------------------------------
+# Touching a page of a mapping that its file does not have any more raises SIGBUS, which ends a process. A handler puts
+# pages of zeros there, so that the instruction goes on, and says so in `lost`: nothing more is written or read then.
+
+lost = ""
+"""The file that had become shorter when something in it was read; empty if there is none."""
+
+
+class _Mapped:
+    """What is known of a mapping."""
+
+    def __init__(self, path: str, state: os.stat_result, address: int) -> None:
+        self.path = path
+        self.stamp = state.st_size, state.st_mtime_ns
+        self.identity = state.st_dev, state.st_ino
+        self.address = address
+        """Where it is in memory; 0 where it is not guarded."""
+        self.is_forgotten = False
+        """Whether its changes no longer matter."""
+
+
+_mappings: WeakKeyDictionary[mmap, _Mapped] = WeakKeyDictionary()
+_guard: Any = None
+"""What handles SIGBUS, once there is a mapping."""
+
+
 def mapped(file: IO[bytes], size: int, path: str, *, is_private: bool = False) -> memoryview:
     """Map the first bytes of a file. Writes to a private mapping do not reach the file."""
     import mmap
 
     mapping = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY if is_private else mmap.ACCESS_READ)
-    _mappings[mapping] = path
+    watch(mapping, file.fileno(), path)
     return memoryview(mapping)
 
 
+def watch(mapping: mmap, number: int, path: str) -> None:
+    """Look from now on whether the file of a mapping changes, which is open as a number."""
+    address = 0
+    if sys.platform == "linux":
+        global _guard  # noqa: PLW0603 (a process has one handler of a signal)
+        if _guard is None:
+            _guard = _Guard()
+        address = _guard.address_of(mapping)
+    _mappings[mapping] = _Mapped(path, os.fstat(number), address)
+
+
+class _Guard:
+    """The handler of SIGBUS, in C because Python handles a signal only after the instruction that raised it."""
+
+    def __init__(self) -> None:
+        import ctypes
+        import mmap
+        import signal
+
+        self._number = int(signal.SIGBUS)
+        self._page = mmap.PAGESIZE
+        self._options = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x10  # MAP_FIXED
+        self._ctypes = ctypes
+        library = ctypes.CDLL(None)
+        self._map, self._signal = library.mmap, library.signal
+        self._map.restype, self._signal.restype = ctypes.c_void_p, ctypes.c_void_p
+        sizes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+        self._map.argtypes, self._signal.argtypes = sizes, (ctypes.c_int, ctypes.c_void_p)
+        self._handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(self._replace)
+        self._before = self._signal(self._number, ctypes.cast(self._handler, ctypes.c_void_p))
+
+    def address_of(self, mapping: mmap) -> int:
+        """Return where a mapping is in memory."""
+        ctypes = self._ctypes
+        buffer = (ctypes.c_void_p * 32)()  # a Py_buffer begins with the address, and is smaller than this
+        call = ctypes.pythonapi.PyObject_GetBuffer
+        call.argtypes = ctypes.py_object, ctypes.c_void_p, ctypes.c_int
+        call(mapping, ctypes.byref(buffer), 0)
+        address = int(buffer[0] or 0)
+        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
+        return address
+
+    def _replace(self, _number: int) -> None:
+        """Put zeros where files have become shorter; a signal for another reason does what it did before."""
+        global lost  # noqa: PLW0603 (the file that is lost)
+        is_ours = False
+        for mapping, record in list(_mappings.items()):
+            try:
+                size = mapping.size()
+            except ValueError:  # it is closed
+                continue
+            begin, end = -(-size // self._page) * self._page, len(mapping)
+            if record.address and begin < end:
+                is_ours = self._map(record.address + begin, end - begin, *self._options, -1, 0) is not None
+                lost = lost if record.is_forgotten else record.path
+        if not is_ours:
+            self._signal(self._number, self._before)
+
+
+def check_lost() -> None:
+    """Raise an error if something was read that a file does not have any more."""
+    if lost:
+        raise _changed(lost, "has become shorter")
+
+
 def check_mappings() -> None:
-    """Raise an error if a file that is mapped has become shorter since."""
-    for mapping, path in list(_mappings.items()):
-        if _is_short(mapping):
-            message = f"{path}: the file has become shorter since it was opened"
-            raise MalformedFile("changed", message, hint="open it again")
+    """Raise an error if a file that is mapped has changed since."""
+    check_lost()
+    for mapping, record in list(_mappings.items()):
+        what = "" if record.is_forgotten else _change_of(mapping, record)
+        if what:
+            raise _changed(record.path, what)
 
 
-def forget_short_mappings() -> None:
+def open_anew() -> None:
+    """Let files be opened although one is lost; `check_mappings` still finds that it has become shorter."""
+    global lost  # noqa: PLW0603 (the file that is lost)
+    lost = ""
+
+
+def forget_changed_mappings() -> None:
     """Forget the mappings that `check_mappings` would find, because other files are looked at now."""
-    for mapping in [mapping for mapping in _mappings if _is_short(mapping)]:
-        del _mappings[mapping]
+    open_anew()
+    for mapping, record in list(_mappings.items()):
+        record.is_forgotten |= bool(_change_of(mapping, record))
 
 
-def _is_short(mapping: mmap) -> bool:
+def _change_of(mapping: mmap, record: _Mapped) -> str:
     try:
-        return mapping.size() < len(mapping)
-    except ValueError:  # it is closed
-        return False
+        if mapping.size() < len(mapping):
+            return "has become shorter"
+        state = os.stat(record.path)  # noqa: PTH116 (`pathlib` costs start-up time)
+    except (ValueError, OSError):  # it is closed, or the file has another name now, and is the same
+        return ""
+    is_same = (state.st_dev, state.st_ino) == record.identity
+    return "has changed" if is_same and (state.st_size, state.st_mtime_ns) != record.stamp else ""
+
+
+def _changed(path: str, what: str) -> MalformedFile:
+    return MalformedFile("changed", f"{path}: the file {what} since it was opened", hint="open it again")
 
 
 # --- Outputs ------------------------------------------------------------------------------------------------------
@@ -129,6 +240,7 @@ def whole_output(path: str, mode: str = "wb", **options: Any) -> Iterator[IO[Any
         passing = f"{target}.{os.getpid()}.part"
         with _removed(passing), open(passing, mode.replace("w", "x"), **options) as stream:  # noqa: PTH123
             yield stream
+            check_lost()
             stream.flush()
             with suppress(OSError):  # the permissions of the file that it replaces
                 os.chmod(passing, stat.S_IMODE(os.stat(target).st_mode))  # noqa: PTH101, PTH116

@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 # A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
 # other modules of backends/ are the unit `backends`.
 
-GROUND = {"errors", "immutable", "strict_json", "dwarf_constants", "budget", "regular_files"}
+GROUND = {"errors", "immutable", "strict_json", "dwarf_constants", "budget", "regular_files", "progress"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
 LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "isa", "backends", "program"}
@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "budget": {"errors"},
     "regular_files": {"errors"},
+    "progress": set(),
     "immutable": set(),
     "strict_json": {"errors", "immutable"},
     "dwarf_constants": set(),

@@ -6,28 +6,25 @@ what is described in one view can be read through every other.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from dwarfgpu.backends.columns import RegisterFile, unit_bits, unit_count
+from dwarfgpu.backends.columns import RegisterFile
 from dwarfgpu.backends.machine import NO_PLACES, NONE, Machine
 from dwarfgpu.backends.memory import Region
-from dwarfgpu.backends.protocol import Capabilities, check_size, register_unavailable
-from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
+from dwarfgpu.backends.protocol import Capabilities, register_unavailable
+from dwarfgpu.backends.typed_contents import register_bytes
+from dwarfgpu.errors import MissingContext, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from dwarfgpu.backends.typed_contents import Contents
     from dwarfgpu.bits import Bits
-    from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.target import Target, TargetRegister
 
-    Contents = int | bytes | Sequence[int]
-    """The contents of a register: a number, its bytes in memory order, or one number a lane."""
-
-__all__ = ["DescribedMachine", "Region", "noting", "read_contents", "register_bytes"]
+__all__ = ["DescribedMachine", "Region"]
 
 MAX_REGISTER_BYTES = 1 << 16
 
@@ -126,50 +123,3 @@ class DescribedMachine(Machine):
         if register.number not in self._lane_owned:
             return waves
         return -1 if lanes is None else lanes
-
-
-# --- The contents of a register -----------------------------------------------------------------------------------
-
-
-def read_contents(node: Node) -> Contents:
-    """Return the contents of a register that JSON describes: an integer, bytes, or one integer a lane."""
-    if node.is_object:
-        return node.fields(("bytes",))["bytes"].bytes()
-    if node.is_list:
-        return [item.integer() for item in node.items()]
-    return node.integer()
-
-
-@contextmanager
-def noting(node: Node) -> Iterator[None]:
-    """Raise the errors of what a node describes as errors of the node."""
-    try:
-        yield
-    except DwarfGpuError as error:
-        raise node.fail(error.message, hint=error.hint) from error
-
-
-def register_bytes(contents: Contents, register: TargetRegister, byte_order: str) -> bytes:
-    """Return the bytes of a register, or raise an error if the contents do not fit; missing lanes are 0."""
-    size = unit_count(register) * unit_bits(register) // 8
-    if isinstance(contents, int):
-        return _bytes_of(contents, register.bit_size, size, byte_order, register.name)
-    if isinstance(contents, bytes):
-        check_size(register, contents, size)
-        return contents
-    lane_bits = register.lane_bits
-    if not lane_bits:
-        raise UsageError(f"{register.name} is one register for all lanes, it cannot have a value for each")
-    lane_count = register.bit_size // lane_bits
-    if len(contents) > lane_count:
-        raise UsageError(f"{register.name} has {lane_count} lanes, not {len(contents)}")
-    name = f"a lane of {register.name}"
-    lanes = [_bytes_of(number, lane_bits, lane_bits // 8, byte_order, name) for number in contents]
-    return b"".join(lanes).ljust(size, b"\0")
-
-
-def _bytes_of(number: int, bit_size: int, size: int, byte_order: str, name: str) -> bytes:
-    """Convert a number to the bytes of a register; raise an error if it does not fit."""
-    if not -(1 << (bit_size - 1)) <= number < 1 << bit_size:
-        raise UsageError(f"{number:#x} does not fit {bit_size} bits, the size of {name}")
-    return (number & ((1 << bit_size) - 1)).to_bytes(size, "little" if byte_order == "little" else "big")

@@ -98,6 +98,8 @@ class Machine(WaveBackend):
         self._file_of: dict[int, RegisterFile] = {}
         self._unknown_lanes: dict[tuple[int, int], int] = {}
         """The lanes that are not known of vector registers that are known else, by register and wave, as masks."""
+        self.named_pcs: dict[int, str] = {}
+        """The waves whose program counter is a place in a code object, which its reader turns into an address."""
         self._index_of: dict[str, int] | None = None
         self._groups: array[int] | None = None
         self.memory = MachineMemory(self)

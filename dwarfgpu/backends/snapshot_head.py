@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 MANIFEST = "manifest.json"
 """The file of this part in a folder."""
-KEYS = ("byte_order", "address_size", "apertures", "code_objects", "dispatches")
+KEYS = ("byte_order", "address_size", "apertures", "code_objects", "dispatches", "comment")
 """The keys of this part that may be absent."""
 
 MAX_ID_BITS = 63
@@ -57,7 +57,7 @@ def read_head(fields: dict[str, Node], machine: Machine) -> None:
 
 
 def _code_object(node: Node) -> LoadedCodeObject:
-    fields = node.fields(("path",), ("load_address", "sha256"))
+    fields = node.fields(("path",), ("load_address", "sha256", "comment"))
     digest = fields["sha256"].string() if "sha256" in fields else None
     if digest is not None and (len(digest) != 64 or len(fields["sha256"].bytes()) != 32):
         raise fields["sha256"].fail("a SHA-256 hash has 64 hex digits")
@@ -69,7 +69,7 @@ def _code_object(node: Node) -> LoadedCodeObject:
 
 
 def _dispatch(node: Node) -> Dispatch:
-    fields = node.fields(("id",), ("kernel", "grid", "work_group", "kernarg", "queue", "packet"))
+    fields = node.fields(("id",), ("kernel", "grid", "work_group", "kernarg", "queue", "packet", "comment"))
     addresses = {name: fields[name].unsigned(64) if name in fields else None for name in ("kernarg", "queue", "packet")}
     return Dispatch(
         id=fields["id"].unsigned(MAX_ID_BITS),

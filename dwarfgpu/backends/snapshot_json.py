@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.backends.columns import unit_bits, unit_count
-from dwarfgpu.backends.described import noting, read_contents, register_bytes
 from dwarfgpu.backends.machine import NONE
 from dwarfgpu.backends.memory import Region
 from dwarfgpu.backends.snapshot_head import KEYS, read_head, read_target, three, write_head
+from dwarfgpu.backends.typed_contents import (
+    COMMENT,
+    FORMS,
+    chosen,
+    form_of,
+    lanes_of,
+    noting,
+    read_contents,
+    register_bytes,
+    typed_bytes,
+)
+from dwarfgpu.progress import counted
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, LaneView
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 from dwarfgpu.targets.target import Scope
@@ -17,16 +31,21 @@ from dwarfgpu.targets.target import Scope
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.backends.described import Contents
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
     Json = dict[str, Any]
 
-WAVE_KEYS = ("id", "dispatch", "work_group", "wave_in_group", "pc", "exec", "registers")
+WAVE_KEYS = ("id", "dispatch", "work_group", "wave_in_group", "pc", "exec", "registers", "comment")
 OWN_KEYS = ("pc", "exec")
 """Registers with a key of their own beside ``registers``."""
+
+_PLACE = re.compile(r"\s*[^\s0-9+-]")
+"""How the name of a place in the code begins: no number does."""
+MAX_JOINED = 32
+"""The most registers of one value: 1024 bits are the widest operands of instructions."""
+_JOINED = re.compile(r"([A-Za-z]+)\[(\d{1,6}):(\d{1,6})\]")
 
 MAX_REGISTER_BYTES = 1 << 32
 """The limit for the columns of all waves, as a short text could request very many."""
@@ -43,17 +62,18 @@ def read_machine(node: Node, make: Callable[[Target], Machine]) -> Machine:
     waves = [_Wave(item, machine) for item in fields["waves"].items()]
     _add_waves(machine, waves)
     _set_registers(machine, waves, fields["waves"])
+    machine.named_pcs = {index: wave.pc_name for index, wave in enumerate(waves) if wave.pc_name is not None}
     if "memory" in fields:
         groups = _waves_by_place(machine)
-        nodes = fields["memory"].items()
-        _map(machine, [_region(item, machine, groups) for item in nodes], nodes)
+        regions = [(item, region) for item in fields["memory"].items() for region in _regions(item, machine, groups)]
+        _map(machine, [region for _item, region in regions], [item for item, _region in regions])
     return machine
 
 
 class _Wave:
     """The description of a wave."""
 
-    __slots__ = ("dispatch", "id", "node", "registers", "wave_in_group", "work_group")
+    __slots__ = ("dispatch", "id", "node", "pc_name", "registers", "wave_in_group", "work_group")
 
     def __init__(self, node: Node, machine: Machine) -> None:
         fields = node.fields((), WAVE_KEYS)
@@ -71,21 +91,55 @@ class _Wave:
         self.work_group = three(fields["work_group"]) if "work_group" in fields else (NONE, NONE, NONE)
         self.wave_in_group = fields["wave_in_group"].unsigned(32) if "wave_in_group" in fields else NONE
         self.registers: dict[int, tuple[TargetRegister, bytes, int]] = {}
+        self.pc_name: str | None = None
+        """The place in a code object that its program counter is, such as ``k+0x2b0``."""
         for key in OWN_KEYS:
-            if key in fields:
+            if key not in fields:
+                continue
+            text = fields[key].value
+            if key == "pc" and type(text) is str and _PLACE.match(text):
+                self.pc_name = text
+            else:
                 self._add(key, fields[key], fields[key], machine)
         for name, value in fields["registers"].entries() if "registers" in fields else ():
             self._add(name.string(), name, value, machine)
 
     def _add(self, name: str, key: Node, value: Node, machine: Machine) -> None:
-        register = machine.register_named(name)
-        if register is None and name.isdecimal() and len(name) < 20:
-            register = machine.register(int(name))
-        if register is None:
-            raise key.fail(f"{machine.target.name} has no register {name[:80]!r}")
-        if register.number in self.registers:
-            raise key.fail(f"register {register.name} is given twice")
-        self.registers[register.number] = register, *contents(value, register, machine.target.byte_order)
+        order = machine.target.byte_order
+        registers = [_register(part, key, machine) for part in _joined_names(name, key)]
+        for register in registers:
+            if register.number in self.registers or registers.count(register) > 1:
+                raise key.fail(f"register {register.name} is given twice")
+        if value.value is None or (value.is_object and form_of(value)[1].value is None):  # it is not known
+            return
+        if len(registers) == 1:
+            self.registers[registers[0].number] = registers[0], *contents(value, registers[0], order)
+            return
+        if len({(register.bit_size, register.lane_bits) for register in registers}) > 1:
+            raise key.fail("the registers have several sizes")
+        for register, data, unknown in joined_contents(value, registers, order):
+            self.registers[register.number] = register, data, unknown
+
+
+def _joined_names(name: str, key: Node) -> list[str]:
+    """Return the names of registers in what assemblers write for several: ``v[2:3]`` is v2 and v3."""
+    match = _JOINED.fullmatch(name)
+    if match is None:
+        return [name]
+    first, last = int(match[2]), int(match[3])
+    if not first <= last < first + MAX_JOINED:
+        raise key.fail(f"{name[:40]} is not 1 to {MAX_JOINED} registers")
+    return [f"{match[1]}{number}" for number in range(first, last + 1)]
+
+
+def _register(name: str, key: Node, machine: Machine) -> TargetRegister:
+    """Return a register by its name or its DWARF number."""
+    register = machine.register_named(name)
+    if register is None and name.isdecimal() and len(name) < 20:
+        register = machine.register(int(name))
+    if register is None:
+        raise key.fail(f"{machine.target.name} has no register {name[:80]!r}")
+    return register
 
 
 def contents(node: Node, register: TargetRegister, byte_order: str) -> tuple[bytes, int]:
@@ -95,20 +149,30 @@ def contents(node: Node, register: TargetRegister, byte_order: str) -> tuple[byt
     """
     if not register.lane_bits:
         with noting(node):
-            return register_bytes(read_contents(node), register, byte_order), 0
-    width, count = register.lane_bits // 8, register.bit_size // register.lane_bits
-    described: Contents
-    if node.is_list:
-        items = [None if item.value is None else item.integer() for item in node.items()]
-        unknown = [lane for lane in range(count) if lane >= len(items) or items[lane] is None]
-        described = [item or 0 for item in items]
-    else:
-        described = read_contents(node)
-        unknown = list(range(len(described) // width, count)) if isinstance(described, bytes) else []
-        if isinstance(described, bytes):
-            described = described.ljust(count * width, b"\0")
+            return register_bytes(read_contents(node, register.bit_size), register, byte_order), 0
+    described, missing = lanes_of(node, register.lane_bits, register.bit_size // register.lane_bits)
     with noting(node):
-        return register_bytes(described, register, byte_order), sum(1 << lane for lane in unknown)
+        return register_bytes(described, register, byte_order), sum(1 << lane for lane in missing)
+
+
+def joined_contents(
+    node: Node, registers: list[TargetRegister], byte_order: str
+) -> Iterator[tuple[TargetRegister, bytes, int]]:
+    """Yield what several registers hold together, such as the two of a double, in the order of memory."""
+    lane_bits = registers[0].lane_bits
+    parts = len(registers)
+    count = registers[0].bit_size // lane_bits if lane_bits else 1
+    whole = evolve(
+        registers[0],
+        name=f"{registers[0].name} to {registers[-1].name}",
+        bit_size=parts * registers[0].bit_size,
+        lane_bits=parts * lane_bits,
+    )
+    data, unknown = contents(node, whole, byte_order)
+    size = len(data) // count // parts
+    for index, register in enumerate(registers):
+        starts = range(index * size, len(data), parts * size)
+        yield register, b"".join(data[start : start + size] for start in starts), unknown
 
 
 def _add_waves(machine: Machine, waves: list[_Wave]) -> None:
@@ -140,18 +204,40 @@ def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
             machine.set_unknown_lanes(register, index, unknown)
 
 
-def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int]]) -> Region:
-    fields = node.fields(("space", "address", "bytes"), ("dispatch", "work_group", "wave", "lane"))
+def _regions(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int]]) -> Iterator[Region]:
+    """Yield what an item says of memory: one stretch, or of private memory without a lane one for each lane."""
+    owners = ("dispatch", "work_group", "wave", "lane")
+    fields = node.fields(("space", "address"), (*owners, *FORMS, COMMENT))
+    name, value = chosen(node, fields)
     space = _space(fields["space"], machine.target)
-    address, data = fields["address"].unsigned(space.address_bits), fields["bytes"].bytes()
-    if address + len(data) > 1 << space.address_bits:
-        raise node.fail(f"{len(data)} bytes at {space.name}#{address:#x} reach past the end of the address space")
+    address = fields["address"].unsigned(space.address_bits)
+    wave, lane = _owner(node, fields, space, machine, groups)
+    values: list[tuple[int | None, Node]] = [(lane, value)]
+    if space.scope == Scope.LANE and lane is None:
+        count = machine.target.lane_count
+        items = value.items() if value.is_list else [value] * count
+        if len(items) > count:
+            raise value.fail(f"a wave has {count} lanes, not {len(items)}")
+        values = list(enumerate(items))
+    for number, item in values:
+        if item.value is None:  # it is not known
+            continue
+        data = typed_bytes(name, item, machine.target.byte_order)
+        if address + len(data) > 1 << space.address_bits:
+            raise node.fail(f"{len(data)} bytes at {space.name}#{address:#x} reach past the end of the address space")
+        yield Region(space, address, data, number, wave)
+
+
+def _owner(
+    node: Node, fields: dict[str, Node], space: AddressSpace, machine: Machine, groups: dict[tuple[int, ...], list[int]]
+) -> tuple[int, int | None]:
+    """Return whose memory an item is about: a wave, or any of a work-group, and a lane."""
     takes = {Scope.WORKGROUP: ("dispatch", "work_group"), Scope.WAVE: ("wave",), Scope.LANE: ("wave", "lane")}
     for key in ("dispatch", "work_group", "wave", "lane"):
         if key in fields and key not in takes.get(space.scope, ()):
             raise fields[key].fail(f"{space.name} memory does not belong to a {key.replace('_', '-')}")
     for key in takes.get(space.scope, ()):
-        if key not in fields and key != "dispatch":
+        if key not in fields and key not in ("dispatch", "lane"):
             raise node.fail(f"{space.name} memory belongs to a {key.replace('_', '-')}: the key {key!r} is missing")
     wave, lane = 0, None
     if "work_group" in fields:
@@ -165,7 +251,7 @@ def _region(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int
         lane = fields["lane"].unsigned(32)
         if lane >= machine.target.lane_count:
             raise fields["lane"].fail(f"a wave has {machine.target.lane_count} lanes, not a lane {lane}")
-    return Region(space, address, data, lane, wave)
+    return wave, lane
 
 
 def _space(node: Node, target: Target) -> AddressSpace:
@@ -226,7 +312,7 @@ def _map(machine: Machine, regions: list[Region], nodes: list[Node]) -> None:
         for (owner, start, data, index), before in zip(own, [None, *own], strict=False):
             if before is not None and before[0] == owner and start < before[1] + len(before[2]):
                 last = max(index, before[3])
-                where = f"memory[{min(index, before[3])}]"
+                where = nodes[min(index, before[3])].path
                 raise nodes[last].fail(f"it overlaps {where}: a byte is given twice")
             if extents and extents[-1][0] == owner and extents[-1][1] + extents[-1][2] == start:
                 extents[-1][2] += len(data)
@@ -243,9 +329,10 @@ def _map(machine: Machine, regions: list[Region], nodes: list[Node]) -> None:
 def chunks(machine: Machine, paths: list[str]) -> Iterator[str]:
     """Yield the text of a snapshot, with one line for each wave and each region of memory."""
     yield json.dumps(write_head(machine, paths))[:-1]
-    yield from _list("waves", (_wave_json(machine, index) for index in range(machine.wave_count)))
+    waves = counted(range(machine.wave_count), "waves", machine.wave_count)
+    yield from _list("waves", (_wave_json(machine, index) for index in waves))
     if machine.memory.stores:
-        yield from _list("memory", _regions_json(machine))
+        yield from _list("memory", counted(_regions_json(machine), "stretches of memory"))
     yield "}\n"
 
 

@@ -183,7 +183,8 @@ class UndescribedMachine(Backend):
 def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseMachine:
     if "registers" not in fields and "memory" not in fields:
         return UndescribedMachine(target)
-    from dwarfgpu.backends.described import DescribedMachine, noting, read_contents
+    from dwarfgpu.backends.described import DescribedMachine
+    from dwarfgpu.backends.typed_contents import noting, read_contents
 
     machine = DescribedMachine(target)
     seen: set[int] = set()
@@ -192,7 +193,8 @@ def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseM
         if register.number in seen:
             raise key.fail(f"register {register.number}, {register.name}, is given twice")
         seen.add(register.number)
-        contents = read_contents(node)
+        lanes = register.bit_size // register.lane_bits if register.lane_bits else 0
+        contents = read_contents(node, register.lane_bits or register.bit_size, lanes)
         with noting(node):
             machine.describe_register(register.number, contents)
     for node in fields["memory"].items() if "memory" in fields else ():
@@ -204,12 +206,14 @@ def _machine(fields: dict[str, Node], target: Target, lane: int | None) -> CaseM
 
 def _region(node: Node, target: Target, lane: int | None) -> Region:
     from dwarfgpu.backends.described import Region
+    from dwarfgpu.backends.typed_contents import FORMS, chosen, typed_bytes
 
-    fields = node.fields(("space", "address", "bytes"), ("lane",))
+    fields = node.fields(("space", "address"), ("lane", *FORMS))
     space = space_of(fields["space"], target)
     if "lane" in fields:
         lane = lane_of(fields["lane"], space)
-    return Region(space, fields["address"].unsigned(space.address_bits), fields["bytes"].bytes(), lane)
+    data = typed_bytes(*chosen(node, fields), target.byte_order)
+    return Region(space, fields["address"].unsigned(space.address_bits), data, lane)
 
 
 # --- The unit -----------------------------------------------------------------------------------------------------

@@ -30,13 +30,16 @@ def open_state(path: str, read: Callable[[str], str], *, force: bool = False) ->
     ``read`` returns the text of a file. ``force`` accepts code objects that are not those a snapshot was made with.
     """
     from dwarfgpu.backends.snapshot import Snapshot, load_document
-    from dwarfgpu.program.stack.stopped import names_its_code, open_with_its_code
+    from dwarfgpu.program.stack.stopped import find_named_pcs, names_its_code, open_with_its_code
 
     if names_its_code([path]):
         machine: Any = open_with_its_code([path]).machine
         return machine  # type: ignore[no-any-return]
     document = load_document(path, read, force=force)
-    return document if isinstance(document, Snapshot) else _state(document, path)
+    if not isinstance(document, Snapshot):
+        return _state(document, path)
+    find_named_pcs(document)
+    return document
 
 
 def _state(state: object, name: str) -> dict[str, Any]:

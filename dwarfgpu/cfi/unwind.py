@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.cfi.activation import Thread
     from dwarfgpu.expr.locations import Location
 
-MAX_FRAMES = 10_000
+MAX_FRAMES = 100_000
 """The default of the number of frames at which unwinding ends."""
 
 OUTERMOST = "outermost"
@@ -105,7 +105,7 @@ class CallStack:
         if pc is None:
             return End(FAILED, "the caller cannot be found: the return address has bits without a value")
         if inner.level + 1 >= self.max_frames:
-            return End(LIMIT, f"there are more than {self.max_frames} frames")
+            return End(LIMIT, f"there are more than {self.max_frames} frames (`set backtrace limit`)")
         caller = Activation(self.thread, pc, inner, is_call=not information.is_signal_frame)
         return self._checked(caller, inner) or caller
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu import budget
 from dwarfgpu.cli import debug
-from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK, USAGE, Progress, Session, is_alone, read_input
+from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK, USAGE, Session, is_alone, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
+from dwarfgpu.regular_files import check_mappings
 from dwarfgpu.render.written_text import silence
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def run(words: Sequence[str]) -> int:
             return OK
         session = Session(options.color, as_json=options.json, as_lines=options.jsonl)
         status: int = options.run(session)
+        check_mappings()
         session.out.flush()
     except DwarfGpuError as error:
         if shows_traceback:
@@ -202,8 +203,9 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
     if command.completes == "expression":
         words = [f" {word}" if _is_negative(word) else word for word in words]
-    is_many = any(operand.is_many for operand in command.shell.operands)
-    options = parser.parse_intermixed_args(words) if is_many else parser.parse_args(words)
+    # an operand that may be absent would be, for argparse, wherever options stand before it
+    is_mixed = any(operand.is_many or not operand.is_required for operand in command.shell.operands)
+    options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
     _join_states(options)
     if _has_state(command):
         _settle_file(options, command, parser)
@@ -301,7 +303,6 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
 
         return cases.evaluate(session, given, _budget(given))
     output = Output(session.out.write, session.style)
-    output.progress = partial(Progress, session)
     output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
     select(selection, {each.name: given[_dest(each)] for each in command.shell.selects}, read_input)

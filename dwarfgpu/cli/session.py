@@ -5,19 +5,19 @@ from __future__ import annotations
 import io
 import os
 import sys
-import time
 from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
 
+from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
-from dwarfgpu.regular_files import open_input, read_stream, unreadable
+from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable
 from dwarfgpu.render.written_text import SafeStream, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
@@ -49,13 +49,15 @@ class Session:
     """One run of the program: its streams and the options that all commands share."""
 
     def __init__(self, color: str = "auto", *, as_json: bool = False, as_lines: bool = False) -> None:
-        self.out = SafeStream(sys.stdout)
+        self.out = SafeStream(sys.stdout, has_answers=True)
         self.err = SafeStream(sys.stderr)
         for stream in (sys.stdout, sys.stderr):
             # what a terminal cannot show is written as an escape, not an error
             if isinstance(stream, io.TextIOWrapper):
                 with suppress(OSError):  # what waits to be written cannot be written; writing more says so
                     stream.reconfigure(errors="backslashreplace")
+        if sys.stderr.isatty():
+            progress.show_on(sys.stderr)
         self.as_json = as_json
         self.as_lines = as_lines
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}
@@ -92,6 +94,7 @@ class Session:
     def answer(self, document: Document, selection: Selection) -> int:
         """Write an answer, and what is wrong with it or with the files; return the exit status."""
         document.write(selection.output, self.form)
+        check_mappings()
         for hint in document.hints:
             self.hint(hint)
         return max(document.status, self.report_problems((*document.problems, *selection.problems)))
@@ -120,6 +123,11 @@ class Session:
     def report(self, error: DwarfGpuError, file: str = "") -> int:
         """Show an error, which may be about a file, on standard error; return the exit status for it."""
         self.out.flush()
+        if regular_files.lost:  # whatever else is wrong comes from that
+            try:
+                regular_files.check_lost()
+            except MalformedFile as lost:
+                error = lost
         text = f"{file}: {error}" if file else str(error)
         self.err.write(f"{self.style('error', 'dwarfgpu: error:', self.err)} {_one_line(text)}\n")
         if error.hint:
@@ -184,49 +192,6 @@ def _decoded(stream: IO[bytes], path: str) -> Iterator[str]:
             yield line.decode()
         except UnicodeDecodeError as error:
             raise unreadable(path, f"line {number} is not UTF-8 text ({error.reason})") from None
-
-
-# --- Progress of what takes long ----------------------------------------------------------------------
-
-DELAY = 1.0
-"""Seconds after which it appears."""
-INTERVAL = 0.1
-"""Seconds between two changes."""
-BAR = 30
-
-
-class Progress:
-    """Shows how much of something is done, where standard error is a terminal."""
-
-    def __init__(self, session: Session, noun: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.noun = noun
-        self.total = total
-        self.done = 0
-        self._stream = session.err.raw
-        self._clock = clock
-        self._next = clock() + DELAY if session.err.isatty() else float("inf")
-        self._is_shown = False
-
-    def advance(self, count: int) -> None:
-        """Say that some more are done."""
-        self.done += count
-        now = self._clock()
-        if now < self._next:
-            return
-        self._next = now + INTERVAL
-        self._is_shown = True
-        share = min(1.0, self.done / self.total) if self.total else 1.0
-        filled = int(share * BAR)
-        bar = "#" * filled + "." * (BAR - filled)
-        self._stream.write(f"\r[{bar}] {self.done:,} of {self.total:,} {self.noun}\x1b[K")
-        self._stream.flush()
-
-    def clear(self) -> None:
-        """Take the line away, before something else is written to the terminal."""
-        if self._is_shown:
-            self._is_shown = False
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
 
 
 # --- Whether eval is about a program ------------------------------------------------------------------------------

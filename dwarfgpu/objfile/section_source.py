@@ -92,9 +92,11 @@ class SectionSource:
         texts = self._texts.setdefault(section, {})
         text = texts.get(offset)
         if text is None:
-            text = decode(self.string(section, offset))
-            if len(text) > FREE_TEXT:
-                budget.spend(len(text) // 16)
+            data = self.string(section, offset)
+            if len(data) > FREE_TEXT and not budget.take(len(data) // 4):
+                data = b""  # the error would keep it
+                budget.check()
+            text = decode(data)
             self._room -= len(text)
             if self._room < 0:
                 self._texts.clear()

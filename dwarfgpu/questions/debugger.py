@@ -10,7 +10,7 @@ from dwarfgpu.program.language.history import READ_ONLY, Remembered
 from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
-from dwarfgpu.regular_files import check_mappings, forget_short_mappings
+from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open_anew
 from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ class Debugger(Selection):
             raise UsageError(f"commands call each other more than {DEEPEST} deep", kind="too_deep")
         self._depth += 1
         try:
-            if command.name not in REOPENS:
+            if command.name in REOPENS:
+                open_anew()
+            else:
                 check_mappings()
             self._limit_frames()
             arguments = read_arguments(command, rest)
@@ -106,7 +108,9 @@ class Debugger(Selection):
                 if document is not None:
                     self._write(document, arguments.form)
             if command.name in REOPENS:
-                forget_short_mappings()
+                forget_changed_mappings()
+            elif document is not None:
+                check_mappings()  # what was answered is of no use if a file has changed meanwhile
             if cost.is_spent and not self._depth - 1 and arguments.form == "":
                 self.output.line(self.output.style("hint", f"{cost.message}; {budget.HINT}"))
         finally:

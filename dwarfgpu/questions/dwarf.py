@@ -12,6 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.language.expression import variables_in
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import Variable
+from dwarfgpu.progress import counted
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.expressions import variables_called
@@ -266,9 +267,9 @@ class _Dump:
         dump = sections.SectionDump(self.file, self.dialect, self.pc)
         for name in self.names:
             if name in sections.FRAMES:
-                yield name, dump.frames(name), frame_json, frame_text
+                yield name, counted(dump.frames(name), f"entries of {name}"), frame_json, frame_text
             else:
-                yield name, dump.parts(name), render.part_json, render.part_text
+                yield name, counted(dump.parts(name), f"parts of {name}"), render.part_json, render.part_text
 
 
 def print_expression(debugger: Debugger, arguments: Arguments) -> Document:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
@@ -241,7 +242,7 @@ def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     locations: list[Any] = []
     errors: list[tuple[str, DwarfGpuError]] = []
     count = 0
-    for variable in variables:
+    for variable in progress.counted(variables, "variables"):
         count += 1
         try:
             contradicted = contradiction(resolved(variable.type))

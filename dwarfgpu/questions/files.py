@@ -395,6 +395,8 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
 
 def snapshot(_selection: Selection, arguments: Arguments) -> Document:
     """`convert FILE NEW` writes its other form, `check FILE` says what is wrong with it, `info FILE` what it has.
+    `template CODE -pc A` writes a state to fill in: null for each register and all memory that the local variables and
+    the call frame at A need, with comments that say which; with -state S what S lacks yet.
 
     A name that ends in .dgs is a folder of arrays, any other name a JSON file. The source is never changed, and the
     destination appears whole or not at all. FILE may be a GPU core file: then NEW has some of its waves, its code
@@ -406,8 +408,13 @@ def snapshot(_selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.render import machines as render
 
     action, *files = arguments.words or [""]
-    if action not in ("convert", "check", "info"):
-        raise arguments.wrong(f"does convert, check or info, not {action[:40]!r}")
+    if action not in ("convert", "check", "info", "template"):
+        raise arguments.wrong(f"does convert, check, info or template, not {action[:40]!r}")
+    if action == "template":
+        return _template(files, arguments)
+    for option in ("pc", "state", "o"):
+        if option in arguments.options:
+            raise UsageError(f"--{option} goes with `snapshot template`")
     if action == "convert" and len(files) > 1 and has_gpu_state(files[:-1]):
         return _convert_core(files[:-1], files[-1], arguments)
     if len(files) != (2 if action == "convert" else 1):
@@ -430,6 +437,27 @@ def snapshot(_selection: Selection, arguments: Arguments) -> Document:
     if action == "check" and not summary.is_sound:
         document.status = BAD_FILE
     return document
+
+
+def _template(files: list[str], arguments: Arguments) -> Document:
+    """Write a state that is to be filled in."""
+    from dwarfgpu.program.program import open_program
+    from dwarfgpu.program.stack.state_template import template
+    from dwarfgpu.program.stack.state_template import text as text_of
+    from dwarfgpu.regular_files import whole_output
+
+    if len(files) != 1:
+        raise UsageError("`snapshot template` needs the name of a file of code")
+    for option in ("waves", "memory", "force"):
+        if option in arguments.options:
+            raise UsageError(f"--{option} does not go with `snapshot template`")
+    output = arguments.get("o")
+    state = template(open_program(files[0]), arguments.get("pc"), arguments.get("state"), output)
+    if output is None:
+        return Document(state, [text_of(state).rstrip("\n")])
+    with whole_output(output, "w", encoding="utf-8") as file:
+        file.write(text_of(state))
+    return Document({"written": output}, ())
 
 
 def _convert_core(sources: list[str], destination: str, arguments: Arguments) -> Document:

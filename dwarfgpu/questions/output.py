@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.render.layout import WIDTH, plain_style
@@ -32,27 +32,6 @@ def plain_code(_kind: str, lines: Sequence[str], _file: str) -> list[str]:
     return list(lines)
 
 
-class Progress(Protocol):
-    """Shows how much of what takes long is done."""
-
-    def advance(self, count: int) -> None:
-        """Say that some more are done."""
-
-    def clear(self) -> None:
-        """Take the line away, before something else is written."""
-
-
-class NoProgress:
-    """Shows nothing."""
-
-    def __init__(self, _noun: str, _total: int) -> None: ...
-    def advance(self, _count: int) -> None:
-        """Do nothing."""
-
-    def clear(self) -> None:
-        """Do nothing."""
-
-
 class Output:
     """Writes lines. ``width`` and ``height`` are those of the screen; without one there is no height."""
 
@@ -73,8 +52,6 @@ class Output:
         self.rows = 0
         """How many rows of the screen the command has filled so far."""
         self.highlight = highlight
-        self.progress: Callable[[str, int], Progress] = NoProgress
-        """Begins to show how many of some things are done: what they are called, and how many there are."""
         self.binary: Any = None
         """The file that bytes are written to; None where the output is a screen."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.declaration import type_text
@@ -279,15 +280,17 @@ class Answers(_VariablesDocument):
 
         frame = self._arguments.get("frame") or 0
         lanes = None if isinstance(self._lanes, str) else self._lanes
-        progress = self._selection.output.progress("waves", len(attached) * len(self._texts))
-        for index, values in by_place(attached, self._texts, lanes=lanes, frame=frame):
-            progress.advance(len(values.names))
-            self.problems += values.problems
-            if values.problems or values.has_failed:
-                self.status = NO_ANSWER
-            progress.clear()
-            yield _Answered(None, values.frame, index, None, self.noted(values), self._trace_of_first(attached, values))
-        progress.clear()
+        shown = progress.begin("waves", len(attached) * len(self._texts))
+        try:
+            for index, values in by_place(attached, self._texts, lanes=lanes, frame=frame):
+                shown.advance(len(values.names))
+                self.problems += values.problems
+                if values.problems or values.has_failed:
+                    self.status = NO_ANSWER
+                trace = self._trace_of_first(attached, values)
+                yield _Answered(None, values.frame, index, None, self.noted(values), trace)
+        finally:
+            shown.end()
 
     def _trace_of_first(self, attached: Attached, values: Values) -> Tracer | None:
         """Return how an expression is evaluated in the first of some waves; the others differ in data alone."""

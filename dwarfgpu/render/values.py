@@ -14,7 +14,6 @@ from dwarfgpu.program.types.sizes import known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
-from dwarfgpu.program.values.virtual_tables import slot_of
 from dwarfgpu.render import numbers
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
 
@@ -762,6 +761,8 @@ def _virtual(owner: model.Struct, slot: int, depth: int) -> str | None:
 
 
 def _slot(method: model.Method) -> int | None:
+    from dwarfgpu.program.values.virtual_tables import slot_of
+
     location = None if method.die is None else method.die.number(DW_AT_vtable_elem_location)
     return None if location is None else slot_of(location)
 

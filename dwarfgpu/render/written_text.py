@@ -12,6 +12,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,12 +63,18 @@ def _replaced(match: re.Match[str]) -> str:
 class SafeStream:
     """A stream to which texts are written escaped. What cannot be written is an error of one line."""
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any, *, has_answers: bool = False) -> None:
         self.raw = raw
         """The stream itself, for what moves the cursor of the terminal."""
+        self.has_answers = has_answers
+        """Whether answers are written to it, which are of no use when a file is lost that they are about."""
 
     def write(self, text: str) -> int:
         """Write a text."""
+        if progress.shown is not None:
+            progress.shown.clear()
+        if self.has_answers and regular_files.lost:
+            regular_files.check_lost()
         try:
             self.raw.write(written(text))
         except OSError as error:

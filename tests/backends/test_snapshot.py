@@ -283,6 +283,89 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(tmp_path, folde
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+# --- Values as a person writes them -------------------------------------------------------------------------------
+
+
+def registers(**values):
+    return snapshot.of_document(changed(waves=[{"registers": values}], memory=None))
+
+
+def test_floats_have_the_width_of_what_holds_them():
+    machine = registers(v0=[1.5, None, 0, -2.0], s0=1.0, exec=0.5, v1={"float32": [1, 2.5, "inf", "0x1.8p0"]}, v2=None)
+    assert register(machine, "v0")[:16] == np.array([1.5, 0, 0, -2], "<f4").tobytes()
+    assert machine.unknown_lanes(machine.register_named("v0"), 0) & 0xF == 0b0010
+    assert register(machine, "s0") == np.float32(1).tobytes()
+    assert register(machine, "exec") == np.float64(0.5).tobytes()
+    assert register(machine, "v1")[:16] == np.array([1, 2.5, np.inf, 1.5], "<f4").tobytes()
+    assert not machine.knows(machine.register_named("v2"), 0)
+
+
+def test_a_value_is_rounded_to_the_nearest_float():
+    machine = registers(s0=0.1, s1={"float32": "nan"})
+    assert register(machine, "s0") == np.float32(0.1).tobytes()
+    assert np.isnan(np.frombuffer(register(machine, "s1"), "<f4")[0])
+
+
+def test_one_typed_value_is_that_of_every_lane():
+    machine = registers(v0={"float32": 1.5}, v1={"signed32": -1}, v2={"signed32": [-1, None]})
+    assert register(machine, "v0") == np.full(64, 1.5, "<f4").tobytes()
+    assert register(machine, "v1") == b"\xff" * 256
+    assert machine.unknown_lanes(machine.register_named("v2"), 0) == (1 << 64) - 2
+    assert not machine.unknown_lanes(machine.register_named("v0"), 0)
+
+
+def test_a_double_is_in_two_registers():
+    names = {"v[2:3]": [1.5, None, -2.0], "s[4:5]": 1.5, "s[6:7]": {"float64": "inf"}, "s[8:11]": {"bytes": "01" * 16}}
+    machine = registers(**names)
+    low, high = (np.frombuffer(register(machine, name), "<u4") for name in ("v2", "v3"))
+    pairs = (low.astype("u8") | high.astype("u8") << 32).view("f8")
+    assert pairs[0] == 1.5
+    assert pairs[2] == -2
+    for name in ("v2", "v3"):
+        assert machine.unknown_lanes(machine.register_named(name), 0) & 0b111 == 0b010
+    assert register(machine, "s4") + register(machine, "s5") == np.float64(1.5).tobytes()
+    assert register(machine, "s6") + register(machine, "s7") == np.float64(np.inf).tobytes()
+    assert register(machine, "s11") == b"\1" * 4
+
+
+def test_the_first_register_of_several_has_the_high_part_on_big_endian_targets():
+    document = {"schema": 1, "target": "generic", "byte_order": "big", "address_size": 4, "waves": [{"registers": {
+        "r3": 1.5, "r[4:5]": {"float64": 1.5}, "r6": {"unsigned32": 1}}}],
+        "memory": [{"space": "default", "address": 0, "float64": [1.5, -2]}]}  # fmt: skip
+    machine = snapshot.of_document(document)
+    assert register(machine, "r3") == np.array(1.5, ">f4").tobytes()
+    assert register(machine, "r4") + register(machine, "r5") == np.array(1.5, ">f8").tobytes()
+    assert read(machine, "default", 0, 16) == np.array([1.5, -2], ">f8").tobytes().hex()
+
+
+def test_memory_is_given_as_values():
+    memory = [
+        {"space": "global", "address": 0, "float32": [1.5, 2]},
+        {"space": "global", "address": 8, "unsigned16": 7, "comment": "a note"},
+        {"space": "global", "address": 16, "bytes": None},
+        {"space": "private_lane", "wave": "1:1:1:1", "address": 4, "signed32": [-1, None, 3]},
+        {"space": "private_lane", "wave": "1:1:1:1", "address": 8, "float32": 1.5},
+        {"space": "private_lane", "wave": "1:1:1:1", "address": 12, "float32": [[1.5, 2.0], None, [3.0, 4.0]]},
+        {"space": "private_lane", "wave": "1:1:1:1", "address": 20, "float32": None},
+    ]
+    machine = snapshot.of_document(changed(memory=memory))
+    assert read(machine, "global", 0, 10) == (np.array([1.5, 2], "<f4").tobytes() + b"\7\0").hex()
+    assert [read(machine, "private_lane", 4, 4, lane=lane) for lane in (0, 2)] == ["ffffffff", "03000000"]
+    assert read(machine, "private_lane", 8, 4, lane=63) == np.float32(1.5).tobytes().hex()
+    assert read(machine, "private_lane", 12, 8, lane=2) == np.array([3, 4], "<f4").tobytes().hex()
+    for lane, address in ((1, 4), (1, 12), (0, 20)):
+        with pytest.raises(EvaluationError):
+            read(machine, "private_lane", address, 4, lane=lane)
+    with pytest.raises(EvaluationError):
+        read(machine, "global", 16, 1)
+
+
+def test_comments_are_ignored():
+    document = changed(comment=["anything", 1.5], waves=[{"id": "1:1:1:1", "comment": {"s0": "n"}}], memory=None)
+    document["dispatches"][0] |= {}
+    assert snapshot.of_document(document).ids == ["1:1:1:1"]
+
+
 # --- What is refused ----------------------------------------------------------------------------------------------
 
 
@@ -328,7 +411,23 @@ BAD = [
     (wave(registers={"s0": {"bytes": "00"}}), r"registers\.s0: s0 has 4 bytes, not 1"),
     (wave(registers={"s0": [1]}), r"registers\.s0: s0 is one register for all lanes"),
     (wave(registers={"s0": 1 << 32}), r"registers\.s0: 0x100000000 does not fit 32 bits"),
-    (wave(registers={"s0": 1.5}), r"registers\.s0: an integer is needed"),
+    (wave(registers={"s0": 1e999}), r"registers\.s0: the number does not fit a float of 32 bits"),
+    (wave(registers={"s0": 1e39}), r"registers\.s0: the number does not fit a float of 32 bits"),
+    (wave(registers={"s0": True}), r"registers\.s0: an integer is needed"),
+    (wave(registers={"s0": "1.5"}), r"registers\.s0: this string is not an integer"),
+    (wave(registers={"s0": {"float32": "x"}}), r"registers\.s0\.float32: this string is not a float"),
+    (wave(registers={"s0": {"float32": 1, "bytes": "00"}}), r"registers\.s0: float32 and bytes are given"),
+    (wave(registers={"s0": {"float64": 1.5}}), r"registers\.s0: float64 does not fit: the register has 32 bits"),
+    (wave(registers={"s[4:5]": {"float32": 1.5}}), r"float32 does not fit: the register has 64 bits"),
+    (wave(registers={"s[5:4]": 1}), r"registers\.s\[5:4\]: s\[5:4\] is not 1 to 32 registers"),
+    (wave(registers={"s[4:6]": 1.5}), r"registers\.s\[4:6\]: there are no floats of 96 bits"),
+    (wave(registers={"s[4:5]": 1, "s5": 1}), r"registers\.s5: register s5 is given twice"),
+    (wave(registers={"v0": 1.5}), r"registers\.v0: a vector register needs a list"),
+    (wave(registers={"v0": [1.5, 2]}), r"registers\.v0\[1\]: this integer is in a list with floats"),
+    (wave(registers={"v0": {"signed32": [1 << 31]}}), r"registers\.v0\.signed32\[0\]: .* signed integer of 32"),
+    (wave(registers={"v0": {"float16": [1.5]}}), r"registers\.v0: float16 does not fit: a lane has 32 bits"),
+    (memory(bytes=None, float32=[1]), r"memory\[0\]: bytes and float32 are given"),
+    (memory(space="private_lane", lane=None, bytes=["00"] * 65), r"memory\[0\]\.(lane|bytes)"),
     (wave(registers={"s106": 0}), r"registers\.s106: .* has no register 's106'"),
     (wave(registers={"q": 0}), r"registers\.q: .* has no register 'q'"),
     (wave(registers={"-1": 0}), r"registers\.-1: .* has no register '-1'"),
@@ -341,7 +440,19 @@ BAD = [
     (memory(address=1 << 32), r"memory\[0\]\.address"),
     (memory(wave="x"), r"memory\[0\]\.wave: no wave has the id 'x'"),
     (memory(lane=3), r"memory\[0\]\.lane: private_wave memory does not belong to a lane"),
-    (memory(space="private_lane"), r"memory\[0\]: .* the key 'lane' is missing"),
+    (
+        changed(memory=[{"space": "private_lane", "wave": "1:1:1:1", "address": 0, "bytes": ["00"] * 65}]),
+        r"memory\[0\]\.bytes: a wave has 64 lanes, not 65",
+    ),
+    (
+        changed(
+            memory=[
+                {"space": "private_lane", "wave": "1:1:1:1", "address": 0, "bytes": ["00", "0000"] * 3},
+                {"space": "private_lane", "wave": "1:1:1:1", "lane": 3, "address": 1, "bytes": "01"},
+            ]
+        ),
+        r"memory\[1\]: it overlaps memory\[0\]",
+    ),
     (memory(space="private_lane", lane=64), r"memory\[0\]\.lane: a wave has 64 lanes"),
     (memory(space="private_lane", lane=1, address=1 << 31), r"memory\[0\]: no wave has private memory for"),
     (memory(space="local"), r"memory\[0\]\.wave: local memory does not belong to a wave"),

@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import signal
+import struct
 import sys
 import tempfile
 import time
@@ -82,8 +83,13 @@ def gpu(
     symbols: Sequence[str] = ("k",),
     extra: dict[str, bytes] | None = None,
     version: int = 5,
+    unit_attributes: Iterable[Any] = (),
+    compressed: Sequence[str] = (),
 ) -> bytes:
-    """A code object for gfx90a of one kernel with some variables; ``rules`` are its call frame information."""
+    """A code object for gfx90a of one kernel with some variables; ``rules`` are its call frame information.
+
+    ``compressed`` are the names of sections that are compressed.
+    """
     function = die(
         "subprogram", named(kernel), ("low_pc", "addr", CODE), ("high_pc", "data8", SIZE), *attributes, *locals
     )
@@ -95,6 +101,7 @@ def gpu(
         ("language", "data2", 0x1D),
         ("low_pc", "addr", CODE),
         ("high_pc", "data8", SIZE),
+        *unit_attributes,
         INT,
         CHAR,
         *types,
@@ -105,7 +112,7 @@ def gpu(
     for name, data in (sections or {}).items():
         elf.section(name, data)
     for name, data in build(unit(root, version=version), extra=extra).sections.items():
-        elf.section(name, data)
+        (elf.compressed if name in compressed else elf.section)(name, data)
     if rules:
         frames = FrameBuilder()
         cie = frames.cie(code=4, data=4, column=16)
@@ -114,6 +121,24 @@ def gpu(
     elf.symbols([(name, CODE, SIZE, 2, 1, text) for name in symbols])
     elf.segment(1, CODE, text, flags=5)
     return elf.build()
+
+
+def sharing(data: bytes, name: str, count: int) -> bytes:
+    """A file with further section headers of a name, which all are about the bytes of the first one."""
+    (start,) = struct.unpack_from("<Q", data, 40)
+    size, number, names_at = struct.unpack_from("<HHH", data, 58)
+    headers = [data[start + size * index : start + size * (index + 1)] for index in range(number)]
+    (names,) = struct.unpack_from("<Q", headers[names_at], 24)
+    named = {data[names + at :].partition(b"\0")[0]: header for header in headers for (at,) in [header_name(header)]}
+    headers += [named[name.encode()]] * count
+    file = bytearray(data + b"".join(headers))
+    struct.pack_into("<Q", file, 40, len(data))
+    struct.pack_into("<H", file, 60, len(headers))
+    return bytes(file)
+
+
+def header_name(header: bytes) -> tuple[int]:
+    return struct.unpack_from("<I", header)  # type: ignore[return-value]
 
 
 def state(path: Path, code: Path, *, waves: Sequence[str] = ("1:1:1:1",), **fields: Any) -> Path:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
+import pty
+import subprocess
+import sys
 
 import pytest
 
-from dwarfgpu.cli.session import Progress
+from dwarfgpu import progress
+from dwarfgpu.progress import Progress
 from dwarfgpu.render.written_text import SafeStream
+from tests.builders.hostile import Case, gpu, state, variable
 
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-class Session:
-    def __init__(self, stream):
-        self.err = SafeStream(stream)
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def clock():
 
 def test_nothing_is_shown_in_the_first_second(clock):
     stream = Terminal()
-    progress = Progress(Session(stream), "waves", 100, clock)
+    progress = Progress("waves", 100, stream, clock)
     clock.now[0] = 0.9
     progress.advance(50)
     progress.clear()
@@ -44,7 +46,7 @@ def test_nothing_is_shown_in_the_first_second(clock):
 
 def test_the_line_is_shown_changed_and_taken_away(clock):
     stream = Terminal()
-    progress = Progress(Session(stream), "waves", 1200, clock)
+    progress = Progress("waves", 1200, stream, clock)
     clock.now[0] = 1.0
     progress.advance(600)
     clock.now[0] = 1.05
@@ -59,10 +61,97 @@ def test_the_line_is_shown_changed_and_taken_away(clock):
     )
 
 
-def test_nothing_is_shown_where_no_terminal_is(clock):
-    stream = io.StringIO()
-    progress = Progress(Session(stream), "waves", 0, clock)
-    clock.now[0] = 9.0
-    progress.advance(0)
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal on which progress is shown at once."""
+    stream = Terminal()
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
+    progress.show_on(stream)
+    yield stream
+    progress.show_on(None)
 
+
+def test_nothing_is_shown_where_no_terminal_is(terminal):
+    stream = io.StringIO()
+    progress.show_on(stream)
+    assert list(progress.counted(range(3), "waves", 3)) == [0, 1, 2]
     assert stream.getvalue() == ""
+
+
+def test_the_outermost_task_alone_is_shown(terminal):
+    for _unit in progress.counted(range(2), "units", 2):
+        list(progress.counted(range(5), "waves", 5))
+    assert "waves" not in terminal.getvalue()
+    assert "2 of 2 units" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+    list(progress.counted(range(5), "waves"))
+    assert "\r5 waves\x1b[K" in terminal.getvalue()
+
+
+def test_the_line_goes_before_something_else_is_written(terminal):
+    for _unit in progress.counted(range(2), "units", 2):
+        SafeStream(terminal).write("line\n")
+    assert terminal.getvalue().count("\r\x1b[Kline\n") == 1  # the first line comes before anything is done
+    assert terminal.getvalue().endswith("2 of 2 units\x1b[K\r\x1b[K")
+
+
+def test_the_line_goes_when_the_task_fails(terminal):
+    with pytest.raises(ZeroDivisionError):
+        sum(1 // (1 - unit) for unit in progress.counted(range(2), "units", 2))
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+# --- Commands at a terminal ---------------------------------------------------------------------------------------
+
+
+def at_terminal(*words):
+    """The status of a command, what it writes to a pipe, and what it writes to the terminal behind standard error."""
+    master, slave = pty.openpty()
+    code = (
+        "from dwarfgpu import progress; progress.DELAY = progress.INTERVAL = 0.0;"
+        "import sys; from dwarfgpu.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=slave) as process:
+        os.close(slave)
+        shown = b""
+        out, _err = process.communicate()
+        with contextlib.suppress(OSError):  # the other end is closed
+            while data := os.read(master, 1 << 16):
+                shown += data
+    os.close(master)
+    return process.returncode, out.decode(), shown.decode()
+
+
+COMMANDS = {
+    "dump": ("dump", "{file}"),
+    "lines": ("dump", "{file}", "--section", "frame"),
+    "verify": ("verify", "{file}"),
+    "convert": ("snapshot", "convert", "{state}", "{new}"),
+    "eval": ("eval", "{file}", "a", "--wave", "all", "--state", "{state}"),
+    "bt": ("bt", "{file}", "--wave", "all", "--state", "{state}"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_takes_long_shows_progress_at_a_terminal(tmp_path, name):
+    case = Case(tmp_path, gpu(variable("a"), rules="def_cfa 64 0; undefined 16"))
+    state(case.state, case.file, waves=[f"1:{wave}" for wave in range(40)])
+    places = {"file": case.file, "state": case.state, "new": tmp_path / "new.json"}
+    status, out, shown = at_terminal(*(word.format(**places) for word in COMMANDS[name]))
+    assert status in (0, 1), shown  # there may be no call frame information
+    assert "\x1b" not in out
+    assert shown.startswith("\r")
+    assert shown.endswith("\r\x1b[K")
+    before, _, _after = shown.partition("\x1b[K")
+    assert any(noun in before for noun in ("waves", "units", "variables", "entries of .debug_frame"))
+
+
+def test_a_gpu_core_file_shows_progress_at_a_terminal(tmp_path):
+    case = Case(tmp_path, gpu(variable("a")))
+    words = ("debug", case.file, "--state", case.state, "-nx", "-batch", "-ex", f"generate-core-file {tmp_path / 'c'}")
+    status, _out, shown = at_terminal(*words)
+    assert status == 0, shown
+    assert "work-groups" in shown
+    assert shown.endswith("\r\x1b[K")

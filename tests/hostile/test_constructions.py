@@ -18,9 +18,24 @@ import pytest
 from dwarfgpu.errors import UsageError
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS
+from tests.builders import lines
 from tests.builders.dwarf import die
-from tests.builders.frames import cfa
-from tests.builders.hostile import Case, Outcome, bounded, gpu, member, named, ops, state, typed, variable
+from tests.builders.frames import FrameBuilder, cfa
+from tests.builders.hostile import (
+    CODE,
+    PC,
+    Case,
+    Outcome,
+    bounded,
+    gpu,
+    member,
+    named,
+    ops,
+    sharing,
+    state,
+    typed,
+    variable,
+)
 
 AT_DATA = "DW_OP_addr 0x10000"
 NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536"
@@ -216,21 +231,76 @@ def test_variables_that_share_a_long_list(tmp_path: Path) -> None:
 
 
 def test_names_that_overlap(tmp_path: Path) -> None:
-    variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(3000)]
+    variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(30_000)]
     text = b"pad\0" + b"x" * 500_000 + b"\0"
     case = Case(tmp_path, gpu(*variables, extra={".debug_str": text}))
-    checked(case("locals", "--lane", "1"))
-    checked(case.debug("print xx"))
+    small(case("locals", "--lane", "1"), 300 << 20)
+    small(case.debug("print xx", "info scope k"), 300 << 20)
+    small(bounded("dump", case.file), 300 << 20)
+
+
+def small(outcome: Outcome, memory: int) -> Outcome:
+    """An outcome that needs little memory."""
+    checked(outcome)
+    assert outcome.memory < memory, outcome.memory
+    return outcome
 
 
 def test_variables_that_specify_each_other(tmp_path: Path) -> None:
     variables = [
-        die("variable", ("specification", "ref4", f"v{(number + 1) % 6000}"), label=f"v{number}")
-        for number in range(6000)
+        die("variable", ("specification", "ref4", f"v{(number + 1) % 60_000}"), label=f"v{number}")
+        for number in range(60_000)
     ]
     case = Case(tmp_path, gpu(*variables))
-    assert "reference cycle" in checked(case("locals")).err
-    checked(case.debug("print v1"))
+    assert "reference cycle" in small(case("locals", seconds=20), 100 << 20).err
+    budget_is_named(small(case.debug("print v1", seconds=20), 100 << 20))
+
+
+def test_a_compressed_line_program_of_many_rows(tmp_path: Path) -> None:
+    program = lines.program(("set_address", CODE)) + b"\1" * 15_000_000 + lines.program("end_sequence")
+    extra = {".debug_line": lines.table(program)}
+    unit = [("stmt_list", "sec_offset", 0)]
+    data = gpu(variable("a"), extra=extra, unit_attributes=unit, compressed=[".debug_line"])
+    assert len(data) < 20_000
+    case = Case(tmp_path, data)
+    budget_is_named(small(bounded("info", case.file, "--pc", hex(CODE + 16)), 150 << 20))
+    budget_is_named(small(case("bt"), 150 << 20))
+    small(case.debug("list k", "info line 3", "info source"), 200 << 20)
+    budget_is_named(small(bounded("dump", case.file, "--section", "line", size=1 << 26), 150 << 20))
+    more = bounded("info", case.file, "--pc", hex(CODE + 16), "--budget", "unlimited", seconds=60, memory=4 << 30)
+    assert "budget" not in more.text
+
+
+def test_a_compressed_line_program_as_compilers_write_it_costs_nothing(tmp_path: Path) -> None:
+    program = lines.program(("set_address", CODE), ("special", 0, 1), ("advance_pc", 4), "end_sequence")
+    extra, unit = {".debug_line": lines.table(program)}, [("stmt_list", "sec_offset", 0)]
+    data = gpu(variable("a"), extra=extra, unit_attributes=unit, compressed=[".debug_line"])
+    outcome = checked(bounded("info", Case(tmp_path, data).file, "--pc", hex(CODE), "--budget", "0"))
+    assert "b.c:2" in outcome.out
+
+
+def test_many_section_headers_of_the_same_bytes(tmp_path: Path) -> None:
+    frames = FrameBuilder()
+    cie = frames.cie(code=4, data=4, column=16)
+    for number in range(300):
+        frames.fde(cie, CODE + 4 * number, 4, "def_cfa 64 0; advance_loc 1; undefined 16")
+    data = sharing(gpu(variable("a"), sections={".debug_frame": bytes(frames.data)}), ".debug_frame", 2000)
+    case = Case(tmp_path, data)
+    for words in (("info",), ("cfi",), ("cfi", "--pc", hex(PC)), ("dump", "--section", "frame")):
+        small(bounded(words[0], case.file, *words[1:]), 100 << 20)
+    small(case("bt"), 100 << 20)
+
+
+def test_nested_structures_as_json(tmp_path: Path) -> None:
+    types = [die("structure_type", named("N0"), SIZE, member("m", "int"), label="N0")]
+    for level in range(1, 40):
+        members = [member(name, f"N{level - 1}") for name in "abc"]
+        types.append(die("structure_type", named(f"N{level}"), SIZE, *members, label=f"N{level}"))
+    data = gpu(variable("a", "N39", AT_DATA), variable("b", "N39"), types=types)
+    assert len(data) < 3000
+    case = Case(tmp_path, data)
+    for words in (("locals", "--json"), ("eval", "b", "--json", "--lane", "all"), ("locals",)):
+        budget_is_named(small(case(*words), 100 << 20))
 
 
 def test_rows_with_many_rules(tmp_path: Path) -> None:
@@ -363,6 +433,138 @@ def test_a_mapped_file_that_shrinks_is_an_error(tmp_path: Path) -> None:
     lines = (f"shell truncate -s 100 {large}", "info functions", f"file {case.file}", "info functions")
     outcome = checked(bounded("debug", large, "-nx", stdin="\n".join(lines).encode()))
     assert "has become shorter" in one_line(outcome)
+    assert "k()" in outcome.out
+
+
+# Files that change while a question is about them, in a process of its own
+
+
+def after(change: Any, function: Any) -> Any:
+    """A function that changes something before it does what it did."""
+
+    def changing(*arguments: Any, **options: Any) -> Any:
+        change()
+        return function(*arguments, **options)
+
+    return changing
+
+
+def mapping_all(words: list[str], change: Any, *places: tuple[Any, str]) -> int:
+    """Run a command line that maps every file, in which a function changes one when it is first called."""
+    from dwarfgpu.backends import snapshot_folder
+    from dwarfgpu.cli import main
+    from dwarfgpu.objfile.containers import place
+
+    place.MAP_FROM = 0
+    snapshot_folder.READ_BELOW = 0
+    for owner, name in places:
+        setattr(owner, name, after(change, getattr(owner, name)))
+    return main(words)
+
+
+def padded(case: Case) -> Case:
+    """The same file with its sections in pages of their own, so that less of it is less than a page."""
+    case.file.write_bytes(gpu(*(variable(f"a{number}") for number in range(4000))))
+    return case
+
+
+def rewrite(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    with path.open("r+b") as file:
+        file.write(data)
+    os.utime(path, ns=(1, 1))
+
+
+CHANGES = {
+    "is truncated": (lambda path: os.truncate(path, 200), "has become shorter"),
+    "is empty": (lambda path: os.truncate(path, 0), "has become shorter"),
+    "is rewritten": (rewrite, "has changed since"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("words", [("dump",), ("dump", "--json"), ("verify",), ("locals", "--lane", "1"), ("info",)])
+def test_a_mapped_file_that_changes_during_a_question_is_an_error(
+    tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.questions import files
+
+    case = padded(Case(tmp_path, gpu(variable("a"))))
+    change, message = CHANGES[name]
+    command, *rest = words
+    given = ["--state", case.state] if command == "locals" else []
+    places = ((Unit, "__init__"), (files, "info_file"))
+
+    def run(given_words: list[str]) -> int:
+        return mapping_all(given_words, lambda: change(case.file), *places)
+
+    outcome = bounded(command, case.file, *given, *rest, run=run)
+    assert message in one_line(outcome)
+    assert outcome.status == 3, outcome.text
+
+
+def test_a_file_that_is_replaced_is_read_as_it_was(tmp_path: Path) -> None:
+    from dwarfgpu.objfile.info.unit import Unit
+
+    case = padded(Case(tmp_path, gpu(variable("a"))))
+    other = tmp_path / "other"
+
+    def replace() -> None:
+        other.write_bytes(b"other")
+        other.rename(case.file)
+
+    def run(words: list[str]) -> int:
+        return mapping_all(words, replace, (Unit, "__init__"))
+
+    assert "a3999" in checked(bounded("dump", case.file, run=run)).out
+
+
+def test_arrays_of_a_snapshot_that_change_during_a_question_are_an_error(tmp_path: Path) -> None:
+    from dwarfgpu.program.stack.wave import Wave
+
+    case = Case(tmp_path, gpu(variable("a")))
+    folder = tmp_path / "s.dgs"
+    checked(bounded("snapshot", "convert", case.state, folder))
+    large = folder / "v0.npy"
+    header = large.read_bytes()[:128]
+
+    def run(words: list[str]) -> int:
+        return mapping_all(words, lambda: os.truncate(large, len(header)), (Wave, "frame"))
+
+    outcome = bounded("eval", case.file, "a", "--state", folder, "--lane", "63", run=run)
+    assert "v0.npy: the file has become shorter" in one_line(outcome)
+
+
+def test_gpu_core_files_that_change_during_a_question_are_an_error(tmp_path: Path) -> None:
+    from dwarfgpu.program.stack.wave import Wave
+
+    case = Case(tmp_path, gpu(variable("a")))
+    core = tmp_path / "gpucore.1"
+    checked(case.debug(f"generate-core-file {core}"))
+    written = core if core.exists() else next(tmp_path.glob("gpucore*"))
+
+    def run(words: list[str]) -> int:
+        return mapping_all(words, lambda: os.truncate(written, 4096), (Wave, "frame"))
+
+    outcome = bounded("eval", case.file, "a", "--state", written, "--lane", "63", run=run)
+    assert "the file has become shorter" in one_line(outcome)
+
+
+def test_the_debugger_goes_on_with_another_file(tmp_path: Path) -> None:
+    from dwarfgpu.objfile.info.unit import Unit
+
+    case = padded(Case(tmp_path, gpu(variable("a"))))
+    good = tmp_path / "good.co"
+    good.write_bytes(gpu(variable("a")))
+    lines = ("info functions", "info functions", f"file {good}", "info functions")
+
+    def run(words: list[str]) -> int:
+        return mapping_all(words, lambda: os.truncate(case.file, 100), (Unit, "__init__"))
+
+    outcome = checked(bounded("debug", case.file, "-nx", stdin="\n".join(lines).encode(), run=run))
+    assert outcome.err.count("has become shorter") == 2
     assert "k()" in outcome.out
 
 

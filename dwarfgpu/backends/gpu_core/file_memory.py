@@ -13,7 +13,7 @@ from attrs import frozen
 from dwarfgpu.backends.columns import Cells
 from dwarfgpu.backends.extents import Extents
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.regular_files import open_input
+from dwarfgpu.regular_files import open_input, watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,9 @@ def map_file(path: str) -> memoryview:
             size = os.fstat(file.fileno()).st_size
             if not size:
                 return memoryview(b"")
-            return memoryview(_mapped(file.fileno(), size))
+            mapping = _mapped(file.fileno(), size)
+            watch(mapping, file.fileno(), path)
+            return memoryview(mapping)
     except (OSError, ValueError) as error:
         raise MalformedFile("unreadable", f"{path}: {getattr(error, 'strerror', None) or error}") from None
 

@@ -30,6 +30,7 @@ from dwarfgpu.backends.gpu_core.save_area import HEADER
 from dwarfgpu.backends.gpu_core.stop_reasons import HALT
 from dwarfgpu.backends.machine import NONE, Machine
 from dwarfgpu.errors import UsageError
+from dwarfgpu.progress import counted
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.queue import KERNEL_DISPATCH_HEADER, PACKET_SIZE, QUEUE
 
@@ -423,7 +424,7 @@ class _AreaWriter:
         """Return the bytes of the area."""
         before = None
         position = 0
-        for group in self.groups:
+        for group in counted(self.groups, "work-groups", len(self.groups)):
             lds = self._lds(group)
             word = self._state_word(group, len(lds))
             if word != before:
@@ -681,7 +682,7 @@ def _write(file: BinaryIO, machine: int, osabi: int, notes: bytes, loads: list[t
     file.write(b"".join(headers))
     file.write(notes)
     at = 64 + 56 * count + len(notes)
-    for offset, (_start, _size, data) in zip(offsets, loads, strict=True):
+    for offset, (_start, _size, data) in zip(offsets, counted(loads, "ranges of memory", len(loads)), strict=True):
         file.write(bytes(offset - at))
         file.write(data)
         at = offset + len(data)

@@ -18,6 +18,7 @@ from dwarfgpu.objfile.info.forms import REF_UNIT
 from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges
 from dwarfgpu.objfile.info.scopes import ANONYMOUS, in_scopes, scopes_of, split_name
 from dwarfgpu.objfile.section_source import decode
+from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -62,7 +63,7 @@ class Index:
 
     def build(self) -> None:
         """Make the index of every unit."""
-        for unit in self.units:
+        for unit in counted(self.units, "units", len(self.units)):
             with self.dwarf.noting:
                 self.names_of(unit)
                 self.addresses_of(unit)
@@ -145,6 +146,33 @@ class Index:
                 self.dwarf.note(error)
                 yield from group.units
 
+    def entries_with(self, names: Iterable[bytes]) -> Iterator[tuple[Unit, list[Die] | None]]:
+        """Yield the units that may have an entry of any kind with one of some names, and the entries that may have it.
+
+        It is None for these where reading all entries of the unit is the only way, or quicker.
+        """
+        from dwarfgpu.objfile.indexes.name_search import LookAtAll, Needle, entries_at
+
+        for group in self._search_groups:
+            dies: dict[Unit, list[Die] | None] = {}
+            for name in names:
+                needle = Needle(group.source, name)
+                try:
+                    candidates = list(group.candidates(needle, group.units))
+                except DwarfGpuError as error:
+                    self.dwarf.note(error)
+                    candidates = [(unit, None) for unit in group.units]
+                for unit, places in candidates:
+                    try:
+                        known = dies.setdefault(unit, [])
+                        if places is None:
+                            dies[unit] = None
+                        elif known is not None:
+                            known += entries_at(unit, places, needle, completed=None)
+                    except (LookAtAll, DwarfGpuError):  # reading the entries tells what is wrong
+                        dies[unit] = None
+            yield from dies.items()
+
     @cached_property
     def _search_groups(self) -> list[NameSearch]:
         """The units by the section they are in, ready to be searched."""
@@ -165,7 +193,7 @@ class Index:
         except DwarfGpuError as error:
             self.dwarf.note(error)
             return
-        for unit, places in candidates:
+        for unit, places in counted(candidates, "units", len(candidates)):
             times = self._searched[unit] = self._searched.get(unit, 0) + 1
             if places is not None and times <= SEARCHES:
                 try:
@@ -214,7 +242,7 @@ class Index:
         It reads no entries: some names may belong to one that is not in an index after all (`entries.kind_of`).
         Names that are too long to be typed are left out, so that it takes no more memory than a file that means well.
         """
-        for unit in self.units:
+        for unit in counted(self.units, "units", len(self.units)):
             with self.dwarf.noting:
                 names, strings = self.names_of(unit).names, unit.source.data(".debug_str" + unit.suffix)
                 data, at = unit.data, unit.table.at

@@ -20,7 +20,7 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import Die
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from dwarfgpu.objfile.indexes.name_index import Key
     from dwarfgpu.objfile.info.unit import Unit
@@ -185,8 +185,13 @@ class NameSearch:
         return self._odd[start]
 
 
-def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
-    """Return the entries of a unit that have the name at one of these places, and those that complete them."""
+def entries_at(
+    unit: Unit, places: Iterable[int], needle: Needle, completed: Collection[int] | None = COMPLETED
+) -> list[Die]:
+    """Return the entries of a unit that have the name at one of these places, and those that complete them.
+
+    ``completed`` are the tags of entries that others complete, None all of them.
+    """
     named: dict[int, Die] = {}
     waiting: list[Die] = []
     for place in places:
@@ -198,7 +203,7 @@ def entries_at(unit: Unit, places: Iterable[int], needle: Needle) -> list[Die]:
     sizes = set(map(_REFERENCE_SIZES.get, used))
     while waiting:
         origin = waiting.pop()
-        if origin.tag not in COMPLETED:
+        if completed is not None and origin.tag not in completed:
             continue
         for place in _places_of(unit, [origin.offset], sizes):
             die = _entry_around(unit, place)

@@ -122,6 +122,8 @@ class Die:
                 return
             if step >= FREE_ORIGINS:
                 budget.spend(64)
+            elif step:
+                budget.check()
             yield die
             die = die.origin()
         message = f"a chain of DW_AT_specification and DW_AT_abstract_origin is longer than {MAX_ORIGINS}"

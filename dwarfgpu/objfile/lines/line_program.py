@@ -13,6 +13,7 @@ from itertools import islice
 from operator import length_hint
 from typing import TYPE_CHECKING
 
+from dwarfgpu import budget
 from dwarfgpu.dwarf_constants import (
     DW_LNE_define_file,
     DW_LNE_end_sequence,
@@ -83,7 +84,7 @@ class Sequence:
 class Rows:
     """The rows of a table in the order of its program, as columns."""
 
-    __slots__ = ("addresses", "defined_files", "error", "lines", "marks", "origin", "places", "sequences")
+    __slots__ = ("addresses", "defined_files", "error", "is_cut", "lines", "marks", "origin", "places", "sequences")
 
     def __init__(self) -> None:
         self.addresses = array("Q")
@@ -98,6 +99,8 @@ class Rows:
         """The files of DW_LNE_define_file, which follow those of the header."""
         self.error: DwarfGpuError | None = None
         """What stopped the program. The rows before it are good."""
+        self.is_cut = False
+        """Whether the budget was spent before the end of the program."""
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -132,13 +135,18 @@ class Rows:
         return True
 
 
-def run(data: bytes, header: LineHeader) -> Rows:
+def run(data: bytes, header: LineHeader, free: int | None = None) -> Rows:
     """Run the program of a header over the bytes of its section.
 
     Addresses wrap around at the address size: those of a function that the linker dropped begin at the last one.
+    ``free`` says how many bytes of the program cost nothing. A longer one is paid from the budget, or cut.
     """
     rows = Rows()
-    rest = iter(data[header.program : header.end])
+    end = header.end
+    if free is not None and end - header.program > free and not budget.take(end - header.program - free):
+        end = header.program + free
+        rows.is_cut = True
+    rest = iter(data[header.program : end])
     wide = _Wide(header) if header.max_operations > 1 else None
     try:
         _run(rest, header, rows, wide)
@@ -148,8 +156,10 @@ def run(data: bytes, header: LineHeader) -> Rows:
         rows.error = error
     if rows.close() and rows.error is None:
         rows.error = _error("no_end_sequence", "the last sequence has no end", "6.2.5.3")
+    if rows.is_cut:
+        rows.error = budget.exceeded("the rest of a compressed line program is left out")
     if rows.error is not None:
-        rows.error.at(section=header.section, offset=header.end - length_hint(rest))
+        rows.error.at(section=header.section, offset=end - length_hint(rest))
         del rows.addresses[len(rows) :], rows.lines[len(rows) :]  # those of a row that could not be finished
     if wide is not None:
         wide.convert(rows)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import each_contribution
@@ -46,8 +47,12 @@ class _Piece:
 class LineTable:
     """The line table of one or several units. The program is run when its rows are first needed."""
 
-    def __init__(self, data: bytes, header: LineHeader, *, zero_is_code: bool = False) -> None:
+    def __init__(self, data: bytes, header: LineHeader, *, zero_is_code: bool = False, free: int | None = None) -> None:
         self.data = data
+        self.free = free
+        """How many bytes of the program cost nothing; None is all of them."""
+        self._cut_for: object = None
+        """The budget of the question in which the program was cut."""
         self.header = header
         self.zero_is_code = zero_is_code
         self._rows: Rows | None = None
@@ -59,8 +64,10 @@ class LineTable:
 
     @property
     def rows(self) -> Rows:
-        if self._rows is None:
-            self._rows = run(self.data, self.header)
+        if self._rows is None or (self._cut_for is not None and self._cut_for is not budget.asked()):
+            self.drop()
+            self._rows = run(self.data, self.header, self.free)
+            self._cut_for = budget.asked() if self._rows.is_cut else None
         return self._rows
 
     @property
@@ -209,12 +216,13 @@ def line_table(
     string_at: StringAt | None = None,
     section: str = ".debug_line",
     zero_is_code: bool = False,
+    free: int | None = None,
 ) -> LineTable:
     """Read the table at an offset, as a unit names it by DW_AT_stmt_list."""
     header = read_line_header(
         data, offset, byte_order=byte_order, address_size=address_size, string_at=string_at, section=section
     )
-    return LineTable(data, header, zero_is_code=zero_is_code)
+    return LineTable(data, header, zero_is_code=zero_is_code, free=free)
 
 
 def line_tables(data: bytes, *, byte_order: ByteOrder = "little", **how: Any) -> Iterator[LineTable | DwarfGpuError]:

@@ -518,9 +518,25 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
             string_at=_strings(unit),
             section=section,
             zero_is_code=not file.image.is_linked,
+            free=free_bytes(file, section),
         )
     file.line_tables[unit] = table
     return table
+
+
+MAX_RATIO = 16
+"""How much larger than in its file a section may be for nothing; compilers' sections are up to 10 times as large."""
+
+
+def free_bytes(file: CodeObject, section: str) -> int | None:
+    """Return how much of a compressed section costs nothing; None if all of it does."""
+    sections = file.image.sections_named(section)
+    stored = sum(part.size for part in sections)
+    try:
+        expanded = sum(part.data_size for part in sections)
+    except DwarfGpuError:  # reading it says so
+        return None
+    return None if expanded <= MAX_RATIO * stored else MAX_RATIO * stored
 
 
 def _strings(unit: Unit) -> Any:

@@ -15,6 +15,7 @@ from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.dumped_expressions import CodeReader, DumpedExpression, entry_name
 from dwarfgpu.program.code.file_summary import kind_of_unit
 from dwarfgpu.program.dump.lists import DumpedListEntry, ListReader
+from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,13 +124,15 @@ class EntryDump:
         self.code = CodeReader(file, dialect)
         self.shown = 0
         """How many entries have been shown."""
+        self.last: Die | None = None
+        """The entry that was shown last."""
 
     def __iter__(self) -> Iterator[Item]:
         if not self.file.has_dwarf:
             message = f"{self.file.name} has no debugging information entries: it has no .debug_info"
             raise NotFound("no_dwarf", message, hint="list what it has with `dwarfgpu info`")
         current: Unit | None = None
-        for root in self._roots():
+        for root in counted(self._roots(), "units"):
             try:
                 for entry in self._entries(root):
                     if root.unit is not current:
@@ -151,24 +154,37 @@ class EntryDump:
             yield from map(self._entry_at, wanted.entries)
         elif wanted.pc is not None:
             yield from self.file.dwarf.index.functions_at(wanted.pc)[-1:]
+        elif wanted.names:
+            yield from self._named()
         else:
-            for unit in self._units():
+            for unit in self.units():
+                yield from self._root(unit)
+
+    def _root(self, unit: Unit) -> Iterator[Die]:
+        try:
+            yield unit.root
+        except DwarfGpuError as error:
+            unit.dwarf.note(error)
+
+    def _named(self) -> Iterator[Die]:
+        """Yield the outermost entries with the names of the selection, or the root of a unit that has to be read."""
+        wanted = self.selection
+        names = dict.fromkeys(split_name(name)[-1].encode("utf-8", "surrogateescape") for name in wanted.names)
+        for unit, dies in self.file.dwarf.index.entries_with(names):
+            if wanted.sections and unit.section not in wanted.sections:
+                continue
+            if dies is None or wanted.depth is not None:  # what is within another one is shown by itself, too
+                yield from self._root(unit)
+                continue
+            end = 0
+            for die in sorted(set(dies), key=lambda die: die.offset):
                 try:
-                    yield unit.root
+                    if die.offset < end or not self._matches(die):
+                        continue
+                    yield die
+                    end = self.last.offset + 1 if self.last is not None and self.last.unit is unit else end
                 except DwarfGpuError as error:
                     unit.dwarf.note(error)
-
-    def _units(self) -> Iterator[Unit]:
-        """Yield the units that may have what the selection asks for."""
-        wanted = self.selection
-        if wanted.names:
-            units: dict[Unit, None] = {}
-            for name in wanted.names:
-                last = split_name(name)[-1]
-                units.update(dict.fromkeys(self.file.dwarf.index.units_with(last.encode())))
-            yield from (unit for unit in units if not wanted.sections or unit.section in wanted.sections)
-        else:
-            yield from self.units()
 
     def units(self) -> Iterator[Unit]:
         """Yield all units of the selected sections, with the split unit of each skeleton if it is present."""
@@ -241,6 +257,7 @@ class EntryDump:
             top = next((shown_depth for shown_depth in tops if depth - shown_depth <= limit), None)
             if top is None:
                 continue
+            self.last = die
             yield ShownEntry(
                 unit.section,
                 die.section_offset,

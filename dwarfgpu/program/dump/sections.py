@@ -8,7 +8,7 @@ from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.lines.line_table import line_tables
 from dwarfgpu.objfile.section_source import decode
-from dwarfgpu.program.code.code_lookup import line_table
+from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.program.code.dumped_expressions import CodeReader
 from dwarfgpu.program.dump.lists import ListSection
 from dwarfgpu.program.dump.parts import Columns, SectionPart, Table
@@ -153,6 +153,7 @@ def _line_tables(file: CodeObject, section: str) -> Iterator[LineTable]:
         string_at=_line_strings(file),
         section=section,
         zero_is_code=not file.image.is_linked,
+        free=free_bytes(file, section),
     ):
         if isinstance(table, DwarfGpuError):
             dwarf.note(table)

@@ -11,6 +11,7 @@ from dwarfgpu.expr.pieces import stretches_of
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.selectors import no_lanes
+from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,7 +94,7 @@ def backtraces(
     writer = _FrameWriter(stopped, lane, registers)
     groups: dict[Any, list[int]] = {}
     by_key: dict[Any, Backtrace] = {}
-    for wave in waves:
+    for wave in counted(waves, "waves"):
         try:
             backtrace = writer.backtrace(wave)
         except DwarfGpuError as error:

@@ -11,6 +11,8 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
+    import os
+
     from dwarfgpu.backends.machine import Dispatch
     from dwarfgpu.program.stack.stopped import Stopped
 
@@ -38,9 +40,21 @@ class Summary:
     """Whether no code object has changed; a missing one only leaves questions open."""
 
 
+def load(path: str | os.PathLike[str], *, force: bool = False) -> snapshot.Snapshot:
+    """Load a snapshot of either form, with the code objects that it names where a program counter is a name in one.
+
+    ``force`` accepts code objects that are not those the snapshot was made with.
+    """
+    from dwarfgpu.program.stack.stopped import find_named_pcs
+
+    machine = snapshot.load(path, force=force)
+    find_named_pcs(machine)
+    return machine
+
+
 def summary(path: str) -> Summary:
     """Return what is in a snapshot; loading it checks it."""
-    machine = snapshot.load(path, force=True)
+    machine = load(path, force=True)
     memory = []
     for number in sorted(machine.memory.stores):
         space = machine.target.space(number)
@@ -85,7 +99,7 @@ def save(stopped: Stopped, destination: str) -> None:
 
 def convert(source: str, destination: str, *, force: bool = False) -> Machine:
     """Write a snapshot in the form that the name of the destination asks for."""
-    machine = snapshot.load(source, force=force)
+    machine = load(source, force=force)
     snapshot.save(machine, destination)
     return machine
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
 from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
@@ -113,19 +113,24 @@ def open_stopped(
         if is_agent_text(state):
             return open_agent_text(state, file, dialect=dialect, repair=repair)
     hint = "frames need a snapshot, which has a schema, or a core file"
-    machine = open_snapshot(state, read, force=force, hint=hint)
+    machine = open_snapshot(state, read, force=force, hint=hint, has_code=True)
     loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
     return Stopped(machine, loaded, problems, name=state)
 
 
 def open_snapshot(
-    state: str, read: Callable[[str], str] | None = None, *, force: bool = False, hint: str
+    state: str, read: Callable[[str], str] | None = None, *, force: bool = False, hint: str, has_code: bool = False
 ) -> WaveMachine:
-    """Open a snapshot by itself; ``hint`` says what needs one."""
+    """Open a snapshot by itself; ``hint`` says what needs one.
+
+    With ``has_code`` its code is opened by the caller, which finds the program counters that are names.
+    """
     from dwarfgpu.backends import snapshot
 
     document = snapshot.load_document(state, read or _text_of, force=force)
     if isinstance(document, snapshot.Snapshot):
+        if not has_code:
+            find_named_pcs(document)
         return document
     if not isinstance(document, dict):
         raise MalformedFile("bad_state", f"{state}: a state is a JSON object")
@@ -252,6 +257,7 @@ def load_code(
         only = LoadedCode(file, dialect=dialect, repair=repair)
         if not force:
             _check_target(machine, file)
+        set_named_pcs(machine, [only])
         return Loaded([only]), ()
     chosen = _entry_of(machine, file)
     address = machine.code_objects[chosen].load_address or 0
@@ -267,7 +273,63 @@ def load_code(
             codes.append(LoadedCode(other, entry.load_address or 0, dialect=dialect, repair=repair))
         except DwarfGpuError as error:  # only the frames in it are not known
             problems.append(error)
+    set_named_pcs(machine, codes)
     return Loaded(codes), tuple(problems)
+
+
+def find_named_pcs(machine: WaveMachine) -> None:
+    """Turn program counters that are names into addresses, with the code objects that the snapshot names."""
+    if not machine.named_pcs:
+        return
+    codes, error = [], None
+    for entry in machine.code_objects:
+        try:
+            file = opened(os.path.join(machine.folder, entry.path))  # noqa: PTH118
+            codes.append(LoadedCode(file, entry.load_address or 0))
+        except DwarfGpuError as problem:
+            error = error or problem
+    if not codes:
+        _index, name = next(iter(machine.named_pcs.items()))
+        why = "the snapshot names no code object" if error is None else str(error.message)
+        hint = "name the file in code_objects, or write the address"
+        raise MalformedFile("bad_snapshot", f"pc {name[:80]!r}: {why}", hint=hint)
+    set_named_pcs(machine, codes)
+
+
+def set_named_pcs(machine: WaveMachine, codes: Sequence[LoadedCode]) -> None:
+    """Turn program counters such as ``k+0x2b0`` or ``k.hip:17`` into addresses in some code."""
+    names, machine.named_pcs = machine.named_pcs, {}
+    for wave, name in names.items():
+        address = _address_named(name.strip(), codes)
+        number = machine.target.program_counter
+        register = None if number is None else machine.register(number)
+        if register is None:
+            raise UsageError(f"waves of {machine.target.name} have no program counter")
+        machine.allocate_registers([register])
+        order: Any = machine.target.byte_order
+        machine.write_register(register, address.to_bytes(register.bit_size // 8, order), wave, None)
+
+
+def _address_named(name: str, codes: Sequence[LoadedCode]) -> int:
+    """Return the one address in the running program that a name means."""
+    from dwarfgpu.program.code.code_lookup import parse_address
+
+    addresses: dict[int, str] = {}
+    error: DwarfGpuError | None = None
+    for code in codes:
+        try:
+            addresses.setdefault(code.in_program(parse_address(code.file, name)), code.file.name)
+        except NotFound as missing:
+            error = error or missing
+        except DwarfGpuError as wrong:
+            raise MalformedFile("bad_snapshot", f"pc {name[:80]!r}: {wrong.message}", hint=wrong.hint) from None
+    if len(addresses) > 1:
+        listed = ", ".join(f"{address:#x} in {file}" for address, file in list(addresses.items())[:8])
+        raise MalformedFile("bad_snapshot", f"pc {name[:80]!r} has {len(addresses)} addresses: {listed}")
+    if not addresses:
+        why, hint = ("", None) if error is None else (error.message, error.hint)
+        raise MalformedFile("bad_snapshot", f"pc {name[:80]!r}: {why}", hint=hint)
+    return next(iter(addresses))
 
 
 def _entry_of(machine: WaveMachine, file: CodeObject) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import evolve, field
 
 from dwarfgpu import bits as b
+from dwarfgpu import regular_files
 from dwarfgpu.bits import comparable
 from dwarfgpu.dwarf_constants import DW_AT_const_value, DW_AT_location, DW_TAG_member
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
@@ -252,8 +253,12 @@ class Located:
     def read(self, bit_offset: int, bit_size: int) -> Reading:
         try:
             if self._accessor.count > 1:
-                return self._read_all(bit_offset, bit_size)
-            return self._accessor.read(self.moved(bit_offset), bit_size)
+                reading = self._read_all(bit_offset, bit_size)
+            else:
+                reading = self._accessor.read(self.moved(bit_offset), bit_size)
+            if regular_files.lost:
+                regular_files.check_lost()
+            return reading
         except EvaluationError as error:
             address = self.address_of(bit_offset // 8 * 8)
             if error.kind not in _INACCESSIBLE or address is None:

@@ -1,0 +1,105 @@
+"""The line that shows how much is done of what takes long.
+
+It is on standard error, only where that is a terminal, not before a second has passed, and it is taken away at the end
+and before anything else is written. A face says where it is shown (`show_on`); without that nothing is.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import IO, TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    T = TypeVar("T")
+
+DELAY = 1.0
+"""Seconds after which it appears."""
+INTERVAL = 0.1
+"""Seconds between two changes."""
+BAR = 30
+
+_stream: IO[str] | None = None
+"""The terminal that it is shown on."""
+shown: Progress | None = None
+"""What is on the terminal now, which is to be taken away before something else is written."""
+_current: Progress | None = None
+"""The outermost task that has begun; others within it show nothing."""
+
+
+def show_on(stream: IO[str] | None) -> None:
+    """Show progress on a stream from now on, if it is a terminal."""
+    global _stream, _current, shown  # noqa: PLW0603 (there is one terminal)
+    _stream = stream if stream is not None and stream.isatty() else None
+    _current = shown = None
+
+
+class Progress:
+    """How many of some things are done; ``total`` is 0 where it is not known."""
+
+    def __init__(
+        self, noun: str, total: int = 0, stream: IO[str] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.noun = noun
+        self.total = total
+        self.done = 0
+        self._stream = stream
+        self._clock = clock
+        self._next = float("inf") if stream is None else clock() + DELAY
+
+    def advance(self, count: int = 1) -> None:
+        """Say that some more are done."""
+        self.done += count
+        if self._stream is None:
+            return
+        now = self._clock()
+        if now < self._next:
+            return
+        global shown  # noqa: PLW0603 (there is one terminal)
+        self._next = now + INTERVAL
+        shown = self
+        text = f"{self.done:,} {self.noun}"
+        if self.total:
+            filled = int(min(1.0, self.done / self.total) * BAR)
+            text = f"[{'#' * filled}{'.' * (BAR - filled)}] {self.done:,} of {self.total:,} {self.noun}"
+        self._stream.write(f"\r{text}\x1b[K")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        global shown  # noqa: PLW0603 (there is one terminal)
+        if shown is self and self._stream is not None:
+            shown = None
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+    def end(self) -> None:
+        """Take the line away for good."""
+        global _current  # noqa: PLW0603 (there is one terminal)
+        self.clear()
+        if _current is self:
+            _current = None
+
+
+def begin(noun: str, total: int = 0) -> Progress:
+    """Begin to show how many of some things are done; `Progress.end` ends it."""
+    global _current  # noqa: PLW0603 (there is one terminal)
+    if _stream is None or _current is not None:
+        return Progress(noun, total)
+    _current = Progress(noun, total, _stream)
+    return _current
+
+
+def counted(items: Iterable[T], noun: str, total: int = 0) -> Iterator[T]:
+    """Yield items, and show how many of them have been worked on."""
+    if _stream is None:
+        yield from items
+        return
+    progress = begin(noun, total)
+    try:
+        for item in items:
+            yield item
+            progress.advance()
+    finally:
+        progress.end()
