@@ -13,6 +13,7 @@ import numpy as np
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import flag
 from dwarfgpu.running import batch as columns
+from dwarfgpu.running import lane_moves
 from dwarfgpu.running.batch import EXEC, FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.running.stops import UnknownInstruction
 
@@ -303,9 +304,26 @@ class BlockWriter:
 
     def rearranged(self, word: str, operand: GpuOperand, instruction: GpuInstruction, position: int) -> str:
         """Return a source after SDWA or DPP."""
-        if instruction.variant:
-            raise UnknownInstruction(f"{instruction.mnemonic} with {instruction.variant}")
+        variant, modifiers = instruction.variant, instruction.modifiers
+        if variant == "sdwa" and position in (0, 1):
+            selection = modifiers.get(f"src{position}_sel", 0)
+            return lane_moves.part_text(word, selection, is_signed=operand.sign_extended)
+        if variant in ("dpp", "dpp8") and position == 0:
+            if variant == "dpp":
+                source, valid = lane_moves.dpp_sources(modifiers.get("dpp_ctrl", 0), self.lanes)
+                enabled = lane_moves.dpp_enabled(modifiers.get("row_mask", 0), modifiers.get("bank_mask", 0), self.lanes)
+            else:
+                source, valid = lane_moves.dpp8_sources(modifiers.get("dpp8", 0), self.lanes)
+                enabled = valid
+            names = ", ".join(self.name(value) for value in (source, valid, enabled))
+            is_bounded = variant == "dpp8" or bool(modifiers.get("bound_ctrl"))
+            self.write(f"q, w = {self.name(lane_moves.moved)}(b, {word}, {names}, {bool(modifiers.get('fi'))}, {is_bounded})")
+            self.write_mask = "w"
+            return "q"
         return word
+
+    write_mask = "m"
+    """The name of the flags of the lanes that the present instruction writes."""
 
     def set_vector(self, operand: GpuOperand, text: str, kind: str, instruction: GpuInstruction) -> None:
         """Write a result of a vector operation in the executing lanes."""
@@ -321,15 +339,25 @@ class BlockWriter:
         index = operand.index
         size = int(numpy_kind[1])
         if size == 8:
-            self.write(f"put_long(b.wide_{file}, {file}, {index}, {text}, m)")
+            self.write(f"put_long(b.wide_{file}, {file}, {index}, {text}, {self.write_mask})")
             return
         if size == 2:
             text = self._half_result(_viewed(f"({text})", "u2", numpy_kind), f"{file}[{index}]", operand, instruction)
         else:
             text = _viewed(f"({text})", "u4", numpy_kind)
-        self.write(f"x = {text}")
-        self.write(f"{file}[{index}] = x if m is None else merged(m, x, {file}[{index}])")
+        if instruction.variant == "sdwa" and instruction.modifiers.get("dst_sel", lane_moves.DWORD) != lane_moves.DWORD:
+            selection, unused = instruction.modifiers["dst_sel"], instruction.modifiers.get("dst_unused", 0)
+            text = f"{self.name(lane_moves.merged_part)}({file}[{index}], {text}, {selection}, {unused})"
+        self.write_register(f"{file}[{index}]", text)
 
+    def write_register(self, register: str, text: str) -> None:
+        """Write a register of 32 bits in the lanes that the instruction writes."""
+        mask = self.write_mask
+        self.write(f"x = {text}")
+        self.write(f"{register} = x if {mask} is None else merged({mask}, x, {register})")
+
+    permuted_lanes = 64
+    """The lanes that operations of local memory permute among each other: 32 on GFX10 and later."""
     keeps_halves = True
     """Whether an operation of 16 bits keeps the other half of its destination (GFX10 and later)."""
 

@@ -18,6 +18,7 @@ from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
     scalar_rows,
 )
 from dwarfgpu.isa.semantics.rows import MEANINGS, Meaning
+from dwarfgpu.running import lane_moves
 from dwarfgpu.running.batch import FLAT_SCRATCH, VCC, number_of, lane_flags
 from dwarfgpu.running.block_writer import BITS, KINDS, LOW, BlockWriter
 from dwarfgpu.running.stops import Pause, UnknownInstruction
@@ -36,6 +37,7 @@ IDLE = re.compile(
 def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess) -> bool:
     """Write an instruction; return whether it ends the block."""
     name = instruction.name
+    writer.write_mask = "m"
     if IDLE.match(name):
         return False
     control = CONTROL.get(name)
@@ -276,6 +278,44 @@ def _swap(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.write(f"{right} = x if m is None else merged(m, x, y)")
 
 
+def _local_permutation(function: Any) -> Callable[[BlockWriter, GpuInstruction], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        address, data, target = (instruction.operand(name) for name in ("addr", "data0", "vdst"))
+        assert address and data and target  # noqa: S101, PT018 (each has them)
+        offset = instruction.modifiers.get("offset", 0)
+        call = f"{writer.name(function)}(b, {_register(address)} + {offset}, {_register(data)}, {writer.permuted_lanes})"
+        writer.write_register(_register(target), call)
+
+    return write
+
+
+def _swizzle(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    source, target = instruction.operand("addr"), instruction.operand("vdst")
+    assert source and target  # noqa: S101, PT018 (each has them)
+    lanes = lane_moves.swizzle_sources(instruction.modifiers.get("offset", 0), writer.lanes)
+    writer.write_register(_register(target), f"{writer.name(lane_moves.swizzled)}(b, {_register(source)}, {writer.name(lanes)})")
+
+
+def _permute_row(*, crosses: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        target = instruction.destinations[0]
+        source, low, high = [operand for operand in instruction.operands if operand is not target][:3]
+        selection = instruction.modifiers.get("op_sel", 0)
+        call = (
+            f"{writer.name(lane_moves.permuted_row)}(b, {_register(source)}, {writer.scalar(low)}, {writer.scalar(high)},"
+            f" crosses={crosses}, fetches_inactive={bool(selection & 1)}, is_bounded={bool(selection & 2)},"
+            f" old={_register(target)})"
+        )
+        writer.write_register(_register(target), call)
+
+    return write
+
+
+def _exchange_halves(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    target, source = instruction.operands[:2]
+    writer.write_register(_register(target), f"{writer.name(lane_moves.halves_exchanged)}(b, {_register(source)})")
+
+
 def _get_pc(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.set_scalar(instruction.destinations[0], str(writer.address + instruction.size), 64)
 
@@ -339,6 +379,12 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_mbcnt_lo_u32_b32": _mask_count(0),
     "v_mbcnt_hi_u32_b32": _mask_count(32),
     "v_swap_b32": _swap,
+    "ds_bpermute_b32": _local_permutation(lane_moves.pulled),
+    "ds_permute_b32": _local_permutation(lane_moves.pushed),
+    "ds_swizzle_b32": _swizzle,
+    "v_permlane16_b32": _permute_row(crosses=False),
+    "v_permlanex16_b32": _permute_row(crosses=True),
+    "v_permlane64_b32": _exchange_halves,
     "s_getpc_b64": _get_pc,
     "s_getreg_b32": _get_register,
 }
