@@ -40,7 +40,9 @@ _OF_FLOATS = {
 
 for _type in ("i16", "u16", "i32", "u32", "i64", "u64"):
     for _word, (_text, _compare) in _OF_INTEGERS.items():
-        vector(f"v_cmp_{_word}_{_type} v_cmpx_{_word}_{_type}", f"{_type} {_type} -> mask", f"D[lane] = {_text}")(_compare)
+        vector(f"v_cmp_{_word}_{_type} v_cmpx_{_word}_{_type}", f"{_type} {_type} -> mask", f"D[lane] = {_text}")(
+            _compare
+        )
 for _type in ("f16", "f32", "f64"):
     for _words, (_text, _compare) in _OF_FLOATS.items():
         _names = " ".join(f"v_cmp_{word}_{_type} v_cmpx_{word}_{_type}" for word in _words.split())

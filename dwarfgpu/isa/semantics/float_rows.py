@@ -1,8 +1,8 @@
 """Vector operations on floats: arithmetic, rounding, parts of numbers, division, and functions.
 
-Reciprocals, roots, logarithms, exponentials and trigonometric functions are within 1 ulp of the exact result here as on the
-hardware, but not always the same; all others are exact. Denormal numbers are kept or flushed, and results clamped and multiplied,
-by what reads and writes the operands.
+Reciprocals, roots, logarithms, exponentials and trigonometric functions are within 1 ulp of the exact result here as
+on the hardware, but not always the same; all others are exact. Denormal numbers are kept or flushed, and results
+clamped and multiplied, by what reads and writes the operands.
 """
 
 from __future__ import annotations
@@ -266,8 +266,12 @@ def _is_denormal(value: Lanes) -> Lanes:
     return (floats.exponents(value) == 0) & (value != 0)
 
 
-@vector("v_div_scale_f32", "f32 f32 f32 -> f32 mask", "D = S0 scaled for the division of S2 by S1; VCC[lane] = scale back")
-@vector("v_div_scale_f64", "f64 f64 f64 -> f64 mask", "D = S0 scaled for the division of S2 by S1; VCC[lane] = scale back")
+@vector(
+    "v_div_scale_f32", "f32 f32 f32 -> f32 mask", "D = S0 scaled for the division of S2 by S1; VCC[lane] = scale back"
+)
+@vector(
+    "v_div_scale_f64", "f64 f64 f64 -> f64 mask", "D = S0 scaled for the division of S2 by S1; VCC[lane] = scale back"
+)
 def scale_for_division(value: Lanes, denominator: Lanes, numerator: Lanes) -> tuple[Lanes, Lanes]:
     far, step, tiny, _highest, _lost = _SCALES[value.dtype]
     value, denominator, numerator = np.broadcast_arrays(value, denominator, numerator)

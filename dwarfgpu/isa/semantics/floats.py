@@ -28,7 +28,7 @@ def fused_double(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
 
 
 def _to_odd(total: Lanes, left: Lanes, right: Lanes) -> Lanes:
-    """Return a sum of doubles rounded to odd: an inexact one has its last bit set, so it is no tie when rounded again."""
+    """Return a sum of doubles rounded to odd: an inexact one has its last bit set, and is no tie if rounded again."""
     part = total - left
     error = (left - (total - part)) + (right - part)
     bits = total.view(np.int64)

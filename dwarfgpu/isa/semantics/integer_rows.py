@@ -137,7 +137,9 @@ def subtract_borrow(left: Lanes, right: Lanes, borrow: Lanes) -> tuple[Lanes, La
     return left - right - borrow, (left < right) | (left == right) & borrow
 
 
-@vector("v_subbrev_co_u32 v_subrev_co_ci_u32", "u32 u32 mask -> u32 mask", "D = S1 - S0 - VCC[lane]; VCC[lane] = borrow")
+@vector(
+    "v_subbrev_co_u32 v_subrev_co_ci_u32", "u32 u32 mask -> u32 mask", "D = S1 - S0 - VCC[lane]; VCC[lane] = borrow"
+)
 def subtract_reversed_borrow(left: Lanes, right: Lanes, borrow: Lanes) -> tuple[Lanes, Lanes]:
     return subtract_borrow(right, left, borrow)
 
@@ -326,10 +328,12 @@ def align_bytes(high: Lanes, low: Lanes, count: Lanes) -> Lanes:
     return align_bits(high, low, (count & 3) * 8)
 
 
-@vector("v_perm_b32", "b32 b32 b32 -> b32", "D.byte[i] = byte S2.byte[i] of {S0, S1}; 8 to 11 signs, 12 is 0, 13 up 0xff")
+@vector(
+    "v_perm_b32", "b32 b32 b32 -> b32", "D.byte[i] = byte S2.byte[i] of {S0, S1}; 8 to 11 signs, 12 is 0, 13 up 0xff"
+)
 def permute_bytes(high: Lanes, low: Lanes, selector: Lanes) -> Lanes:
     both = long(high) << 32 | long(low)
-    result = np.zeros((1, 1), np.uint32)
+    result: Lanes = np.zeros((1, 1), np.uint32)
     for index in range(4):
         chosen = long(selector >> (8 * index) & 0xFF)
         byte = both >> (chosen & 7) * 8 & 0xFF

@@ -1,4 +1,4 @@
-"""Numbers of scalar operations: a Python integer for all waves, or an array of unsigned 64-bit integers ``[wave, 1]``."""
+"""Numbers of scalar operations: a Python integer, or unsigned 64-bit integers ``[wave, 1]`` if waves differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an instruction to lines of a block: rows of the table of meanings, branches, memory, and lanes of other lanes."""
+"""From an instruction to lines of a block: rows of the table of meanings, branches, and what lanes read of others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.backends.running import lane_moves
+from dwarfgpu.backends.running.batch import FLAT_SCRATCH, VCC, lane_flags, number_of
+from dwarfgpu.backends.running.block_writer import BITS, KINDS, LOW, BlockWriter
+from dwarfgpu.backends.running.stops import Pause, UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
     compare_rows,
@@ -18,13 +22,9 @@ from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
     scalar_rows,
 )
 from dwarfgpu.isa.semantics.rows import MEANINGS, Meaning
-from dwarfgpu.running import lane_moves
-from dwarfgpu.running.batch import FLAT_SCRATCH, VCC, number_of, lane_flags
-from dwarfgpu.running.block_writer import BITS, KINDS, LOW, BlockWriter
-from dwarfgpu.running.stops import Pause, UnknownInstruction
 
 if TYPE_CHECKING:
-    from dwarfgpu.running.memory_access import MemoryAccess
+    from dwarfgpu.backends.running.memory_access import MemoryAccess
 
 IDLE = re.compile(
     r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|inst_prefetch|set_inst_prefetch_distance|code_end|icache_inv"
@@ -233,7 +233,9 @@ def _write_lane(writer: BlockWriter, instruction: GpuInstruction) -> None:
     target, value, lane = instruction.sources
     register = _register(target)
     values = writer.scalar(value), writer.scalar(lane)
-    writer.write(f"{register} = {writer.name(write_lane)}({register}, {values[0]}, {values[1]}, b.count, {writer.lanes})")
+    writer.write(
+        f"{register} = {writer.name(write_lane)}({register}, {values[0]}, {values[1]}, b.count, {writer.lanes})"
+    )
 
 
 def _read_first_lane(writer: BlockWriter, instruction: GpuInstruction) -> None:
@@ -283,7 +285,9 @@ def _local_permutation(function: Any) -> Callable[[BlockWriter, GpuInstruction],
         address, data, target = (instruction.operand(name) for name in ("addr", "data0", "vdst"))
         assert address and data and target  # noqa: S101, PT018 (each has them)
         offset = instruction.modifiers.get("offset", 0)
-        call = f"{writer.name(function)}(b, {_register(address)} + {offset}, {_register(data)}, {writer.permuted_lanes})"
+        call = (
+            f"{writer.name(function)}(b, {_register(address)} + {offset}, {_register(data)}, {writer.permuted_lanes})"
+        )
         writer.write_register(_register(target), call)
 
     return write
@@ -293,7 +297,9 @@ def _swizzle(writer: BlockWriter, instruction: GpuInstruction) -> None:
     source, target = instruction.operand("addr"), instruction.operand("vdst")
     assert source and target  # noqa: S101, PT018 (each has them)
     lanes = lane_moves.swizzle_sources(instruction.modifiers.get("offset", 0), writer.lanes)
-    writer.write_register(_register(target), f"{writer.name(lane_moves.swizzled)}(b, {_register(source)}, {writer.name(lanes)})")
+    writer.write_register(
+        _register(target), f"{writer.name(lane_moves.swizzled)}(b, {_register(source)}, {writer.name(lanes)})"
+    )
 
 
 def _permute_row(*, crosses: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
@@ -302,7 +308,8 @@ def _permute_row(*, crosses: bool) -> Callable[[BlockWriter, GpuInstruction], No
         source, low, high = [operand for operand in instruction.operands if operand is not target][:3]
         selection = instruction.modifiers.get("op_sel", 0)
         call = (
-            f"{writer.name(lane_moves.permuted_row)}(b, {_register(source)}, {writer.scalar(low)}, {writer.scalar(high)},"
+            f"{writer.name(lane_moves.permuted_row)}(b, {_register(source)},"
+            f" {writer.scalar(low)}, {writer.scalar(high)},"
             f" crosses={crosses}, fetches_inactive={bool(selection & 1)}, is_bounded={bool(selection & 2)},"
             f" old={_register(target)})"
         )
@@ -329,9 +336,10 @@ def _hardware_text(writer: BlockWriter, number: int) -> str:
     """Return the text of a hardware register."""
     texts = {
         MODE: "b.mode",
-        STATUS: f"(b.status & ~0x101 | b.scc | flag(b.exec == 0) << 9)",
+        STATUS: "(b.status & ~0x101 | b.scc | flag(b.exec == 0) << 9)",
         SH_MEM_BASES: str(
-            writer.names_of_apertures["src_private_base"] >> 48 | writer.names_of_apertures["src_shared_base"] >> 48 << 16
+            writer.names_of_apertures["src_private_base"] >> 48
+            | writer.names_of_apertures["src_shared_base"] >> 48 << 16
         ),
         FLAT_SCR_LO: f"s[{FLAT_SCRATCH}]",
         FLAT_SCR_HI: f"s[{FLAT_SCRATCH + 1}]",

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dwarfgpu.running.batch import WaveBatch
-from dwarfgpu.running.stops import UnknownInstruction
+from dwarfgpu.backends.running.batch import WaveBatch
+from dwarfgpu.backends.running.stops import UnknownInstruction
 
 Lanes = Any
 BYTES = (0, 1, 2, 3)
@@ -26,7 +26,7 @@ SIGN_EXTENDED, PRESERVED = 1, 2
 
 
 @lru_cache(maxsize=1024)
-def dpp_sources(control: int, lanes: int) -> tuple[Any, Any]:
+def dpp_sources(control: int, lanes: int) -> tuple[Any, Any]:  # noqa: C901, PLR0912 (a case for each control)
     """Return for each lane the lane that it reads, and flags of the lanes that read one."""
     lane = np.arange(lanes)
     row, place = lane & ~15, lane & 15
@@ -80,7 +80,14 @@ def dpp8_sources(selection: int, lanes: int) -> tuple[Any, Any]:
 
 
 def moved(
-    batch: WaveBatch, register: Lanes, source: Any, valid: Any, enabled: Any, fetches_inactive: bool, is_bounded: bool
+    batch: WaveBatch,
+    register: Lanes,
+    source: Any,
+    valid: Any,
+    enabled: Any,
+    *,
+    fetches_inactive: bool,
+    is_bounded: bool,
 ) -> tuple[Lanes, Lanes]:
     """Return what the lanes read by DPP, and the flags of those that write."""
     values = register if register.shape[1] == 1 else register[:, source]
@@ -138,7 +145,7 @@ def _visible(batch: WaveBatch, register: Lanes) -> Lanes:
 
 
 def pulled(batch: WaveBatch, address: Lanes, register: Lanes, span: int) -> Lanes:
-    """Return for each lane what the lane has that its address names (ds_bpermute_b32); 0 from a lane that does not execute."""
+    """Return for each lane what the lane has that its address names (ds_bpermute_b32); 0 from an inactive lane."""
     lane = np.arange(batch.lanes)[None, :]
     source = lane // span * span + (_wide(address, batch) >> 2) % span
     return np.take_along_axis(_visible(batch, register), source, axis=1)
@@ -187,7 +194,15 @@ def swizzled(batch: WaveBatch, register: Lanes, source: Any) -> Lanes:
 
 
 def permuted_row(
-    batch: WaveBatch, register: Lanes, low: Any, high: Any, *, crosses: bool, fetches_inactive: bool, is_bounded: bool, old: Lanes
+    batch: WaveBatch,
+    register: Lanes,
+    low: Any,
+    high: Any,
+    *,
+    crosses: bool,
+    fetches_inactive: bool,
+    is_bounded: bool,
+    old: Lanes,
 ) -> Lanes:
     """Return for each lane what the lane of its row of 16 has that 4 bits of a number name (v_permlane16_b32)."""
     lane = np.arange(batch.lanes)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.immutable import frozen
-from dwarfgpu.running.stops import MachineFault
 
 Lanes = Any
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
@@ -80,9 +80,9 @@ class GlobalMemory:
         while left.any():
             address = int(addresses[left].min())
             index = bisect_right(self.starts, address) - 1
-            segment = self.segments[index] if index >= 0 else None
-            if segment is None or address + size > segment.end:
+            if index < 0 or address + size > self.segments[index].end:
                 self._no_memory(address, addresses, left)
+            segment = self.segments[index]
             inside = left & (addresses >= np.uint64(segment.start)) & (addresses <= np.uint64(segment.end - size))
             found.append((segment, inside, (addresses - np.uint64(segment.start)).view(np.int64)))
             left = left & ~inside

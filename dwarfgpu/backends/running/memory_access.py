@@ -1,23 +1,23 @@
 """Loads, stores and atomic operations of lanes and of waves, on every kind of memory.
 
-The names of operations say everything: ``global_load_dwordx2``, ``global_load_b64``, ``ds_read2st64_b32``, ``buffer_store_short_d16_hi``,
-``flat_atomic_add_x2``, ``ds_add_rtn_u32``. `shape_of` reads them.
+The names of operations say everything: ``global_load_dwordx2``, ``global_load_b64``, ``ds_read2st64_b32``,
+``buffer_store_short_d16_hi``, ``flat_atomic_add_x2``, ``ds_add_rtn_u32``. `shape_of` reads them.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from dwarfgpu.backends.running.batch import WaveBatch, number_of
+from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
+from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.stops import MachineFault, UnknownInstruction
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
-from dwarfgpu.running.batch import WaveBatch, number_of
-from dwarfgpu.running.block_writer import LOW, BlockWriter
-from dwarfgpu.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
-from dwarfgpu.running.stops import MachineFault, UnknownInstruction
 
 Lanes = Any
 
@@ -47,21 +47,25 @@ class AccessShape:
 
 
 _SIZES = {
-    "ubyte": (1, 1, False), "sbyte": (1, 1, True), "ushort": (2, 1, False), "sshort": (2, 1, True), "short": (2, 1, False),
-    "byte": (1, 1, False), "dword": (4, 1, False), "dwordx2": (4, 2, False), "dwordx3": (4, 3, False),
-    "dwordx4": (4, 4, False), "dwordx8": (4, 8, False), "dwordx16": (4, 16, False), "u8": (1, 1, False), "i8": (1, 1, True),
-    "b8": (1, 1, False), "u16": (2, 1, False), "i16": (2, 1, True), "b16": (2, 1, False), "b32": (4, 1, False),
+    "ubyte": (1, 1, False), "sbyte": (1, 1, True), "byte": (1, 1, False), "ushort": (2, 1, False),
+    "sshort": (2, 1, True), "short": (2, 1, False), "dword": (4, 1, False), "dwordx2": (4, 2, False), "dwordx3": (4, 3, False),
+    "dwordx4": (4, 4, False), "dwordx8": (4, 8, False), "dwordx16": (4, 16, False), "u8": (1, 1, False),
+    "i8": (1, 1, True), "b8": (1, 1, False), "u16": (2, 1, False), "i16": (2, 1, True), "b16": (2, 1, False), "b32": (4, 1, False),
     "b64": (4, 2, False), "b96": (4, 3, False), "b128": (4, 4, False), "b256": (4, 8, False), "b512": (4, 16, False),
 }  # fmt: skip
-_MOVE = re.compile(r"(global|flat|scratch|buffer|ds)_(load|store|read|write)_(addtid_)?(d16_hi_|d16_)?(\w+?)(_d16_hi|_d16)?$")
+_MOVE = re.compile(
+    r"(global|flat|scratch|buffer|ds)_(load|store|read|write)_(addtid_)?(d16_hi_|d16_)?(\w+?)(_d16_hi|_d16)?$"
+)
 _PAIR = re.compile(r"ds_(read|write|load|store)_?2(?:addr_)?(st64_|stride64_)?_?(b32|b64)$")
 _ATOMIC = re.compile(r"(global|flat|buffer|scratch)_atomic_(\w+?)(_x2)?$")
-_LOCAL_ATOMIC = re.compile(r"ds_(add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|wrxchg|storexchg|cmpst|cmpstore|cmpswap)(_rtn)?_(\w+)$")
+_LOCAL_ATOMIC = re.compile(
+    r"ds_(add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|wrxchg|storexchg|cmpst|cmpstore|cmpswap)(_rtn)?_(\w+)$"
+)
 _RENAMED = {"swap": "swap", "wrxchg": "swap", "storexchg": "swap", "cmpst": "cmpst", "cmpstore": "cmpswap"}
 _KIND = re.compile(r"(.*?)_?([uibf]|num_f)(32|64|16)$")
 
 
-@lru_cache(maxsize=None)
+@cache
 def shape_of(name: str) -> AccessShape | None:
     """Return what a memory operation of lanes does, or None if its name is of none that is known."""
     pair = _PAIR.match(name)
@@ -94,7 +98,7 @@ def _atomic(space: str, name: str, size: int, *, returns: bool) -> AccessShape |
         name, number = name[1:], "i" if name[0] == "s" else "u"
     elif name in ("fmin", "fmax"):
         name, number = name[1:], "f"
-    if name not in ACTIONS and name not in ("cmpswap", "cmpst") or size == 2:
+    if (name not in ACTIONS and name not in ("cmpswap", "cmpst")) or size == 2:
         return None
     return AccessShape(name, space, size, 1, returns=returns, number="u" if number == "b" else number)
 
@@ -244,15 +248,22 @@ class MemoryAccess:
         returns = destination is not None and shape.returns
         if shape.space == BUFFER:
             destination = data
-            returns = bool(instruction.modifiers.get("glc") or instruction.modifiers.get("sc0") or instruction.modifiers.get("th", 0) & 1)
+            returns = bool(
+                instruction.modifiers.get("glc")
+                or instruction.modifiers.get("sc0")
+                or instruction.modifiers.get("th", 0) & 1
+            )
         first = self._wide(data, 0, shape.size)
         texts = [first]
         if shape.action in ("cmpswap", "cmpst"):
             other = instruction.operand("data1")
-            texts.append(self._wide(other, 0, shape.size) if other is not None else self._wide(data, shape.size // 4, shape.size))
+            texts.append(
+                self._wide(other, 0, shape.size) if other is not None else self._wide(data, shape.size // 4, shape.size)
+            )
             if shape.action == "cmpst":  # first what is compared, then the new number
                 texts.reverse()
-        call = f"{writer.name(self.atomic)}(b, {writer.name(shape.space)}, {address}, {writer.name(shape)}, {', '.join(texts)})"
+        arguments = ", ".join(("b", writer.name(shape.space), address, writer.name(shape), *texts))
+        call = f"{writer.name(self.atomic)}({arguments})"
         if not returns or destination is None:
             writer.write(call)
             return
@@ -283,7 +294,9 @@ class MemoryAccess:
         if shape.space == BUFFER:
             return self._buffer_address(writer, instruction)
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
-        has_base = saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
+        has_base = (
+            saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
+        )
         has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not modifiers.get("sve_off")
         if shape.space == SCRATCH:
             parts = []
@@ -498,7 +511,9 @@ class MemoryAccess:
             whole = self.memory.read(at, size * count)
             mask = (1 << 8 * size) - 1
             words = [whole >> 8 * size * number & mask for number in range(count)]
-            return [(word ^ sign) - sign & LOW for word in words for sign in (1 << 8 * size - 1,)] if is_signed else words
+            return (
+                [(word ^ sign) - sign & LOW for word in words for sign in (1 << 8 * size - 1,)] if is_signed else words
+            )
         places = self.memory.places(address, None, size * count)
         results = [np.zeros(address.shape, WORDS[size]) for _ in range(count)]
         for segment, mask, offsets in places:
@@ -528,7 +543,9 @@ def _in_turn(view: Any, index: Lanes, shape: AccessShape, data: Lanes, other: La
         for number, place in enumerate(index.tolist()):
             one = slice(place, place + 1)
             raw[number] = typed[place]
-            typed[one] = _changed(typed[one], shape, data[number : number + 1], None if other is None else other[number])
+            typed[one] = _changed(
+                typed[one], shape, data[number : number + 1], None if other is None else other[number]
+            )
         return old
     before = typed[index]
     typed[index] = _changed(before, shape, data, other)

@@ -1,9 +1,9 @@
 """Waves that are at one instruction, in columns, so that an instruction of all of them is one array operation.
 
-A vector register is an array of 32-bit numbers that fits ``[wave, lane]``: an axis of length 1 stands for waves or lanes that
-all have the same. A scalar register is an integer if all waves have the same, else an array ``[wave, 1]`` of unsigned 64-bit
-integers. Neither is ever changed in place: a register that is written gets another array. So a copy of a batch costs a copy
-of two lists, and waves that part share what they had.
+A vector register is an array of 32-bit numbers that fits ``[wave, lane]``: an axis of length 1 stands for waves or
+lanes that all have the same. A scalar register is an integer if all waves have the same, else an array ``[wave, 1]``
+of unsigned 64-bit integers. Neither is ever changed in place: a register that is written gets another array. So a
+copy of a batch costs a copy of two lists, and waves that part share what they had.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ class WaveBatch:
         joined = WaveBatch(np.concatenate([batch.waves for batch in batches]), self.lanes, 0, 0)
         joined.pc, joined.mode = self.pc, self.mode
         counts = [batch.count for batch in batches]
-        joined.vector = [_stacked(columns, counts) for columns in zip(*(batch.vector for batch in batches), strict=True)]
+        joined.vector = [
+            _stacked(columns, counts) for columns in zip(*(batch.vector for batch in batches), strict=True)
+        ]
         joined.accumulation = [
             _stacked(columns, counts) for columns in zip(*(batch.accumulation for batch in batches), strict=True)
         ]

@@ -1,7 +1,7 @@
 """Straight code as one Python function: the text of operands and results, written once and then executed.
 
-The text of a block sees these names: ``b`` the batch, ``v``, ``a`` and ``s`` its vector, accumulation and scalar registers,
-``m`` the flags of the executing lanes (None for all), and constants of the block.
+The text of a block sees these names: ``b`` the batch, ``v``, ``a`` and ``s`` its vector, accumulation and scalar
+registers, ``m`` the flags of the executing lanes (None for all), and constants of the block.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from dwarfgpu.backends.running import batch as columns
+from dwarfgpu.backends.running import lane_moves
+from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
+from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import flag
-from dwarfgpu.running import batch as columns
-from dwarfgpu.running import lane_moves
-from dwarfgpu.running.batch import EXEC, FLAT_SCRATCH, M0, VCC, VCC_HI
-from dwarfgpu.running.stops import UnknownInstruction
 
 LOW = 0xFFFF_FFFF
 KINDS = {
@@ -158,7 +158,7 @@ class BlockWriter:
             return f"(s[{index}] | s[{index + 1}] << 32)"
         raise UnknownInstruction(f"a scalar operand of {bits} bits")
 
-    def special(self, register: str, index: int, bits: int) -> str:
+    def special(self, register: str, index: int, bits: int) -> str:  # noqa: PLR0911 (one for each register)
         """Return the text of a special register."""
         if register in ("exec", "exec_lo"):
             return "b.exec" if bits > 32 or self.lanes == 32 else f"(b.exec & {LOW})"
@@ -311,13 +311,18 @@ class BlockWriter:
         if variant in ("dpp", "dpp8") and position == 0:
             if variant == "dpp":
                 source, valid = lane_moves.dpp_sources(modifiers.get("dpp_ctrl", 0), self.lanes)
-                enabled = lane_moves.dpp_enabled(modifiers.get("row_mask", 0), modifiers.get("bank_mask", 0), self.lanes)
+                enabled = lane_moves.dpp_enabled(
+                    modifiers.get("row_mask", 0), modifiers.get("bank_mask", 0), self.lanes
+                )
             else:
                 source, valid = lane_moves.dpp8_sources(modifiers.get("dpp8", 0), self.lanes)
                 enabled = valid
             names = ", ".join(self.name(value) for value in (source, valid, enabled))
             is_bounded = variant == "dpp8" or bool(modifiers.get("bound_ctrl"))
-            self.write(f"q, w = {self.name(lane_moves.moved)}(b, {word}, {names}, {bool(modifiers.get('fi'))}, {is_bounded})")
+            self.write(
+            flags = f"fetches_inactive={bool(modifiers.get('fi'))}, is_bounded={is_bounded}"
+            self.write(f"q, w = {self.name(lane_moves.moved)}(b, {word}, {names}, {flags})")
+            )
             self.write_mask = "w"
             return "q"
         return word

@@ -1,7 +1,8 @@
 """A dispatch that runs: the waves of a launch, in batches, until they end, stop, or have executed enough.
 
-Waves at the same instruction are one batch. The batch with the lowest address goes first, so waves that went different ways
-meet again where the ways do; a batch that others wait for too long gives way. The order is the same each time.
+Waves at the same instruction are one batch. The batch with the lowest address goes first, so waves that went
+different ways meet again where the ways do; a batch that others wait for too long gives way. The order is the same
+each time.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.backends.running import instructions
+from dwarfgpu.backends.running.batch import EXEC_HI, VCC, WaveBatch, number_of
+from dwarfgpu.backends.running.block_writer import BlockWriter
+from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
+from dwarfgpu.backends.running.memory_access import MemoryAccess
+from dwarfgpu.backends.running.stops import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode
-from dwarfgpu.running import instructions
-from dwarfgpu.running.batch import EXEC_HI, VCC, WaveBatch, number_of
-from dwarfgpu.running.block_writer import BlockWriter
-from dwarfgpu.running.device_memory import GlobalMemory, Segment
-from dwarfgpu.running.memory_access import MemoryAccess
-from dwarfgpu.running.stops import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ class Device:
         self.lanes = target.lane_count
         self.generation = _generation(self.processor)
         machine.find_apertures()
-        alias = machine.target.space(GENERIC).alias
-        apertures = alias.apertures
+        generic: Any = machine.target.space(GENERIC)
+        apertures = generic.alias.apertures
         self.memory = MemoryAccess(
             GlobalMemory(_segments(machine)),
             lanes=self.lanes,
@@ -217,7 +218,8 @@ class Device:
         if segment is None:
             raise MachineFault(f"memory violation: no code at {address:#x}")
         start = address - segment.start
-        return segment.data[start : start + 20].tobytes()
+        code: bytes = segment.data[start : start + 20].tobytes()
+        return code
 
     def _special_sources(self) -> dict[str, int]:
         shared, private = self.apertures.shared, self.apertures.private
@@ -275,7 +277,10 @@ def _batch_of(machine: Machine, lanes: int) -> WaveBatch:
     files = {name: file for file in machine.files for name in [file.registers[0].name]}
     vector, accumulation = files.get("v0"), files.get("a0")
     batch = WaveBatch(
-        np.arange(count), lanes, len(vector.registers) if vector else 0, len(accumulation.registers) if accumulation else 0
+        np.arange(count),
+        lanes,
+        len(vector.registers) if vector else 0,
+        len(accumulation.registers) if accumulation else 0,
     )
     for file, columns in ((vector, batch.vector), (accumulation, batch.accumulation)):
         if file is not None:
