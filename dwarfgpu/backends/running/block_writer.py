@@ -319,10 +319,8 @@ class BlockWriter:
                 enabled = valid
             names = ", ".join(self.name(value) for value in (source, valid, enabled))
             is_bounded = variant == "dpp8" or bool(modifiers.get("bound_ctrl"))
-            self.write(
             flags = f"fetches_inactive={bool(modifiers.get('fi'))}, is_bounded={is_bounded}"
             self.write(f"q, w = {self.name(lane_moves.moved)}(b, {word}, {names}, {flags})")
-            )
             self.write_mask = "w"
             return "q"
         return word

@@ -48,9 +48,10 @@ class AccessShape:
 
 _SIZES = {
     "ubyte": (1, 1, False), "sbyte": (1, 1, True), "byte": (1, 1, False), "ushort": (2, 1, False),
-    "sshort": (2, 1, True), "short": (2, 1, False), "dword": (4, 1, False), "dwordx2": (4, 2, False), "dwordx3": (4, 3, False),
-    "dwordx4": (4, 4, False), "dwordx8": (4, 8, False), "dwordx16": (4, 16, False), "u8": (1, 1, False),
-    "i8": (1, 1, True), "b8": (1, 1, False), "u16": (2, 1, False), "i16": (2, 1, True), "b16": (2, 1, False), "b32": (4, 1, False),
+    "sshort": (2, 1, True), "short": (2, 1, False), "dword": (4, 1, False), "dwordx2": (4, 2, False),
+    "dwordx3": (4, 3, False), "dwordx4": (4, 4, False), "dwordx8": (4, 8, False), "dwordx16": (4, 16, False),
+    "u8": (1, 1, False), "i8": (1, 1, True), "b8": (1, 1, False), "u16": (2, 1, False), "i16": (2, 1, True),
+    "b16": (2, 1, False), "b32": (4, 1, False),
     "b64": (4, 2, False), "b96": (4, 3, False), "b128": (4, 4, False), "b256": (4, 8, False), "b512": (4, 16, False),
 }  # fmt: skip
 _MOVE = re.compile(
