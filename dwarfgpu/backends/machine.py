@@ -100,6 +100,8 @@ class Machine(WaveBackend):
         """The lanes that are not known of vector registers that are known else, by register and wave, as masks."""
         self._index_of: dict[str, int] | None = None
         self._groups: array[int] | None = None
+        self.stops: dict[int, str] = {}
+        """Why waves have stopped, where it is known."""
         self.memory = MachineMemory(self)
         if apertures is not None:
             self.set_apertures(apertures)
@@ -183,6 +185,9 @@ class Machine(WaveBackend):
         if self._index_of is None:
             self._index_of = {name: index for index, name in enumerate(self.ids)}
         return self._index_of.get(name)
+
+    def stop_text(self, wave: int) -> str | None:
+        return self.stops.get(wave)
 
     # --- Apertures ------------------------------------------------------------------------------------------------
 

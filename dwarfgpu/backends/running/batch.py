@@ -21,6 +21,14 @@ FLAT_SCRATCH = 130
 """The places of special registers among the scalar ones. VCC of waves of 64 lanes is one number of 64 bits."""
 SCALARS = 132
 
+
+class _Unset(int):
+    """A number that nothing has written."""
+
+
+UNSET = _Unset(0)
+"""What a scalar register holds that nothing has written: it reads as 0. It is told by identity."""
+
 NOTHING = np.zeros((1, 1), np.uint32)
 """What a vector register holds that nothing has written. It is told by identity."""
 NOTHING.setflags(write=False)
@@ -40,7 +48,7 @@ class WaveBatch:
         self.count = len(self.waves)
         self.lanes = lanes
         self.pc = 0
-        self.scalar: list[Any] = [0] * SCALARS
+        self.scalar: list[Any] = [UNSET] * SCALARS
         self.vector: list[Any] = [NOTHING] * vectors
         self.accumulation: list[Any] = [NOTHING] * accumulations
         self.wide_v: dict[int, Any] = {}
@@ -163,8 +171,10 @@ def _numbers(number: Any, index: Any) -> Any:
 
 def _joined(numbers: Any, counts: list[int]) -> Any:
     first = numbers[0]
-    if isinstance(first, int) and all(isinstance(number, int) and number == first for number in numbers):
+    if all(number is first for number in numbers) and isinstance(first, int):
         return first
+    if isinstance(first, int) and all(isinstance(number, int) and number == first for number in numbers):
+        return int(first)
     return np.concatenate(
         [
             np.full((count, 1), number, np.uint64) if isinstance(number, int) else number

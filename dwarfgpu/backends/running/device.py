@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running import instructions
-from dwarfgpu.backends.running.batch import EXEC_HI, VCC, WaveBatch, number_of
+from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, UNSET, VCC, VCC_HI, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import BlockWriter
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
 from dwarfgpu.backends.running.memory_access import MemoryAccess
@@ -22,7 +22,7 @@ from dwarfgpu.isa.decoder import decode
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.machine import Machine
 
@@ -230,9 +230,48 @@ class Device:
 
     # --- The machine ----------------------------------------------------------------------------------------------
 
-    def every_batch(self) -> list[WaveBatch]:
-        """Return all waves, whether they run, wait, have stopped or have ended."""
-        return [*self.batches, *self.waiting, *(batch for batch, _reason in self.stopped), *self.ended]
+    def every_batch(self) -> list[tuple[WaveBatch, str | None]]:
+        """Return all waves, with why they do not run."""
+        return [
+            *((batch, None) for batch in self.batches),
+            *((batch, "waits at a barrier") for batch in self.waiting),
+            *self.stopped,
+            *((batch, "has ended") for batch in self.ended),
+        ]
+
+    def write_back(self) -> None:
+        """Put the registers of the waves into the machine, where they are read; memory is there already."""
+        machine = self.machine
+        machine.stops.clear()
+        for batch, reason in self.every_batch():
+            for prefix, registers in (("v", batch.vector), ("a", batch.accumulation)):
+                for number, column in enumerate(registers):
+                    if column is not NOTHING:
+                        machine.set_register(
+                            f"{prefix}{number}", np.broadcast_to(column, (batch.count, self.lanes)), batch.waves
+                        )
+            for name, value in self._scalars(batch):
+                numbers = np.full(batch.count, value, np.uint64) if isinstance(value, int) else value[:, 0]
+                machine.set_register(name, numbers, batch.waves)
+            if reason is not None:
+                machine.stops.update(dict.fromkeys(batch.waves.tolist(), reason))
+        machine.changes += 1
+
+    def _scalars(self, batch: WaveBatch) -> Iterator[tuple[str, Any]]:
+        """Yield the scalar registers that are known, by the names that the target has."""
+        scalar, named = batch.scalar, self.machine.register_named
+        for number in range(VCC):
+            if scalar[number] is not UNSET and named(f"s{number}") is not None:
+                yield f"s{number}", scalar[number]
+        for number in range(16):
+            if scalar[108 + number] is not UNSET:
+                yield f"ttmp{number}", scalar[108 + number]
+        for name, number in (("vcc", VCC), ("m0", M0), ("vcc_hi", VCC_HI)):
+            if scalar[number] is not UNSET and named(name) is not None:
+                yield name, scalar[number]
+        if scalar[FLAT_SCRATCH] is not UNSET and named("flat_scratch") is not None:
+            yield "flat_scratch", scalar[FLAT_SCRATCH] | scalar[FLAT_SCRATCH + 1] << 32
+        yield from (("pc", batch.pc), ("exec", batch.exec), ("mode", batch.mode))
 
 
 def _unable(reason: str, data: bytes) -> Any:
@@ -308,7 +347,9 @@ def _set(batch: WaveBatch, name: str, number: Any) -> None:
         batch.scalar[VCC] = number
     elif name == "mode":
         batch.mode = int(number)
-    elif name == "exec_hi":
-        batch.scalar[EXEC_HI] = number
+    elif name == "m0":
+        batch.scalar[M0] = number
+    elif name == "flat_scratch":
+        batch.scalar[FLAT_SCRATCH], batch.scalar[FLAT_SCRATCH + 1] = number & 0xFFFFFFFF, number >> 32
     elif name == "status":
         batch.status = number

@@ -19,6 +19,7 @@ from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
     exec_rows,
     float_rows,
     integer_rows,
+    scalar_float_rows,
     scalar_rows,
 )
 from dwarfgpu.isa.semantics.rows import MEANINGS, Meaning
@@ -63,6 +64,10 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
 # --- Rows ---------------------------------------------------------------------------------------------------------
 
 
+_FLOATING = KINDS.keys() - {"b32", "b64"}
+"""The types that scalar operations take from vector ones."""
+
+
 def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) -> None:
     sources = iter(instruction.sources)
     texts = []
@@ -71,13 +76,23 @@ def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) 
             texts.append("b.scc")
         elif kind == "exec":
             texts.append("b.exec")
+        elif kind in _FLOATING:
+            operand = next(sources)
+            texts.append(f"uniform({writer.scalar(operand, BITS[kind])}, '{KINDS[kind]}')")
         else:
             texts.append(writer.scalar(next(sources), int(kind[1:])))
     call = f"{writer.name(meaning.function)}({', '.join(texts)})"
     destinations = iter(instruction.destinations)
     results = meaning.results
+    is_floating = meaning.sources[0] in _FLOATING and meaning.sources[0][0] != "b"
     if results == ("scc",):
-        writer.write(f"b.scc = {call}")
+        writer.write(f"b.scc = number({call})" if is_floating else f"b.scc = {call}")
+        return
+    if is_floating:
+        kind = results[0]
+        result = f"({writer.float_result(call, kind, instruction)})"
+        text = f"number({result}.view('u{KINDS[kind][1]}'))"
+        writer.set_scalar(instruction.destinations[0], text, 32)
         return
     writer.write(f"{', '.join('hijk'[: len([kind for kind in results if kind != 'nonzero'])])} = {call}")
     for name, kind in zip("hijk", results, strict=False):
