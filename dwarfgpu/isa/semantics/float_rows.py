@@ -288,7 +288,7 @@ def scale_for_division(value: Lanes, denominator: Lanes, numerator: Lanes) -> tu
             True,
         ),
         (_is_denormal(denominator), up, False),
-        (inverse_denormal & quotient_denormal, np.where(is_denominator, up, value), True),
+        (inverse_denormal & quotient_denormal, np.where(is_denominator, down, value), True),
         (inverse_denormal, down, False),
         (quotient_denormal, np.where(value == numerator, up, value), True),
         (floats.exponents(numerator) <= tiny, up, False),
@@ -314,7 +314,13 @@ def fused_long_for_division(left: Lanes, right: Lanes, other: Lanes, scaled: Lan
     result = floats.fused_long(left, right, other)
     if scaled.any():
         back = np.where(floats.exponents(other) > 1023, 2.0**128, 2.0**-128)
-        result = np.where(scaled, result * back, result)
+        whole = result * back
+        # A denormal result has fewer bits, so the sum that has been rounded already is not rounded again.
+        tiny = scaled & (np.abs(whole) < np.finfo(np.float64).tiny) & (result != 0)
+        result = np.where(scaled, whole, result)
+        columns = [np.broadcast_to(column, result.shape) for column in (left, right, other, back)]
+        for index in zip(*np.nonzero(np.broadcast_to(tiny, result.shape)), strict=True):
+            result[index] = floats.fused_exactly(*(float(column[index]) for column in columns))
     return result
 
 
@@ -335,5 +341,7 @@ def fix_division(quotient: Lanes, denominator: Lanes, numerator: Lanes) -> Lanes
         (infinite[0] | (numerator == 0), sign * kind(0)),
         (floats.exponents(numerator) - floats.exponents(denominator) < -lost, sign * kind(0) * smallest),
         (floats.exponents(denominator) == highest, sign * kind(np.inf)),
+        # OPEN: no document says so, but a quotient that is too large is no NaN, as which it comes out of the steps.
+        (np.isnan(quotient), sign * kind(np.inf)),
     )
     return np.select([condition for condition, _ in cases], [chosen for _, chosen in cases], sign * np.abs(quotient))

@@ -83,13 +83,13 @@ def fused_long(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     if again.any():
         result = np.array(result)
         for index in zip(*np.nonzero(again), strict=True):
-            result[index] = _exactly(float(left[index]), float(right[index]), float(other[index]))
+            result[index] = fused_exactly(float(left[index]), float(right[index]), float(other[index]))
     return result
 
 
-def _exactly(left: float, right: float, other: float) -> float:
-    """Return ``left * right + other`` of finite doubles, computed with fractions."""
-    total = Fraction(left) * Fraction(right) + Fraction(other)
+def fused_exactly(left: float, right: float, other: float, scale: float = 1.0) -> float:
+    """Return ``(left * right + other) * scale`` of finite doubles with one rounding, computed with fractions."""
+    total = (Fraction(left) * Fraction(right) + Fraction(other)) * Fraction(scale)
     if not total:
         return left * right + other
     try:

@@ -89,7 +89,6 @@ def choose(other: Lanes, chosen: Lanes, condition: Lanes) -> Lanes:
 @vector("v_add_u16 v_add_nc_u16", "u16 u16 -> u16", "D = S0 + S1")
 @vector("v_add_i16 v_add_nc_i16", "u16 u16 -> u16", "D = S0 + S1")
 @vector("v_add_i32 v_add_nc_i32", "u32 u32 -> u32", "D = S0 + S1")
-@vector("v_add_nc_u64", "u64 u64 -> u64", "D = S0 + S1")
 def add(left: Lanes, right: Lanes) -> Lanes:
     return left + right
 
@@ -98,7 +97,6 @@ def add(left: Lanes, right: Lanes) -> Lanes:
 @vector("v_sub_u16 v_sub_nc_u16", "u16 u16 -> u16", "D = S0 - S1")
 @vector("v_sub_i16 v_sub_nc_i16", "u16 u16 -> u16", "D = S0 - S1")
 @vector("v_sub_i32 v_sub_nc_i32", "u32 u32 -> u32", "D = S0 - S1")
-@vector("v_sub_nc_u64", "u64 u64 -> u64", "D = S0 - S1")
 def subtract(left: Lanes, right: Lanes) -> Lanes:
     return left - right
 

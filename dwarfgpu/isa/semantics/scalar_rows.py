@@ -90,12 +90,12 @@ def subtract_signed(left: Number, right: Number) -> tuple[Number, Number]:
     return difference, _overflows(left, right ^ LOW, difference)
 
 
-@scalar("s_add_nc_u64 s_add_u64", "b64 b64 -> b64", "D = S0 + S1")
+@scalar("s_add_nc_u64", "b64 b64 -> b64", "D = S0 + S1")
 def add_long(left: Number, right: Number) -> Number:
     return unsigned(left + right, 64)
 
 
-@scalar("s_sub_nc_u64 s_sub_u64", "b64 b64 -> b64", "D = S0 - S1")
+@scalar("s_sub_nc_u64", "b64 b64 -> b64", "D = S0 - S1")
 def subtract_long(left: Number, right: Number) -> Number:
     return unsigned(left - right, 64)
 
