@@ -100,7 +100,7 @@ class Machine(WaveBackend):
         """The lanes that are not known of vector registers that are known else, by register and wave, as masks."""
         self._index_of: dict[str, int] | None = None
         self._groups: array[int] | None = None
-        self.stops: dict[int, str] = {}
+        self.stop_reasons: dict[int, str] = {}
         """Why waves have stopped, where it is known."""
         self.memory = MachineMemory(self)
         if apertures is not None:
@@ -187,7 +187,7 @@ class Machine(WaveBackend):
         return self._index_of.get(name)
 
     def stop_text(self, wave: int) -> str | None:
-        return self.stops.get(wave)
+        return self.stop_reasons.get(wave)
 
     # --- Apertures ------------------------------------------------------------------------------------------------
 

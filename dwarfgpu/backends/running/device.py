@@ -242,7 +242,7 @@ class Device:
     def write_back(self) -> None:
         """Put the registers of the waves into the machine, where they are read; memory is there already."""
         machine = self.machine
-        machine.stops.clear()
+        machine.stop_reasons.clear()
         for batch, reason in self.every_batch():
             for prefix, registers in (("v", batch.vector), ("a", batch.accumulation)):
                 for number, column in enumerate(registers):
@@ -254,7 +254,7 @@ class Device:
                 numbers = np.full(batch.count, value, np.uint64) if isinstance(value, int) else value[:, 0]
                 machine.set_register(name, numbers, batch.waves)
             if reason is not None:
-                machine.stops.update(dict.fromkeys(batch.waves.tolist(), reason))
+                machine.stop_reasons.update(dict.fromkeys(batch.waves.tolist(), reason))
         machine.changes += 1
 
     def _scalars(self, batch: WaveBatch) -> Iterator[tuple[str, Any]]:
