@@ -18,6 +18,8 @@ from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import flag
 
 LOW = 0xFFFF_FFFF
+INDEX_ENABLE, INDEX_SHIFT = 1 << 27, 28
+"""MODE, GPR_IDX_EN of GFX9; above it we keep which operands M0 counts for: the three sources and the destination."""
 KINDS = {
     "b16": "u2", "u16": "u2", "i16": "i2", "f16": "f2", "b32": "u4", "u32": "u4", "i32": "i4", "f32": "f4",
     "b64": "u8", "u64": "u8", "i64": "i8", "f64": "f8",
@@ -272,7 +274,11 @@ class BlockWriter:
             raise UnknownInstruction(f"{operand.text} as a vector operand")
         file = "v" if operand.kind is OperandKind.VGPR else "a"
         word = f"{file}[{operand.index}]"
-        if size == 8:
+        if self._is_indexed(position) and file == "v":
+            if size == 8:
+                raise UnknownInstruction(f"{instruction.mnemonic} of 64 bits with a register by number")
+            word = f"{self.name(lane_moves.read_relative)}(v, {operand.index}, s[{M0}] & 0xff)"
+        elif size == 8:
             return _viewed(f"joined(b.wide_{file}, {file}, {operand.index})", kind, "u8")
         word = self.rearranged(word, operand, instruction, position)
         if size == 4:
@@ -280,6 +286,10 @@ class BlockWriter:
         if self._is_high(operand, instruction, position):
             word = f"({word} >> 16)"
         return _viewed(f"{word}.astype('u2')", kind, "u2")
+
+    def _is_indexed(self, position: int) -> bool:
+        """Return whether M0 counts for a source, or for the destination (3), of vector operations now."""
+        return bool(self.mode & INDEX_ENABLE and position >= 0 and self.mode >> INDEX_SHIFT + position & 1)
 
     def part(self, operand: GpuOperand, kind: str, *, is_high: bool) -> str:
         """Return the text of the low or the high part of a source of a packed operation."""
@@ -356,6 +366,10 @@ class BlockWriter:
     def write_register(self, register: str, text: str) -> None:
         """Write a register of 32 bits in the lanes that the instruction writes."""
         mask = self.write_mask
+        if self._is_indexed(3) and register[0] == "v":
+            index = register[2:-1]
+            self.write(f"{self.name(lane_moves.write_relative)}(v, {index}, s[{M0}] & 0xff, {text}, {mask})")
+            return
         self.write(f"x = {text}")
         self.write(f"{register} = x if {mask} is None else merged({mask}, x, {register})")
 

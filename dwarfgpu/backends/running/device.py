@@ -13,7 +13,7 @@ import numpy as np
 
 from dwarfgpu.backends.running import instructions
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, UNSET, VCC, VCC_HI, WaveBatch, number_of
-from dwarfgpu.backends.running.block_writer import BlockWriter
+from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
 from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import MachineFault, Pause, UnknownInstruction
@@ -104,9 +104,9 @@ class Device:
             batch = batch.join(others)
             self.batches = [each for each in self.batches if each not in others]
         nearest = min((each.pc for each in self.batches), default=None)
-        blocks, mode, count = self.blocks, batch.mode, batch.count
+        blocks, count = self.blocks, batch.count
         for _ in range(PATIENCE if self.batches else 1 << 62):
-            pc = batch.pc
+            pc, mode = batch.pc, batch.mode
             block = blocks.get((pc, mode))
             if block is None:
                 block = self._block(pc, mode)
@@ -271,7 +271,7 @@ class Device:
                 yield name, scalar[number]
         if scalar[FLAT_SCRATCH] is not UNSET and named("flat_scratch") is not None:
             yield "flat_scratch", scalar[FLAT_SCRATCH] | scalar[FLAT_SCRATCH + 1] << 32
-        yield from (("pc", batch.pc), ("exec", batch.exec), ("mode", batch.mode))
+        yield from (("pc", batch.pc), ("exec", batch.exec), ("mode", batch.mode & INDEX_ENABLE * 2 - 1))
 
 
 def _unable(reason: str, data: bytes) -> Any:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running import lane_moves
-from dwarfgpu.backends.running.batch import FLAT_SCRATCH, VCC, lane_flags, number_of
-from dwarfgpu.backends.running.block_writer import BITS, KINDS, LOW, BlockWriter
+from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
+from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, LOW, BlockWriter
 from dwarfgpu.backends.running.stops import Pause, UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
     compare_rows,
     convert_rows,
+    dot_rows,
     exec_rows,
     float_rows,
     integer_rows,
@@ -338,6 +339,51 @@ def _exchange_halves(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.write_register(_register(target), f"{writer.name(lane_moves.halves_exchanged)}(b, {_register(source)})")
 
 
+def _move_relative(*, source: bool, destination: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+    """Return the writer of a move from or to the register that M0 counts from the operand."""
+
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        target, origin = instruction.operands[:2]
+        offset = f"s[{M0}]"
+        text = (
+            f"{writer.name(lane_moves.read_relative)}(v, {origin.index}, {offset})"
+            if source
+            else writer.vector(origin, "b32", instruction, 0)
+        )
+        if destination:
+            writer.write(f"{writer.name(lane_moves.write_relative)}(v, {target.index}, {offset}, {text}, m)")
+        else:
+            writer.write_register(_register(target), text)
+
+    return write
+
+
+def _index_on(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    """Write s_set_gpr_idx_on: M0 has the number, MODE says which operands it counts for from now on."""
+    source, which = instruction.operands[:2]
+    chosen = which.value & 15
+    writer.write(f"s[{M0}] = {writer.scalar(source, 32)} & 0xff | {chosen << 12}")
+    writer.write(f"b.mode = b.mode & {INDEX_ENABLE - 1} | {INDEX_ENABLE | chosen << INDEX_SHIFT}")
+    writer.write(f"return {address + instruction.size}")
+
+
+def _index_mode(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    chosen = _immediate(instruction).value & 15
+    writer.write(f"s[{M0}] = s[{M0}] & 0xffff0fff | {chosen << 12}")
+    writer.write(f"b.mode = b.mode & {(1 << INDEX_SHIFT) - 1} | {chosen << INDEX_SHIFT}")
+    writer.write(f"return {address + instruction.size}")
+
+
+def _index_off(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    writer.write(f"b.mode = b.mode & {INDEX_ENABLE - 1}")
+    writer.write(f"return {address + instruction.size}")
+
+
+def _index_number(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    (source,) = instruction.sources
+    writer.write(f"s[{M0}] = s[{M0}] & 0xffffff00 | {writer.scalar(source, 32)} & 0xff")
+
+
 def _get_pc(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.set_scalar(instruction.destinations[0], str(writer.address + instruction.size), 64)
 
@@ -410,6 +456,10 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_permlane64_b32": _exchange_halves,
     "s_getpc_b64": _get_pc,
     "s_getreg_b32": _get_register,
+    "s_set_gpr_idx_idx": _index_number,
+    "v_movrels_b32": _move_relative(source=True, destination=False),
+    "v_movreld_b32": _move_relative(source=False, destination=True),
+    "v_movrelsd_b32": _move_relative(source=True, destination=True),
 }
 """Operations whose meaning needs more than the values of their operands."""
 
@@ -473,6 +523,9 @@ CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
     "s_barrier": _pause(Pause.BARRIER),
     "s_barrier_wait": _pause(Pause.BARRIER),
     "s_trap": _pause(Pause.TRAP),
+    "s_set_gpr_idx_on": _index_on,
+    "s_set_gpr_idx_mode": _index_mode,
+    "s_set_gpr_idx_off": _index_off,
     "s_setreg_b32": _set_register,
     "s_setreg_imm32_b32": _set_register,
 }

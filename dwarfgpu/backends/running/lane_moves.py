@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.backends.running.batch import WaveBatch
-from dwarfgpu.backends.running.stops import UnknownInstruction
+from dwarfgpu.backends.running.stops import MachineFault, UnknownInstruction
 
 Lanes = Any
 BYTES = (0, 1, 2, 3)
@@ -128,6 +128,38 @@ def merged_part(old: Lanes, new: Lanes, selection: int, unused: int) -> Lanes:
     if unused == SIGN_EXTENDED:
         return (placed.view(np.int32) << 32 - bits - first >> 32 - bits - first).view(np.uint32)
     return placed
+
+
+# --- Registers by number ------------------------------------------------------------------------------------------
+
+
+def read_relative(registers: list[Any], index: int, offset: Any) -> Lanes:
+    """Return the register that is a number of registers behind another; the number may differ between waves."""
+    if isinstance(offset, int):
+        return registers[_inside(registers, index + offset)]
+    chosen = np.unique(offset)
+    result = registers[_inside(registers, index + int(chosen[0]))]
+    for number in chosen[1:].tolist():
+        result = np.where(offset == number, registers[_inside(registers, index + number)], result)
+    return result
+
+
+def write_relative(registers: list[Any], index: int, offset: Any, value: Lanes, mask: Any) -> None:
+    """Write the register that is a number of registers behind another, in the executing lanes."""
+    if isinstance(offset, int):
+        at = _inside(registers, index + offset)
+        registers[at] = value if mask is None else np.where(mask, value, registers[at])
+        return
+    for number in np.unique(offset).tolist():
+        at = _inside(registers, index + number)
+        lanes = offset == number
+        registers[at] = np.where(lanes if mask is None else lanes & mask, value, registers[at])
+
+
+def _inside(registers: list[Any], index: int) -> int:
+    if not 0 <= index < len(registers):
+        raise MachineFault(f"there is no register {index} of {len(registers)}")
+    return index
 
 
 # --- Permutations -------------------------------------------------------------------------------------------------

@@ -39,3 +39,9 @@ kernel void counted(global int *out, global const int *in, global int *total) {
   __atomic_fetch_max(total + 1, in[i], __ATOMIC_RELAXED);
   out[i] = __builtin_popcount(in[i]) + __builtin_clz(in[i] | 1);
 }
+typedef half half2_ __attribute__((ext_vector_type(2)));
+typedef int int8_ __attribute__((ext_vector_type(8)));
+kernel void by_number(global int *out, global const int *in, int k) {
+  int i = get_global_id(0); int8_ v = ((global const int8_ *)in)[i & 3];
+  v[k & 7] = i; v[(k + 3) & 7] += v[(k + 1) & 7]; out[i] = v[(k + i) & 7];
+}

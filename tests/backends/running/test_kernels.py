@@ -194,3 +194,16 @@ def test_pairs_of_halfs(compiled, processor, level):
     found, _numbers = run(compiled(processor, level), "half_", [np.zeros(2 * COUNT, np.float16), numbers, 1])
     exact = numbers.astype(np.float64) ** 2 + np.tile([1.5, 2.5], COUNT)
     assert (found == exact.astype(np.float16)).all()
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_registers_by_number(compiled, processor, level):
+    def chosen(lane, k):
+        cells = NUMBERS[8 * (lane & 3) : 8 * (lane & 3) + 8].tolist()
+        cells[k & 7] = lane
+        cells[(k + 3) & 7] += cells[(k + 1) & 7]
+        return cells[(k + lane) & 7]
+
+    for k in (0, 5):
+        found, _numbers = run(compiled(processor, level), "by_number", [ZEROS, NUMBERS, k])
+        assert found.tolist() == [chosen(lane, k) for lane in range(COUNT)]
