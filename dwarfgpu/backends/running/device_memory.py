@@ -68,13 +68,17 @@ class GlobalMemory:
 
         ``addresses`` is an array of unsigned 64-bit numbers ``[wave, lane]``, ``mask`` has the lanes that count.
         """
-        chosen = addresses if mask is None else addresses[mask]
-        if not chosen.size:
-            return []
-        first, last = int(chosen.min()), int(chosen.max()) + size - 1
-        segment = self.segment_of(first, last)
-        if segment is not None:
-            return [(segment, mask, (addresses - np.uint64(segment.start)).view(np.int64))]
+        segment = self._last
+        for _ in range(2):
+            if segment is None:
+                break
+            offsets = addresses - np.uint64(segment.start)
+            last = offsets.max() if mask is None else offsets.max(where=mask, initial=0)
+            if int(last) <= segment.end - segment.start - size:
+                self._last = segment
+                return [(segment, mask, offsets.view(np.int64))]
+            first = int(addresses.flat[0] if mask is None else addresses.flat[mask.argmax()])
+            segment = self.segment_of(first, first + size - 1)
         found = []
         left = np.ones(addresses.shape, bool) if mask is None else mask
         while left.any():
