@@ -91,7 +91,7 @@ ONLY_IN: dict[str, set[str]] = {
     "elftools": {"elftools"},  # the bridge, and what tests compare with
     "gdb": {"backends.gdb", "gdbplugin"},
     "numpy": {
-        *("bits", "lanes", "backends", "expr.access"),
+        *("bits", "lanes", "backends", "expr.access", "isa.semantics"),
         *("program.stack.all_waves", "program.stack.lane_state"),  # many waves at once
         *("program.variables.answers", "program.variables.columns"),
     },

@@ -160,6 +160,8 @@ BASES: tuple[dict[str, int], ...] = (
     {"vdst": 0, "src0": 0, "src1": 0, "src2": 0, "sdst": 0},
     {"vdst": 0, "src0": 0},
     {"offset": 0, "sdata": 0, "sbase": 0, "soffset": 0},
+    {"vdst": 126, "sdst": 0},
+    {"saddr": 124, "vdst": 0, "vdata": 0, "vaddr": 0, "data": 0, "vsrc": 0},
 )
 SCALAR_BASES = ({"sdst": 0, "src1": 28}, {"src1": 28})
 HALF_BASES = ({"sdst": 0, "op_sel": 15}, {"sdst": 0, "op_sel": 14}, {"sdst": 0, "op_sel": 12}, {"sdst": 0, "op_sel": 6})

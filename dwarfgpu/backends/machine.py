@@ -102,6 +102,8 @@ class Machine(WaveBackend):
         """The waves whose program counter is a place in a code object, which its reader turns into an address."""
         self._index_of: dict[str, int] | None = None
         self._groups: array[int] | None = None
+        self.stop_reasons: dict[int, str] = {}
+        """Why waves have stopped, where it is known."""
         self.memory = MachineMemory(self)
         if apertures is not None:
             self.set_apertures(apertures)
@@ -185,6 +187,9 @@ class Machine(WaveBackend):
         if self._index_of is None:
             self._index_of = {name: index for index, name in enumerate(self.ids)}
         return self._index_of.get(name)
+
+    def stop_text(self, wave: int) -> str | None:
+        return self.stop_reasons.get(wave)
 
     # --- Apertures ------------------------------------------------------------------------------------------------
 

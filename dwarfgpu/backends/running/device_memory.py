@@ -1,0 +1,137 @@
+"""The memory that running waves read and write: global memory in segments, local memory by work-group, scratch by wave.
+
+All of it is the storage of the machine itself, so what a wave writes is what a debugger reads.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+
+from dwarfgpu.backends.running.stops import MachineFault
+from dwarfgpu.immutable import frozen
+
+Lanes = Any
+WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+@frozen(eq=False)
+class Segment:
+    """Mapped bytes of the global address space, as numbers of each size."""
+
+    start: int
+    end: int
+    data: Any
+    views: dict[int, Any]
+
+    @classmethod
+    def of(cls, start: int, data: Any) -> Segment:
+        views: dict[int, Any] = {1: data}
+        for size in (2, 4, 8):
+            if start % size == 0:
+                whole = len(data) // size * size
+                views[size] = data[:whole].view(WORDS[size])
+        return cls(start, start + len(data), data, views)
+
+
+class GlobalMemory:
+    """The global address space."""
+
+    def __init__(self, segments: list[Segment]) -> None:
+        self.segments = sorted(segments, key=lambda segment: segment.start)
+        self.starts = [segment.start for segment in self.segments]
+        self._last = self.segments[0] if self.segments else None
+
+    def segment_of(self, first: int, last: int) -> Segment | None:
+        """Return the segment that has all bytes of a range."""
+        segment = self._last
+        if segment is not None and segment.start <= first and last < segment.end:
+            return segment
+        index = bisect_right(self.starts, first) - 1
+        if index < 0 or last >= self.segments[index].end:
+            return None
+        self._last = self.segments[index]
+        return self._last
+
+    def read(self, address: int, size: int) -> int:
+        """Read a number at one address."""
+        segment = self.segment_of(address, address + size - 1)
+        if segment is None:
+            raise MachineFault(f"memory violation: no memory at {address:#x}")
+        start = address - segment.start
+        return int.from_bytes(segment.data[start : start + size].tobytes(), "little")
+
+    def places(self, addresses: Lanes, mask: Lanes, size: int) -> list[tuple[Segment, Lanes, Lanes]]:
+        """Return the segments that lanes reach, with the lanes as flags (None for all) and their offsets there.
+
+        ``addresses`` is an array of unsigned 64-bit numbers ``[wave, lane]``, ``mask`` has the lanes that count.
+        """
+        segment = self._last
+        for _ in range(2):
+            if segment is None:
+                break
+            offsets = addresses - np.uint64(segment.start)
+            last = offsets.max() if mask is None else offsets.max(where=mask, initial=0)
+            if int(last) <= segment.end - segment.start - size:
+                self._last = segment
+                return [(segment, mask, offsets.view(np.int64))]
+            first = int(addresses.flat[0] if mask is None else addresses.flat[mask.argmax()])
+            segment = self.segment_of(first, first + size - 1)
+        found = []
+        left = np.ones(addresses.shape, bool) if mask is None else mask
+        while left.any():
+            address = int(addresses[left].min())
+            index = bisect_right(self.starts, address) - 1
+            if index < 0 or address + size > self.segments[index].end:
+                self._no_memory(address, addresses, left)
+            segment = self.segments[index]
+            inside = left & (addresses >= np.uint64(segment.start)) & (addresses <= np.uint64(segment.end - size))
+            found.append((segment, inside, (addresses - np.uint64(segment.start)).view(np.int64)))
+            left = left & ~inside
+        return found
+
+    def _no_memory(self, address: int, addresses: Lanes, lanes: Lanes) -> None:
+        """Raise the fault of the waves whose lanes reach an address without memory."""
+        waves = (lanes & (addresses == np.uint64(address))).any(axis=1)
+        raise MachineFault(f"memory violation: no memory at {address:#x}", waves)
+
+
+def take(view: Any, index: Lanes, mask: Lanes) -> Lanes:
+    """Return elements at indices; lanes that do not count have those of index 0."""
+    return view.take(index if mask is None else np.where(mask, index, 0))
+
+
+def gather(segment: Segment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:
+    """Read ``count`` numbers of ``size`` bytes that follow each other, for each lane."""
+    view = segment.views.get(size)
+    chosen = offsets if mask is None else offsets[mask]
+    if view is not None and (size == 1 or not (chosen & (size - 1)).any()):
+        index = offsets >> (size.bit_length() - 1) if size > 1 else offsets
+        index = index if mask is None else np.where(mask, index, 0)
+        return [view.take(index + number if number else index) for number in range(count)]
+    start = offsets if mask is None else np.where(mask, offsets, 0)
+    return [_unaligned(segment.data, start + number * size, size) for number in range(count)]
+
+
+def _unaligned(data: Any, start: Lanes, size: int) -> Lanes:
+    total = np.zeros(start.shape, WORDS[size])
+    for byte in range(size):
+        total |= data.take(start + byte, mode="clip").astype(WORDS[size]) << WORDS[size](8 * byte)
+    return total
+
+
+def scatter(segment: Segment, offsets: Lanes, mask: Lanes, size: int, values: list[Lanes]) -> None:
+    """Write numbers of ``size`` bytes that follow each other, for each lane that counts; the last lane wins."""
+    offsets = offsets if mask is None else offsets[mask]
+    view = segment.views.get(size)
+    if view is not None and (size == 1 or not (offsets & (size - 1)).any()):
+        index = offsets >> (size.bit_length() - 1) if size > 1 else offsets
+        for number, value in enumerate(values):
+            view[index + number] = value if mask is None else value[mask]
+        return
+    for number, value in enumerate(values):
+        word = value if mask is None else value[mask]
+        for byte in range(size):
+            segment.data[offsets + (number * size + byte)] = (word >> word.dtype.type(8 * byte)).astype(np.uint8)

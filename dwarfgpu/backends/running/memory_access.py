@@ -1,0 +1,559 @@
+"""Loads, stores and atomic operations of lanes and of waves, on every kind of memory.
+
+The names of operations say everything: ``global_load_dwordx2``, ``global_load_b64``, ``ds_read2st64_b32``,
+``buffer_store_short_d16_hi``, ``flat_atomic_add_x2``, ``ds_add_rtn_u32``. `shape_of` reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dwarfgpu.backends.running.batch import WaveBatch, number_of
+from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
+from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.stops import MachineFault, UnknownInstruction
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+
+Lanes = Any
+
+GLOBAL, FLAT, SCRATCH, LOCAL, BUFFER = "global", "flat", "scratch", "ds", "buffer"
+
+
+@frozen
+class AccessShape:
+    """What an operation moves for each lane."""
+
+    action: str
+    """``load``, ``store``, or the name of an atomic operation."""
+    space: str
+    size: int
+    """The bytes of one number: 1, 2, 4 or 8."""
+    count: int = 1
+    """How many follow each other."""
+    is_signed: bool = False
+    half: int | None = None
+    """The half of a register that is loaded or stored, the other is kept."""
+    pair: int = 0
+    """The unit of the two offsets of operations that have two, else 0."""
+    returns: bool = False
+    """Whether an atomic operation returns the old number."""
+    number: str = "u"
+    """How an atomic operation sees it: u, i or f."""
+
+
+_SIZES = {
+    "ubyte": (1, 1, False), "sbyte": (1, 1, True), "byte": (1, 1, False), "ushort": (2, 1, False),
+    "sshort": (2, 1, True), "short": (2, 1, False), "dword": (4, 1, False), "dwordx2": (4, 2, False),
+    "dwordx3": (4, 3, False), "dwordx4": (4, 4, False), "dwordx8": (4, 8, False), "dwordx16": (4, 16, False),
+    "u8": (1, 1, False), "i8": (1, 1, True), "b8": (1, 1, False), "u16": (2, 1, False), "i16": (2, 1, True),
+    "b16": (2, 1, False), "b32": (4, 1, False),
+    "b64": (4, 2, False), "b96": (4, 3, False), "b128": (4, 4, False), "b256": (4, 8, False), "b512": (4, 16, False),
+}  # fmt: skip
+_MOVE = re.compile(
+    r"(global|flat|scratch|buffer|ds)_(load|store|read|write)_(addtid_)?(d16_hi_|d16_)?(\w+?)(_d16_hi|_d16)?$"
+)
+_PAIR = re.compile(r"ds_(read|write|load|store)_?2(?:addr_)?(st64_|stride64_)?_?(b32|b64)$")
+_ATOMIC = re.compile(r"(global|flat|buffer|scratch)_atomic_(\w+?)(_x2)?$")
+_LOCAL_ATOMIC = re.compile(
+    r"ds_(add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|wrxchg|storexchg|cmpst|cmpstore|cmpswap)(_rtn)?_(\w+)$"
+)
+_RENAMED = {"swap": "swap", "wrxchg": "swap", "storexchg": "swap", "cmpst": "cmpst", "cmpstore": "cmpswap"}
+_KIND = re.compile(r"(.*?)_?([uibf]|num_f)(32|64|16)$")
+
+
+@cache
+def shape_of(name: str) -> AccessShape | None:
+    """Return what a memory operation of lanes does, or None if its name is of none that is known."""
+    pair = _PAIR.match(name)
+    if pair:
+        size = 4 if pair[3] == "b32" else 8
+        action = "load" if pair[1] in ("read", "load") else "store"
+        return AccessShape(action, LOCAL, 4, size // 4, pair=size * (64 if pair[2] else 1))
+    move = _MOVE.match(name)
+    if move and move[5] in _SIZES and not move[3]:
+        size, count, is_signed = _SIZES[move[5]]
+        high = move[4] or move[6] or ""
+        half = None if not high else 1 if "hi" in high else 0
+        action = "load" if move[2] in ("load", "read") else "store"
+        return AccessShape(action, move[1], size, count, is_signed, half)
+    atomic = _ATOMIC.match(name)
+    if atomic:
+        return _atomic(atomic[1], atomic[2], 8 if atomic[3] else 4, returns=True)
+    local = _LOCAL_ATOMIC.match(name)
+    if local:
+        return _atomic(LOCAL, f"{_RENAMED.get(local[1], local[1])}_{local[3]}", 4, returns=bool(local[2]))
+    return None
+
+
+def _atomic(space: str, name: str, size: int, *, returns: bool) -> AccessShape | None:
+    typed = _KIND.match(name)
+    number = "u"
+    if typed:
+        name, number, size = typed[1], typed[2][-1], int(typed[3]) // 8
+    elif name[0] in "us" and name[1:] in ("min", "max"):
+        name, number = name[1:], "i" if name[0] == "s" else "u"
+    elif name in ("fmin", "fmax"):
+        name, number = name[1:], "f"
+    if (name not in ACTIONS and name not in ("cmpswap", "cmpst")) or size == 2:
+        return None
+    return AccessShape(name, space, size, 1, returns=returns, number="u" if number == "b" else number)
+
+
+def _increment(old: Lanes, data: Lanes) -> Lanes:
+    return np.where(old >= data, old.dtype.type(0), old + old.dtype.type(1))
+
+
+def _decrement(old: Lanes, data: Lanes) -> Lanes:
+    return np.where((old == 0) | (old > data), data, old - old.dtype.type(1))
+
+
+ACTIONS: dict[str, Any] = {
+    "add": lambda old, data: old + data,
+    "sub": lambda old, data: old - data,
+    "rsub": lambda old, data: data - old,
+    "min": lambda old, data: np.fmin(old, data) if old.dtype.kind == "f" else np.minimum(old, data),
+    "max": lambda old, data: np.fmax(old, data) if old.dtype.kind == "f" else np.maximum(old, data),
+    "and": lambda old, data: old & data,
+    "or": lambda old, data: old | data,
+    "xor": lambda old, data: old ^ data,
+    "inc": _increment,
+    "dec": _decrement,
+    "swap": lambda _old, data: data,
+}
+"""The new number in memory, of the old one and what a lane gives."""
+
+
+class MemoryAccess:
+    """The memory of one dispatch, as its waves reach it."""
+
+    def __init__(
+        self,
+        memory: GlobalMemory,
+        *,
+        lanes: int,
+        local: Any,
+        group_of: Any,
+        scratch: Any,
+        scratch_base: int = 0,
+        apertures: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.memory = memory
+        self.lanes = lanes
+        self.local_size = local.shape[1]
+        self.local = Segment.of(0, local.reshape(-1))
+        self.group_of = group_of
+        """The row of local memory of each wave."""
+        self.scratch_size = scratch.shape[1]
+        self.scratch = Segment.of(0, scratch.reshape(-1))
+        self.scratch_base = scratch_base
+        self.shared_aperture, self.private_aperture = apertures
+        self.lane_numbers = np.arange(lanes, dtype=np.int64)[None, :]
+        if scratch.size:
+            memory.__init__([*memory.segments, Segment.of(scratch_base, scratch.reshape(-1))])  # type: ignore[misc]
+
+    # --- Text -----------------------------------------------------------------------------------------------------
+
+    def write(self, writer: BlockWriter, instruction: GpuInstruction) -> bool:
+        """Write a memory instruction; return whether it is one."""
+        if instruction.encoding == "SMEM":
+            return self._write_scalar(writer, instruction)
+        shape = shape_of(instruction.name)
+        if shape is None:
+            return False
+        address = self._address(writer, instruction, shape)
+        space = writer.name(shape.space)
+        if shape.pair:
+            self._write_pair(writer, instruction, shape, address)
+        elif shape.action == "load":
+            destination = instruction.operand("vdst") or instruction.operand("vdata")
+            assert destination is not None  # noqa: S101 (a load has one)
+            writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
+            for number in range(shape.count):
+                self._keep(writer, destination, number, f"x[{number}]", shape)
+        elif shape.action == "store":
+            data = self._data(instruction, "vdata", "data0", "data")
+            texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
+            writer.write(f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])")
+        else:
+            self._write_atomic(writer, instruction, shape, address)
+        return True
+
+    @staticmethod
+    def _data(instruction: GpuInstruction, *names: str) -> GpuOperand:
+        for name in names:
+            operand = instruction.operand(name)
+            if operand is not None:
+                return operand
+        raise UnknownInstruction(f"{instruction.mnemonic} without data")
+
+    @staticmethod
+    def _file(operand: GpuOperand) -> str:
+        return "a" if operand.kind is OperandKind.AGPR else "v"
+
+    def _word(self, data: GpuOperand, number: int, shape: AccessShape) -> str:
+        """Return the text of what is stored."""
+        word = f"{self._file(data)}[{data.index + number}]"
+        if shape.size == 4:
+            return word
+        shift = " >> 16" if shape.half == 1 or data.half == 1 else ""
+        return f"({word}{shift}).astype('u{shape.size}')"
+
+    def _keep(self, writer: BlockWriter, destination: GpuOperand, number: int, text: str, shape: AccessShape) -> None:
+        """Write what was loaded into a register."""
+        register = f"{self._file(destination)}[{destination.index + number}]"
+        if shape.size < 4:
+            bits = 8 * shape.size
+            if shape.is_signed:
+                text = f"{text}.view('i{shape.size}').astype('i4').view('u4')"
+            else:
+                text = f"{text}.astype('u4')"
+            half = shape.half if destination.half is None else destination.half
+            if half is not None:
+                text = f"({text} & 0xffff)" if bits < 32 else text
+                text = f"{text} << 16 | {register} & 0xffff" if half else f"{text} | {register} & 0xffff0000"
+        writer.write(f"y = {text}")
+        writer.write(f"{register} = y if m is None else merged(m, y, {register})")
+
+    def _write_pair(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
+        offsets = [instruction.modifiers.get(f"offset{number}", 0) * shape.pair for number in (0, 1)]
+        space = writer.name(shape.space)
+        if shape.action == "load":
+            destination = instruction.operand("vdst")
+            assert destination is not None  # noqa: S101 (a load has one)
+            writer.write(f"t = {address}")
+            for number, offset in enumerate(offsets):
+                name = "xy"[number]
+                writer.write(f"{name}x = {writer.name(self.load)}(b, {space}, t + {offset}, 4, {shape.count})")
+            for number in range(2 * shape.count):
+                name = "xy"[number // shape.count]
+                text = f"{name}x[{number % shape.count}]"
+                writer.write(f"z = {text}")
+                register = f"{self._file(destination)}[{destination.index + number}]"
+                writer.write(f"{register} = z if m is None else merged(m, z, {register})")
+            return
+        writer.write(f"t = {address}")
+        for number, offset in enumerate(offsets):
+            data = instruction.operand(f"data{number}")
+            assert data is not None  # noqa: S101 (a store of two has both)
+            texts = ", ".join(self._word(data, word, shape) for word in range(shape.count))
+            writer.write(f"{writer.name(self.store)}(b, {space}, t + {offset}, 4, [{texts}])")
+
+    def _write_atomic(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
+        destination = instruction.operand("vdst")
+        data = self._data(instruction, "vdata", "data0", "data")
+        returns = destination is not None and shape.returns
+        if shape.space == BUFFER:
+            destination = data
+            returns = bool(
+                instruction.modifiers.get("glc")
+                or instruction.modifiers.get("sc0")
+                or instruction.modifiers.get("th", 0) & 1
+            )
+        first = self._wide(data, 0, shape.size)
+        texts = [first]
+        if shape.action in ("cmpswap", "cmpst"):
+            other = instruction.operand("data1")
+            texts.append(
+                self._wide(other, 0, shape.size) if other is not None else self._wide(data, shape.size // 4, shape.size)
+            )
+            if shape.action == "cmpst":  # first what is compared, then the new number
+                texts.reverse()
+        arguments = ", ".join(("b", writer.name(shape.space), address, writer.name(shape), *texts))
+        call = f"{writer.name(self.atomic)}({arguments})"
+        if not returns or destination is None:
+            writer.write(call)
+            return
+        writer.write(f"x = {call}")
+        for number in range(shape.size // 4):
+            register = f"{self._file(destination)}[{destination.index + number}]"
+            part = f"(x >> {32 * number}).astype('u4')" if shape.size == 8 else "x"
+            writer.write(f"y = {part}")
+            writer.write(f"{register} = y if m is None else merged(m, y, {register})")
+
+    def _wide(self, data: GpuOperand, first: int, size: int) -> str:
+        file = self._file(data)
+        if size == 4:
+            return f"{file}[{data.index + first}]"
+        return f"joined(b.wide_{file}, {file}, {data.index + first})"
+
+    # --- Addresses ------------------------------------------------------------------------------------------------
+
+    def _address(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> str:
+        """Return the text of the address of each lane."""
+        modifiers = instruction.modifiers
+        offset = _signed_offset(instruction)
+        if shape.space == LOCAL:
+            address = instruction.operand("addr")
+            assert address is not None  # noqa: S101 (each has one)
+            plus = "" if shape.pair or not offset else f" + {offset}"
+            return f"(v[{address.index}].astype('i8'){plus})"
+        if shape.space == BUFFER:
+            return self._buffer_address(writer, instruction)
+        vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+        has_base = (
+            saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
+        )
+        has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not modifiers.get("sve_off")
+        if shape.space == SCRATCH:
+            parts = []
+            if has_lane:
+                parts.append(f"v[{vaddr.index}].astype('i8')")  # type: ignore[union-attr]
+            if has_base:
+                parts.append(f"uniform({writer.scalar(saddr, 32)}).astype('i8')")  # type: ignore[arg-type]
+            parts.append(writer.name(np.array([[offset]], np.int64)))
+            return f"({' + '.join(parts)})"
+        constant = writer.constant(offset, "u8")
+        if has_base:
+            base = f"uniform({writer.scalar(saddr, 64)}, 'u8')"  # type: ignore[arg-type]
+            return f"({base} + v[{vaddr.index}] + {constant})" if has_lane else f"({base} + {constant})"  # type: ignore[union-attr]
+        assert vaddr is not None  # noqa: S101 (without a base the lanes have the address)
+        lane = f"joined(b.wide_v, v, {vaddr.index})"
+        return f"({lane} + {constant})" if offset else lane
+
+    def _buffer_address(self, writer: BlockWriter, instruction: GpuInstruction) -> str:
+        modifiers = instruction.modifiers
+        resource = instruction.operand("srsrc") or instruction.operand("rsrc")
+        assert resource is not None  # noqa: S101 (each has one)
+        words = ", ".join(f"s[{resource.index + number}]" for number in range(4))
+        vaddr, soffset = instruction.operand("vaddr"), instruction.operand("soffset")
+        index, offset = "0", str(_signed_offset(instruction))
+        if vaddr is not None and vaddr.kind is OperandKind.VGPR:
+            first = vaddr.index
+            if modifiers.get("idxen"):
+                index = f"v[{first}].astype('u8')"
+                first += 1
+            if modifiers.get("offen"):
+                offset = f"v[{first}].astype('u8') + {writer.constant(_signed_offset(instruction), 'u8')}"
+        scalar = writer.scalar(soffset, 32) if soffset is not None and soffset.kind is not OperandKind.OFF else "0"
+        return f"{writer.name(self.buffer_address)}(b, ({words}), {index}, {offset}, {scalar})"
+
+    def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any) -> Lanes:
+        """Return the address that a buffer resource gives (V#: base, stride, swizzle, ADD_TID_ENABLE)."""
+        base = words[0] | (words[1] & 0xFFFF) << 32
+        flags, format_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
+        if not (isinstance(flags, int) and isinstance(format_word, int)):
+            raise MachineFault("a buffer resource that differs between waves")
+        swizzled = flags >> 15 & 1
+        adds_lane = format_word >> 23 & 1
+        if adds_lane:
+            index = self.lane_numbers.astype(np.uint64) + (np.uint64(index) if isinstance(index, int) else index)
+        stride = flags & 0x3FFF
+        start = _long(base) + _long(scalar)
+        offset = _long(offset)
+        if isinstance(index, int) and not index and not swizzled:
+            return start + offset
+        if not swizzled:
+            return start + _long(index) * _long(stride) + offset
+        element = 2 << (format_word >> 19 & 3)
+        span = 8 << (format_word >> 21 & 3)
+        if self.swizzles_dwords:
+            element = 4
+        unit, within = _long(element), offset % _long(element)
+        index = _long(index)
+        lines = _long(span)
+        record = index // lines * (_long(stride) * lines)
+        return start + record + offset // unit * (unit * lines) + index % lines * unit + within
+
+    swizzles_dwords = False
+    """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
+
+    # --- Access ---------------------------------------------------------------------------------------------------
+
+    def _places(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> list[tuple[Segment, Lanes, Lanes]]:
+        """Return the segments that lanes reach with their flags and offsets there; all have the shape of the batch."""
+        shape = batch.count, batch.lanes
+        mask = batch.mask
+        if mask is not None and mask.shape != shape:
+            mask = np.broadcast_to(mask, shape)
+        if address.shape != shape:
+            address = np.broadcast_to(address, shape)
+        if space in (GLOBAL, BUFFER):
+            return self.memory.places(address, mask, size)
+        if space == LOCAL:
+            return self._local_places(batch, address, mask, size)
+        if space == SCRATCH:
+            return self._scratch_places(batch, address, mask, size)
+        upper = address >> np.uint64(32)
+        low = (address & np.uint64(LOW)).view(np.int64)
+        is_shared, is_private = (
+            upper == np.uint64(base >> 32) for base in (self.shared_aperture, self.private_aperture)
+        )
+        if mask is not None:
+            is_shared, is_private = is_shared & mask, is_private & mask
+        found = []
+        if is_shared.any():
+            found += self._local_places(batch, low, is_shared, size)
+        if is_private.any():
+            found += self._scratch_places(batch, low, is_private, size)
+        if not found:
+            return self.memory.places(address, mask, size)
+        rest = ~(is_shared | is_private)
+        rest = rest if mask is None else rest & mask
+        return found + self.memory.places(address, rest, size)
+
+    def _local_places(
+        self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
+    ) -> list[tuple[Segment, Lanes, Lanes]]:
+        inside = (address >= 0) & (address <= self.local_size - size)
+        rows = self.group_of[batch.waves][:, None] * self.local_size
+        if not inside.all():
+            mask = inside if mask is None else mask & inside
+        return [(self.local, mask, address + rows)]
+
+    def _scratch_places(
+        self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
+    ) -> list[tuple[Segment, Lanes, Lanes]]:
+        limit = self.scratch_size // self.lanes
+        outside = (address < 0) | (address > limit - size)
+        outside = outside if mask is None else outside & mask
+        if outside.any():
+            wanted = int(address[outside][0])
+            raise MachineFault(f"memory violation: private memory at {wanted:#x}", outside.any(axis=1))
+        rows = batch.waves[:, None] * self.scratch_size
+        return [(self.scratch, mask, rows + (address >> 2) * (4 * self.lanes) + self.lane_numbers * 4 + (address & 3))]
+
+    def _is_interleaved(self, space: str, segment: Segment) -> bool:
+        return segment is self.scratch and space in (SCRATCH, FLAT)
+
+    def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
+        """Read numbers that follow each other, for each lane."""
+        places = self._places(batch, space, address, size * count if space != SCRATCH else size)
+        if len(places) == 1 and places[0][1] is batch.mask and not self._is_interleaved(space, places[0][0]):
+            segment, mask, offsets = places[0]
+            return gather(segment, offsets, mask, size, count)
+        results = [np.zeros((batch.count, batch.lanes), WORDS[size]) for _ in range(count)]
+        for segment, mask, offsets in places:
+            if self._is_interleaved(space, segment):
+                words = [
+                    gather(segment, offsets + 4 * self.lanes * number, mask, size, 1)[0] for number in range(count)
+                ]
+            else:
+                words = gather(segment, offsets, mask, size, count)
+            results = [
+                word if mask is None else np.where(mask, word, result)
+                for word, result in zip(words, results, strict=True)
+            ]
+        return results
+
+    def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
+        """Write numbers that follow each other, for each lane."""
+        shape = batch.count, batch.lanes
+        values = [value if value.shape == shape else np.broadcast_to(value, shape) for value in values]
+        count = len(values)
+        for segment, mask, offsets in self._places(batch, space, address, size * count if space != SCRATCH else size):
+            if self._is_interleaved(space, segment):
+                for number, value in enumerate(values):
+                    scatter(segment, offsets + 4 * self.lanes * number, mask, size, [value])
+            else:
+                scatter(segment, offsets, mask, size, values)
+
+    def atomic(
+        self, batch: WaveBatch, space: str, address: Lanes, shape: AccessShape, data: Lanes, other: Lanes = None
+    ) -> Lanes:
+        """Change numbers in memory lane after lane; return the old ones."""
+        full = batch.count, batch.lanes
+        data = np.broadcast_to(data, full)
+        other = None if other is None else np.broadcast_to(other, full)
+        result = np.zeros(full, WORDS[shape.size])
+        for segment, mask, offsets in self._places(batch, space, address, shape.size):
+            lanes = np.ones(full, bool) if mask is None else mask
+            view = segment.views.get(shape.size)
+            chosen = offsets[lanes]
+            if view is None or (chosen & (shape.size - 1)).any():
+                raise MachineFault("memory violation: the address of an atomic operation is not aligned")
+            index = chosen >> (shape.size.bit_length() - 1)
+            old = _in_turn(view, index, shape, data[lanes], None if other is None else other[lanes])
+            result[lanes] = old
+        return result
+
+    # --- Scalar loads ---------------------------------------------------------------------------------------------
+
+    def _write_scalar(self, writer: BlockWriter, instruction: GpuInstruction) -> bool:
+        match = re.match(r"s_(buffer_)?load_(\w+)$", instruction.name)
+        if not match or match[2] not in _SIZES:
+            return False
+        size, count, is_signed = _SIZES[match[2]]
+        base, destination = instruction.operand("sbase"), instruction.operand("sdata")
+        assert base is not None  # noqa: S101 (each has one)
+        assert destination is not None  # noqa: S101 (each has one)
+        parts = [writer.sgpr(base.index, 64) if base.kind is OperandKind.SGPR else writer.scalar(base, 64)]
+        if match[1]:
+            parts = [f"(s[{base.index}] | (s[{base.index + 1}] & 0xffff) << 32)"]
+        for name in ("offset", "soffset"):
+            operand = instruction.operand(name)
+            if operand is None or operand.register == "null" or operand.kind is OperandKind.OFF:
+                continue
+            if operand.kind is OperandKind.IMMEDIATE:
+                parts.append(str(operand.value))
+            else:
+                parts.append(writer.scalar(operand, 32))
+        if not any(part.lstrip("-").isdigit() for part in parts[1:]):
+            parts.append(str(instruction.modifiers.get("offset", 0)))
+        address = " + ".join(parts)
+        call = f"{writer.name(self.load_scalar)}({address}, {size}, {count}, {is_signed})"
+        writer.write(f"x = {call}")
+        for number in range(count):
+            if destination.kind is OperandKind.SGPR:
+                writer.write(f"s[{destination.index + number}] = x[{number}]")
+            else:
+                writer.set_scalar(destination, "x[0] | x[1] << 32" if count > 1 else "x[0]")
+                break
+        return True
+
+    def load_scalar(self, address: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001 (of a text)
+        """Read numbers of a wave."""
+        if isinstance(address, int):
+            at = address & ~3 if size == 4 else address
+            whole = self.memory.read(at, size * count)
+            mask = (1 << 8 * size) - 1
+            words = [whole >> 8 * size * number & mask for number in range(count)]
+            return (
+                [(word ^ sign) - sign & LOW for word in words for sign in (1 << 8 * size - 1,)] if is_signed else words
+            )
+        places = self.memory.places(address, None, size * count)
+        results = [np.zeros(address.shape, WORDS[size]) for _ in range(count)]
+        for segment, mask, offsets in places:
+            for number, word in enumerate(gather(segment, offsets, mask, size, count)):
+                results[number] = word if mask is None else np.where(mask, word, results[number])
+        if is_signed:
+            results = [word.view(f"i{size}").astype(np.int32).view(np.uint32) for word in results]
+        return [number_of(word) for word in results]
+
+
+def _signed_offset(instruction: GpuInstruction) -> int:
+    return instruction.modifiers.get("offset", 0)
+
+
+def _long(number: Any) -> Any:
+    """Return a number as unsigned 64-bit integers that fit ``[wave, lane]``."""
+    return np.array([[number & ((1 << 64) - 1)]], np.uint64) if isinstance(number, int) else number
+
+
+def _in_turn(view: Any, index: Lanes, shape: AccessShape, data: Lanes, other: Lanes) -> Lanes:
+    """Do an atomic operation for each lane, in their order; return the old numbers."""
+    typed = view.view(f"{shape.number}{shape.size}")
+    data = data.view(f"{shape.number}{shape.size}")
+    if len(index) > 1 and len(np.unique(index)) != len(index):
+        old = np.empty_like(view, shape=len(index))
+        raw = old.view(typed.dtype)
+        for number, place in enumerate(index.tolist()):
+            one = slice(place, place + 1)
+            raw[number] = typed[place]
+            typed[one] = _changed(
+                typed[one], shape, data[number : number + 1], None if other is None else other[number]
+            )
+        return old
+    before = typed[index]
+    typed[index] = _changed(before, shape, data, other)
+    return before.view(view.dtype)
+
+
+def _changed(old: Lanes, shape: AccessShape, data: Lanes, other: Lanes) -> Lanes:
+    if shape.action in ("cmpswap", "cmpst"):
+        return np.where(old == other, data, old)
+    return ACTIONS[shape.action](old, data)

@@ -1,0 +1,1 @@
+"""What instructions do: one row for each operation, on columns of waves and lanes."""

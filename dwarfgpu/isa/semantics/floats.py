@@ -1,0 +1,137 @@
+"""Floating point arithmetic that numpy does not have: multiplication and addition with one rounding, and others.
+
+The rounding is to nearest, ties to even. A number of lanes is done at once; the rare cases that the fast way could
+round twice are found and done again exactly.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+Lanes = Any
+
+_HALF_ULP = np.uint64(0x1000_0000)
+_BELOW_SINGLE = np.uint64(0x1FFF_FFFF)
+"""The bits of a double that a single does not have."""
+_SPLIT = 134217729.0  # 2^27 + 1
+
+
+def fused_double(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    """Return ``left * right + other`` of singles as doubles that round to the right single: rounded to odd."""
+    product = left.astype(np.float64) * right.astype(np.float64)  # exact
+    addend = other.astype(np.float64)
+    total = product + addend
+    return _to_odd(total, product, addend)
+
+
+def _to_odd(total: Lanes, left: Lanes, right: Lanes) -> Lanes:
+    """Return a sum of doubles rounded to odd: an inexact one has its last bit set, and is no tie if rounded again."""
+    part = total - left
+    error = (left - (total - part)) + (right - part)
+    bits = total.view(np.int64)
+    inexact = (error != 0) & np.isfinite(total) & (bits & 1 == 0)
+    if not inexact.any():
+        return total
+    step = np.where((error > 0) == (total > 0), 1, -1)
+    step = np.where(total == 0, 0, step)
+    return np.where(inexact, bits + step, bits).view(np.float64)
+
+
+def fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    """Return ``left * right + other`` of singles with one rounding."""
+    product = left.astype(np.float64) * right.astype(np.float64)
+    addend = other.astype(np.float64)
+    total = product + addend
+    result = total.astype(np.float32)
+    bits = total.view(np.uint64)
+    # Rounded twice: the double is a tie between two singles, or the single is denormal and has fewer bits.
+    doubtful = (bits & _BELOW_SINGLE == _HALF_ULP) | (np.abs(total) < 2.0**-125)
+    if doubtful.any():
+        result = np.where(doubtful, _to_odd(total, product, addend).astype(np.float32), result)
+    return result
+
+
+def fused_half(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    """Return ``left * right + other`` of halfs with one rounding."""
+    product = left.astype(np.float64) * right.astype(np.float64)
+    addend = other.astype(np.float64)
+    return _to_odd(product + addend, product, addend).astype(np.float16)
+
+
+def fused_long(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    """Return ``left * right + other`` of doubles with one rounding."""
+    left, right, other = np.broadcast_arrays(left, right, other)
+    product = left * right
+    low = _product_error(left, right, product)
+    high, error = _two_sum(product, other)
+    # Boldo and Melquiond: the two small parts are added with rounding to odd.
+    small = low + error
+    rest = _to_odd(small, low, error)
+    result = high + rest
+    magnitudes = np.maximum(np.abs(product), np.abs(other))
+    smallest = np.minimum(np.abs(left), np.abs(right))
+    safe = (magnitudes < 2.0**995) & (np.abs(product) > 2.0**-900) & (smallest < 2.0**990)
+    safe &= np.maximum(np.abs(left), np.abs(right)) < 2.0**990
+    safe |= ~np.isfinite(left) | ~np.isfinite(right) | ~np.isfinite(other)
+    result = np.where(np.isfinite(product) & np.isfinite(other) & safe, result, product + other)
+    exact_zero = (left == 0) | (right == 0)
+    result = np.where(exact_zero, product + other, result)
+    again = ~safe & ~exact_zero
+    if again.any():
+        result = np.array(result)
+        for index in zip(*np.nonzero(again), strict=True):
+            result[index] = fused_exactly(float(left[index]), float(right[index]), float(other[index]))
+    return result
+
+
+def fused_exactly(left: float, right: float, other: float, scale: float = 1.0) -> float:
+    """Return ``(left * right + other) * scale`` of finite doubles with one rounding, computed with fractions."""
+    total = (Fraction(left) * Fraction(right) + Fraction(other)) * Fraction(scale)
+    if not total:
+        return left * right + other
+    try:
+        return total.numerator / total.denominator  # Python rounds the quotient of integers once
+    except OverflowError:
+        return float("inf") if total > 0 else float("-inf")
+
+
+def _product_error(left: Lanes, right: Lanes, product: Lanes) -> Lanes:
+    """Return what a product of doubles lacks (Veltkamp and Dekker)."""
+    left_high, left_low = _halves(left)
+    right_high, right_low = _halves(right)
+    error = left_high * right_high - product
+    error = error + left_high * right_low
+    error = error + left_low * right_high
+    return error + left_low * right_low
+
+
+def _halves(value: Lanes) -> tuple[Lanes, Lanes]:
+    scaled = value * _SPLIT
+    high = scaled - (scaled - value)
+    return high, value - high
+
+
+def _two_sum(left: Lanes, right: Lanes) -> tuple[Lanes, Lanes]:
+    total = left + right
+    part = total - left
+    return total, (left - (total - part)) + (right - part)
+
+
+def smaller(left: Lanes, right: Lanes) -> Lanes:
+    """Return the smaller number; a NaN is no number; -0 is smaller than +0."""
+    return np.where((left == right) & np.signbit(left), left, np.fmin(left, right))
+
+
+def larger(left: Lanes, right: Lanes) -> Lanes:
+    """Return the larger number; a NaN is no number; +0 is larger than -0."""
+    return np.where((left == right) & np.signbit(left), right, np.fmax(left, right))
+
+
+def exponents(value: Lanes) -> Lanes:
+    """Return the exponent fields of floats."""
+    if value.dtype == np.float64:
+        return (value.view(np.uint64) >> np.uint64(52) & np.uint64(0x7FF)).astype(np.int32)
+    return (value.view(np.uint32) >> 23 & 0xFF).astype(np.int32)

@@ -1,0 +1,148 @@
+"""Waves that run: where they part and meet, what stops them, and what the machine has afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dwarfgpu.backends.running.batch import NOTHING, WaveBatch, lane_flags, lane_mask
+from dwarfgpu.backends.running.device import Device
+from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.memory_access import shape_of
+from dwarfgpu.backends.running.stops import MachineFault
+from dwarfgpu.program.launch.launch import launch, machine_for
+
+LAUNCH = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
+
+
+def a_batch(count, lanes=32):
+    numbers = np.random.default_rng(1)
+    batch = WaveBatch(range(count), lanes, 4, 0)
+    batch.vector[1] = numbers.integers(0, 99, (count, lanes)).astype(np.uint32)
+    batch.vector[2] = np.full((1, 1), 7, np.uint32)
+    batch.scalar[3] = np.arange(count, dtype=np.uint64)[:, None]
+    batch.scalar[4] = 5
+    batch.set_exec(numbers.integers(0, 1 << 32, (count, 1)).astype(np.uint64))
+    return batch
+
+
+def test_waves_that_part_and_meet_have_what_they_had():
+    batch = a_batch(5)
+    flags = np.array([True, False, True, True, False])
+    joined = batch.part(flags).join([batch.part(~flags)])
+    assert joined.waves.tolist() == [0, 2, 3, 1, 4]
+    assert (joined.vector[1] == batch.vector[1][joined.waves]).all()
+    assert joined.vector[2] is batch.vector[2]
+    assert joined.vector[3] is NOTHING
+    assert joined.scalar[3][:, 0].tolist() == [0, 2, 3, 1, 4]
+    assert joined.scalar[4] == 5
+    assert (np.broadcast_to(joined.mask, (5, 32)) == batch.mask[joined.waves]).all()
+
+
+def test_a_copy_changes_on_its_own():
+    batch = a_batch(2)
+    other = batch.copy()
+    other.vector[1] = NOTHING
+    other.set_exec(1)
+    assert batch.vector[1] is not NOTHING
+    assert not isinstance(batch.exec, int)
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+def test_flags_and_masks_are_inverse(lanes):
+    numbers = np.random.default_rng(2)
+    batch = WaveBatch(range(3), lanes, 0, 0)
+    batch.set_exec((1 << lanes) - 1)
+    assert batch.mask is None
+    for mask in (0, 1, 1 << lanes - 1, int(numbers.integers(0, 1 << 62)) & (1 << lanes) - 1):
+        assert lane_mask(lane_flags(mask, lanes), batch) == mask
+    masks = numbers.integers(0, 1 << 32, (3, 1)).astype(np.uint64)
+    assert (lane_mask(lane_flags(masks, lanes), batch) == masks).all()
+
+
+def test_memory_of_several_segments_and_any_alignment():
+    bytes_ = np.arange(64, dtype=np.uint8)
+    memory = GlobalMemory([Segment.of(0x1000, bytes_.copy()), Segment.of(0x2003, bytes_.copy())])
+    addresses = np.array([[0x1001, 0x2003 + 60, 0x1000 + 56, 0x2003]], np.uint64)
+    found = np.zeros((1, 4), np.uint32)
+    for segment, mask, offsets in memory.places(addresses, None, 4):
+        found = np.where(mask, gather(segment, offsets, mask, 4, 1)[0], found)
+    expected = [int.from_bytes(bytes(range(start, start + 4)), "little") for start in (1, 60, 56, 0)]
+    assert found[0].tolist() == expected
+    for segment, mask, offsets in memory.places(addresses, None, 4):
+        scatter(segment, offsets, mask, 4, [~found])
+    assert memory.read(0x1001, 4) == expected[0] ^ 0xFFFFFFFF
+    with pytest.raises(MachineFault, match="no memory at 0x3000") as fault:
+        memory.places(np.array([[0x1000], [0x3000]], np.uint64), None, 4)
+    assert fault.value.waves.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "name, wanted",
+    [
+        ("global_load_dwordx4", ("load", "global", 4, 4)),
+        ("global_load_b96", ("load", "global", 4, 3)),
+        ("buffer_store_short_d16_hi", ("store", "buffer", 2, 1)),
+        ("scratch_load_d16_hi_u8", ("load", "scratch", 1, 1)),
+        ("ds_read2st64_b64", ("load", "ds", 4, 2)),
+        ("ds_load_2addr_stride64_b32", ("load", "ds", 4, 1)),
+        ("ds_write_b8_d16_hi", ("store", "ds", 1, 1)),
+        ("flat_atomic_add_x2", ("add", "flat", 8, 1)),
+        ("global_atomic_smax", ("max", "global", 4, 1)),
+        ("global_atomic_max_u64", ("max", "global", 8, 1)),
+        ("global_atomic_add_f32", ("add", "global", 4, 1)),
+        ("global_atomic_cmpswap_b32", ("cmpswap", "global", 4, 1)),
+        ("ds_add_rtn_u32", ("add", "ds", 4, 1)),
+        ("ds_cmpst_rtn_b64", ("cmpst", "ds", 8, 1)),
+        ("ds_min_i32", ("min", "ds", 4, 1)),
+    ],
+)
+def test_names_say_what_is_moved(name, wanted):
+    shape = shape_of(name)
+    assert (shape.action, shape.space, shape.size, shape.count) == wanted
+
+
+def test_what_is_no_access_of_memory():
+    assert shape_of("v_add_u32") is None
+    assert shape_of("image_load") is None
+    assert shape_of("global_atomic_pk_add_f16") is None
+
+
+def test_the_machine_has_the_registers_afterwards():
+    machine = machine_for(LAUNCH, "group_x")
+    args = [np.zeros(1, np.int32)]
+    launched = launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
+    changes = machine.changes
+    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device.run()
+    assert device.executed == 6 * 10
+    device.write_back()
+    assert machine.changes > changes
+    assert machine.column("v1")[:, 0].tolist() == [0] * 8 + [1] * 2
+    assert {machine.stop_text(wave) for wave in range(10)} == {"has ended"}
+    assert {machine.program_counter(wave) for wave in range(10)} == {device.ended[0].pc}
+    assert not machine.knows(machine.register_named("s5"), 0)
+
+
+def test_memory_that_is_not_mapped_stops_the_waves_with_the_instruction():
+    machine = machine_for(LAUNCH, "group_x")
+    launched = launch(machine, LAUNCH, "group_x", grid=(64,), work_group=(64,), args=[0x1234])
+    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device.run()
+    ((batch, reason),) = device.stopped
+    assert reason == "memory violation: no memory at 0x1234"
+    assert batch.count == 2
+    device.write_back()
+    assert machine.stop_text(1) == reason
+    assert machine.program_counter(0) == launched.plan.start.entry + 0x14
+
+
+def test_a_limit_of_instructions_leaves_waves_that_go_on():
+    machine = machine_for(LAUNCH, "group_x")
+    args = [np.zeros(1, np.int32)]
+    launched = launch(machine, LAUNCH, "group_x", grid=(300,), work_group=(256,), args=args)
+    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device.run(0)
+    assert device.executed == 0
+    device.run()
+    assert not device.batches

@@ -1,0 +1,209 @@
+"""Kernels that clang compiles, run, and compared with the same work done by the host."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dwarfgpu.backends.running.device import Device
+from dwarfgpu.program.launch.launch import launch, machine_for
+
+HERE = Path(__file__).parent
+PROCESSORS = ("gfx900", "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1102", "gfx1200", "gfx1201")
+QUICK = ("gfx90a", "gfx1100")
+COUNT = 512
+GROUP = 128
+
+
+@pytest.fixture(scope="module")
+def compiled(require_tool, tmp_path_factory):
+    clang = require_tool("clang-22")
+    folder = tmp_path_factory.mktemp("kernels")
+    known: dict[tuple[str, str], str] = {}
+
+    def build(processor: str, level: str) -> str:
+        if (processor, level) not in known:
+            path = str(folder / f"kernels.{processor}.{level}.co")
+            words = [
+                clang,
+                "-x",
+                "cl",
+                "-cl-std=CL2.0",
+                "-target",
+                "amdgcn-amd-amdhsa",
+                f"-mcpu={processor}",
+                f"-{level}",
+            ]
+            words += [
+                "-g",
+                "-w",
+                "-nogpulib",
+                "-include",
+                str(HERE / "kernels.h"),
+                str(HERE / "kernels.cl"),
+                "-o",
+                path,
+            ]
+            subprocess.run(words, check=True, capture_output=True)
+            known[processor, level] = path
+        return known[processor, level]
+
+    return build
+
+
+def run(path, kernel, args, *, local=0, private=None, count=COUNT):
+    """Run a kernel; return what its arrays hold afterwards."""
+    machine = machine_for(path, kernel)
+    launched = launch(
+        machine, path, kernel, grid=(count,), work_group=(GROUP,), args=args, dynamic_local=local, private_size=private
+    )
+    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device.run(50_000_000)
+    assert not device.batches
+    assert [reason for _batch, reason in device.stopped] == []
+    assert not device.waiting
+    assert sum(batch.count for batch in device.ended) == machine.wave_count
+    space = machine.target.default_space
+    return [
+        np.frombuffer(machine.memory.read(space, address, value.nbytes, None, None), value.dtype)
+        for address, value in addresses(launched, args)
+    ]
+
+
+def addresses(launched, args):
+    kernarg = launched.plan.start.kernarg_bytes
+    at = 0
+    for value in args:
+        if isinstance(value, np.ndarray):
+            at = -(-at // 8) * 8
+            yield int.from_bytes(kernarg[at : at + 8], "little"), value
+            at += 8
+        else:
+            at += 4
+
+
+def everywhere(*levels):
+    return [
+        pytest.param(processor, level, marks=() if processor in QUICK and level == "O2" else pytest.mark.slow)
+        for processor in PROCESSORS
+        for level in levels
+    ]
+
+
+RANDOM = np.random.default_rng(7)
+NUMBERS = RANDOM.integers(1, 3000, COUNT).astype(np.int32)
+ZEROS = np.zeros(COUNT, np.int32)
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_singles_are_multiplied_and_added_once_rounded(compiled, processor, level):
+    x, y = RANDOM.random(COUNT, np.float32), RANDOM.random(COUNT, np.float32)
+    (found, _x) = run(compiled(processor, level), "saxpy", [y, x, 2.7, COUNT - 12])
+    exact = np.float64(np.float32(2.7)) * x + y
+    assert (found[:-12] == exact.astype(np.float32)[:-12]).all()
+    assert (found[-12:] == y[-12:]).all()
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_lanes_leave_a_loop_one_by_one(compiled, processor, level):
+    def steps(number):
+        count = 0
+        while number != 1:
+            number = 3 * number + 1 if number & 1 else number // 2
+            count += 1
+        return count
+
+    found, _numbers = run(compiled(processor, level), "col", [ZEROS, NUMBERS])
+    assert found.tolist() == [steps(number) for number in NUMBERS.tolist()]
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_waves_of_a_group_meet_at_barriers(compiled, processor, level):
+    totals = np.zeros(COUNT // GROUP, np.int64)
+    found, _numbers = run(compiled(processor, level), "red", [totals, NUMBERS, 4 * GROUP], local=4 * GROUP)
+    assert found.tolist() == (NUMBERS.reshape(-1, GROUP).sum(axis=1).astype(np.int64) ** 2).tolist()
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_division_of_doubles_and_long_integers(compiled, processor, level):
+    numbers = RANDOM.random(COUNT) * 10.0 ** RANDOM.integers(-300, 300, COUNT)
+    left, right = 12345678901234567890, 987654321
+    machine_args = [np.zeros(COUNT), numbers]
+    path = compiled(processor, level)
+    machine = machine_for(path, "dbl")
+    launched = launch(machine, path, "dbl", grid=(COUNT,), work_group=(GROUP,), args=[*machine_args, left, right])
+    Device(machine, scratch_base=launched.plan.start.scratch.base).run()
+    address = int.from_bytes(launched.plan.start.kernarg_bytes[:8], "little")
+    found = np.frombuffer(machine.memory.read(machine.target.default_space, address, 8 * COUNT, None, None))
+    assert (found == numbers / 3.0 + float(left // right)).all()
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_functions_call_themselves(compiled, processor, level):
+    found, _numbers = run(compiled(processor, level), "recursive", [ZEROS, NUMBERS], private=4096)
+    assert found.tolist() == [(0, 1, 1, 2, 3, 5, 8, 13)[number & 7] for number in NUMBERS.tolist()]
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_each_lane_sorts_its_own_array(compiled, processor, level):
+    def sorted_by_low_byte(number):
+        cells = sorted((number * (k + 1) for k in range(8)), key=lambda cell: cell & 0xFF)
+        return cells[number & 7] ^ cells[0]
+
+    found, _numbers = run(compiled(processor, level), "private_array", [ZEROS, NUMBERS])
+    assert found.tolist() == [sorted_by_low_byte(number) for number in NUMBERS.tolist()]
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_lanes_add_to_one_number(compiled, processor, level):
+    found, _numbers, totals = run(compiled(processor, level), "counted", [ZEROS, NUMBERS, np.zeros(2, np.int32)])
+    assert found.tolist() == [number.bit_count() + 32 - (number | 1).bit_length() for number in NUMBERS.tolist()]
+    assert totals.tolist() == [NUMBERS[NUMBERS & 1 == 1].sum(), NUMBERS.max()]
+
+
+def moved_between_lanes(numbers, chars, shorts, lanes):
+    """What the kernel `sub` computes, by its source."""
+    count = len(numbers)
+    lane = np.arange(count) % lanes
+    x = numbers.astype(np.int64)
+    x = x + np.where(lane % 16 == 0, 7, np.roll(x, 1))
+    x = x + x.reshape(-1, 4)[:, ::-1].reshape(-1)
+    source = np.arange(count) // lanes * lanes + ((np.arange(count) * 28 & 255) // 4) % lanes
+    x = (x & 0xFFFFFFFF) ^ (x[source] & 0xFFFFFFFF)
+    x = x + x.reshape(-1, 2)[:, ::-1].reshape(-1)
+    chars, shorts = chars.astype(np.int64), shorts.astype(np.int64)
+    difference = (shorts - chars + 0x8000) % 0x10000 - 0x8000
+    return (x + (chars * 3 & 255) + difference * (chars ^ 5) & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O2"))
+def test_lanes_read_other_lanes(compiled, processor, level):
+    chars = RANDOM.integers(0, 255, COUNT).astype(np.uint8)
+    shorts = RANDOM.integers(-3000, 3000, COUNT).astype(np.int16)
+    found, *_others = run(compiled(processor, level), "sub", [ZEROS, NUMBERS, chars, shorts])
+    lanes = 64 if processor.startswith("gfx9") else 32
+    assert (found == moved_between_lanes(NUMBERS, chars, shorts, lanes)).all()
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_pairs_of_halfs(compiled, processor, level):
+    numbers = RANDOM.random(2 * COUNT).astype(np.float16)
+    found, _numbers = run(compiled(processor, level), "half_", [np.zeros(2 * COUNT, np.float16), numbers, 1])
+    exact = numbers.astype(np.float64) ** 2 + np.tile([1.5, 2.5], COUNT)
+    assert (found == exact.astype(np.float16)).all()
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_registers_by_number(compiled, processor, level):
+    def chosen(lane, k):
+        cells = NUMBERS[8 * (lane & 3) : 8 * (lane & 3) + 8].tolist()
+        cells[k & 7] = lane
+        cells[(k + 3) & 7] += cells[(k + 1) & 7]
+        return cells[(k + lane) & 7]
+
+    for k in (0, 5):
+        found, _numbers = run(compiled(processor, level), "by_number", [ZEROS, NUMBERS, k])
+        assert found.tolist() == [chosen(lane, k) for lane in range(COUNT)]

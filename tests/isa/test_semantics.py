@@ -1,0 +1,205 @@
+"""The rows of meanings: numbers and arrays agree, and floats are rounded once."""
+
+from __future__ import annotations
+
+import random
+import re
+from fractions import Fraction
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from dwarfgpu.backends.running import instructions  # noqa: F401 (all rows are there)
+from dwarfgpu.isa.semantics import floats
+from dwarfgpu.isa.semantics.rows import MEANINGS
+
+SCALAR = sorted(name for name, row in MEANINGS.items() if row.unit == "scalar" and row.sources[0][0] == "b")
+VECTOR = sorted(name for name, row in MEANINGS.items() if row.unit == "vector")
+EDGES = (0, 1, 2, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
+ROUNDS = 40
+
+
+def number(bits, numbers):
+    return (numbers.choice(EDGES) if numbers.random() < 0.5 else numbers.getrandbits(64)) & ((1 << bits) - 1)
+
+
+def size_of(kind, row):
+    return 1 if kind == "scc" else int(row.sources[0][1:]) if kind == "exec" else int(kind[1:])
+
+
+@pytest.mark.parametrize("name", SCALAR)
+def test_a_number_of_each_wave_is_as_one_of_all(name):
+    row = MEANINGS[name]
+    numbers = random.Random(name)
+    bits = [size_of(kind, row) for kind in row.sources]
+    columns = [[number(size, numbers) for _ in range(ROUNDS)] for size in bits]
+    alone = [row.function(*values) for values in zip(*columns, strict=True)]
+    together = row.function(*(np.array(column, np.uint64)[:, None] for column in columns))
+    if not isinstance(together, tuple):
+        alone, together = [(result,) for result in alone], (together,)
+    for position, column in enumerate(together):
+        expected = [int(results[position]) for results in alone]
+        assert np.broadcast_to(column, (ROUNDS, 1))[:, 0].tolist() == expected, row.results[position]
+
+
+@pytest.mark.parametrize("name", SCALAR)
+def test_scalar_results_fit_their_registers(name):
+    row = MEANINGS[name]
+    numbers = random.Random(name)
+    for _ in range(ROUNDS):
+        values = [number(size_of(kind, row), numbers) for kind in row.sources]
+        results = row.function(*values)
+        results = results if isinstance(results, tuple) else (results,)
+        for kind, result in zip([kind for kind in row.results if kind != "nonzero"], results, strict=True):
+            assert 0 <= result < 1 << size_of(kind, row), (kind, values)
+
+
+def lanes(kind, numbers, shape):
+    if kind in ("mask", "vcc"):
+        return np.array([[numbers.random() < 0.5 for _ in range(shape[1])] for _ in range(shape[0])])
+    size = int(kind[1:]) // 8
+    words = np.array([[number(8 * size, numbers) for _ in range(shape[1])] for _ in range(shape[0])], f"u{size}")
+    return words if kind[0] == "b" else words.view(f"{kind[0]}{size}")
+
+
+def same(left, right):
+    if left.dtype.kind == "f":
+        return bool(((left == right) | (np.isnan(left) & np.isnan(right))).all())
+    return bool((left == right).all())
+
+
+@pytest.mark.parametrize("name", VECTOR)
+def test_each_lane_is_as_if_alone(name):
+    """Lanes do not see each other, and an axis of length 1 stands for many that are the same."""
+    row = MEANINGS[name]
+    numbers = random.Random(name)
+    shape = (3, 32)
+    sources = [lanes(kind, numbers, shape) for kind in row.sources]
+    kept = [source.copy() for source in sources]
+    with np.errstate(all="ignore"):
+        together = row.function(*sources)
+        parts = [
+            row.function(*(source[wave : wave + 1, lane : lane + 1] for source in sources))
+            for wave in range(shape[0])
+            for lane in range(0, shape[1], 5)
+        ]
+    together = together if isinstance(together, tuple) else (together,)
+    for position, column in enumerate(together):
+        column = np.broadcast_to(column, shape)  # noqa: PLW2901
+        found = np.array(
+            [(part if isinstance(part, tuple) else (part,))[position][0, 0] for part in parts], column.dtype
+        )
+        assert same(found.reshape(3, -1), column[:, ::5])
+        kind = row.results[position]
+        if kind == "mask":
+            assert column.dtype == bool
+        else:
+            assert column.dtype.itemsize == int(kind[1:]) // 8
+    assert all(np.array_equal(before.view("u1"), after.view("u1")) for before, after in zip(kept, sources, strict=True))
+
+
+# --- Floats -------------------------------------------------------------------------------------------------------
+
+
+def rounded(value, kind):
+    """The float next to a fraction, ties to even: through the decimal digits that Python rounds once."""
+    if kind is np.float64:
+        return np.float64(value.numerator / value.denominator)
+    bits, smallest = (24, -149) if kind is np.float32 else (11, -24)
+    if not value:
+        return kind(0)
+    magnitude = abs(value)
+    exponent = max(magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - bits - 1, smallest)
+    while magnitude / Fraction(2) ** exponent >= 1 << bits:
+        exponent += 1
+    whole = round(magnitude / Fraction(2) ** exponent)
+    result = float(whole) * 2.0**exponent
+    with np.errstate(over="ignore"):
+        return kind(-result if value < 0 else result)
+
+
+@pytest.mark.parametrize(
+    "function, kind, exponents",
+    [
+        (floats.fused_single, np.float32, (-40, 40)),
+        (floats.fused_single, np.float32, (-75, -60)),
+        (floats.fused_half, np.float16, (-8, 7)),
+        (floats.fused_long, np.float64, (-60, 60)),
+        (floats.fused_long, np.float64, (-530, -500)),
+        (floats.fused_long, np.float64, (480, 505)),
+    ],
+)
+def test_a_product_and_a_sum_are_rounded_once(function, kind, exponents):
+    numbers = np.random.default_rng(3)
+    count = 3000
+    bits = {np.float16: 11, np.float32: 24, np.float64: 53}[kind]
+
+    def some(low, high):
+        whole = numbers.integers(1 << (bits - 1), 1 << bits, count)
+        return np.ldexp(whole.astype(np.float64), numbers.integers(low, high, count) - bits).astype(kind)
+
+    left, right = some(*exponents), some(*exponents)
+    other = some(2 * exponents[0], 2 * exponents[1])
+    near = numbers.random(count) < 0.5
+    with np.errstate(all="ignore"):
+        product = (left.astype(np.float64) * right.astype(np.float64)).astype(kind)
+        other = np.where(near, -product * kind(1 + 2.0 ** -(bits // 2)), other).astype(kind)
+        found = function(left[None], right[None], other[None])[0]
+    for index in range(count):
+        if not np.isfinite(other[index]):
+            continue
+        exact = Fraction(float(left[index])) * Fraction(float(right[index])) + Fraction(float(other[index]))
+        assert found[index] == rounded(exact, kind), (left[index], right[index], other[index])
+
+
+def test_quotients_are_rounded_once():
+    """The three steps of a division, with the products between them, give the quotient that IEEE 754 wants."""
+    numbers = np.random.default_rng(5)
+    for kind, size in ((np.float32, 4), (np.float64, 8)):
+        left, right = (
+            numbers.integers(0, 1 << 63, 20000).astype(np.uint64).view(np.float64)
+            if size == 8
+            else numbers.integers(0, 1 << 31, 20000).astype(np.uint32).view(np.float32)
+            for _ in range(2)
+        )
+        with np.errstate(all="ignore"):
+            found = divided(left[None], right[None], kind)[0]
+            wanted = left / right
+        agree = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+        assert agree.all(), (left[~agree][:3], right[~agree][:3], found[~agree][:3], wanted[~agree][:3])
+
+
+def divided(left, right, kind):
+    """What clang emits for a quotient (AMDGPULegalizerInfo, legalizeFDIV32 and legalizeFDIV64)."""
+    name = "f32" if kind is np.float32 else "f64"
+    row = {
+        operation: MEANINGS[f"v_{operation}_{name}"].function for operation in ("div_scale", "div_fmas", "div_fixup")
+    }
+    fused = MEANINGS[f"v_fma_{name}"].function
+    one = np.ones((1, 1), kind)
+    scaled_right, _flags = row["div_scale"](right, right, left)
+    scaled_left, flags = row["div_scale"](left, right, left)
+    inverse = MEANINGS[f"v_rcp_{name}"].function(scaled_right)
+    inverse = fused(fused(-scaled_right, inverse, one), inverse, inverse)
+    if kind is np.float64:
+        inverse = fused(fused(-scaled_right, inverse, one), inverse, inverse)
+    quotient = scaled_left * inverse
+    if kind is np.float32:
+        quotient = fused(fused(-scaled_right, quotient, scaled_left), inverse, quotient)
+    rest = fused(-scaled_right, quotient, scaled_left)
+    return row["div_fixup"](row["div_fmas"](rest, inverse, quotient, flags), right, left)
+
+
+# --- What there is ------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_of_operations_that_exist():
+    """Each name is an operation of some processor."""
+    words = set()
+    for major in (8, 9, 10, 11, 12):
+        for line in (files("dwarfgpu.isa") / f"gfx{major}.txt").read_text("ascii").splitlines():
+            words.update(line.split()[1:2])
+    names = {re.sub(r"(-|_e32|_e64|_sdwa|_dpp)$", "", word) for word in words}
+    missing = sorted(name for name in MEANINGS if name not in names)
+    assert missing == []
