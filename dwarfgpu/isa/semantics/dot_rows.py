@@ -44,7 +44,7 @@ for _count, _bits in ((2, 16), (4, 8), (8, 4)):
 
 
 def _halfs(value: Lanes) -> tuple[Any, Any]:
-    return tuple((value >> first & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float64) for first in (0, 16))  # type: ignore[return-value]
+    return tuple((value >> first & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float64) for first in (0, 16))
 
 
 @vector("v_dot2_f32_f16", "b32 b32 f32 -> f32", "D = S0.f16[0] * S1.f16[0] + S0.f16[1] * S1.f16[1] + S2")
