@@ -16,8 +16,7 @@ from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import coerce, not_integral, result_of
-from dwarfgpu.expr.instruction import END
-from dwarfgpu.expr.storages import Memory
+from dwarfgpu.expr.instruction import END, MANY
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.context import Context, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression, Step
     from dwarfgpu.expr.locations import Entry, Location
+    from dwarfgpu.expr.storages import Memory
     from dwarfgpu.expr.values import ImplicitPointerValue, Value
 
     Result: TypeAlias = Value | Location | ImplicitPointerValue
@@ -49,15 +49,10 @@ class Return:
     depth: int
 
 
-class Finished(Exception):
-    """The evaluation has reached the end of its expression."""
-
-
 class Evaluation:
     """An evaluation in progress: the state of the slots that run now, and what operations may use."""
 
     __slots__ = (
-        "absent",
         "accessor",
         "budget",
         "callers",
@@ -88,8 +83,8 @@ class Evaluation:
         self.rules = context.rules
         self.target = context.target
         self.generic = types.generic(context.target.address_size)
-        self.memory = Memory(context.target.address_spaces[0])
-        """That of the default address space."""
+        self.memory: Memory | None = None
+        """That of the default address space, once it is used."""
         self.trace = trace
         self.finish = finish
         """Makes the result of the final state."""
@@ -107,18 +102,20 @@ class Evaluation:
         self.budget = context.limits.steps
         self.spent = 0
         """Operations that evaluations nested in this one have executed; they share its budget."""
-        self.absent = self._absent()
-        """The context elements that are not specified, and that a row can need."""
 
     # --- Running --------------------------------------------------------------------------------------------------
 
     def run(self) -> None:  # noqa: C901, PLR0912, PLR0915 (one loop, with the common arities spelled out for speed)
-        """Run until the end of the expression; an exception leaves the state before the operation that raised it."""
+        """Run to the end of the expression; an exception leaves the state before the operation that raised it.
+
+        Calling a function with a list of arguments takes twice the time of calling it with the arguments themselves, so
+        operations with one operand of their own, or with none, are called with what they take.
+        """
         stack = self.stack
         code = self.expression.code
         trace = self.trace
         limit = self.context.limits.stack
-        absent = self.absent
+        absent = self._absent()
         in_cfi = self.context.in_cfi
         watched = in_cfi or trace is not None or self.rules.location_ends_expression
         budget = self.budget
@@ -137,8 +134,8 @@ class Evaluation:
                     running = self.expression
                     if in_cfi:
                         self._check_cfi(step)
-                if step.needs and not absent.isdisjoint(step.needs):
-                    self._miss(step)
+                if absent and not absent.isdisjoint(step.needs):
+                    self.need(min(absent & step.needs))
                 if arity == 2:
                     try:
                         left = stack[-2]
@@ -155,16 +152,24 @@ class Evaluation:
                         raise not_integral(right, step)
                     if integral_left and not left.type.is_integral:  # type: ignore[union-attr]
                         raise not_integral(left, step)
-                    result = step.run(self, left, right, *step.operands)
+                    if step.operands:
+                        result = step.run(self, left, right, *step.operands)
+                    else:
+                        result = step.run(self, left, right)
                     if step.outputs == 1:
-                        stack.pop()
+                        del stack[-1]
                         stack[-1] = result
                     else:
                         del stack[-2:]
                         stack.extend(result)
                     index += 1
                 elif arity == 0:
-                    result = step.run(self, *step.operands)
+                    if step.operand is not MANY:
+                        result = step.run(self, step.operand)
+                    elif step.operands:
+                        result = step.run(self, *step.operands)
+                    else:
+                        result = step.run(self)
                     if step.outputs:
                         stack.append(result)
                         if len(stack) > limit:
@@ -182,7 +187,12 @@ class Evaluation:
                         top = coerce(self, top, step.kinds[0], step)
                     if step.integral[0] and not top.type.is_integral:  # type: ignore[union-attr]
                         raise not_integral(top, step)
-                    result = step.run(self, top, *step.operands)
+                    if step.operand is not MANY:
+                        result = step.run(self, top, step.operand)
+                    elif step.operands:
+                        result = step.run(self, top, *step.operands)
+                    else:
+                        result = step.run(self, top)
                     if step.outputs == 1:
                         stack[-1] = result
                         index += 1
@@ -195,13 +205,17 @@ class Evaluation:
                         stack.pop()
                         index = self._branch(step) if result is TAKEN else index + 1
                 elif arity < 0:
+                    if step.operation is END and self.callers is None:
+                        return
                     self.index = index + 1
                     step.run(self, *step.operands)
                     if len(stack) > limit:
                         self._overflow(limit)
                     budget = self.budget
-                    code = self.expression.code
                     index = self.index
+                    if self.expression.code is not code:  # after a call, or a return from one
+                        code = self.expression.code
+                        absent = self._absent()
                 else:
                     index = self._run_wide(step, index)
                 if watched:
@@ -245,10 +259,8 @@ class Evaluation:
         self.unit = unit
 
     def return_from_call(self) -> None:
-        """Continue after the call, or end the evaluation."""
-        caller = self.callers
-        if caller is None:
-            raise Finished
+        """Continue after the call of the expression."""
+        caller: Return = self.callers  # type: ignore[assignment]
         self.expression = caller.expression
         self.index = caller.index
         self.unit = caller.unit
@@ -258,16 +270,27 @@ class Evaluation:
 
     def need(self, element: str) -> Any:
         """Return an element of the context, or raise the error that it is missing (A.2.5.1)."""
-        if element == "unit":
-            element_value: Any = self.unit
-        elif element in ("lane", "thread"):
-            element_value = self.lanes.lane if element == "lane" else self.lanes.wave
-        else:
-            element_value = getattr(self.context, element)
-        if element_value is None:
+        value = self._element(element)
+        if value is None:
             name = {"frame": "call frame", "unit": "compilation unit", "pc": "program location"}.get(element, element)
             raise MissingContext(element, f"the evaluation needs a current {name}, which the context does not have")
-        return element_value
+        return value
+
+    def _element(self, name: str) -> Any:
+        if name == "lane":
+            return self.lanes.lane
+        if name == "thread":
+            return self.lanes.wave
+        if name == "unit":
+            return self.unit
+        return getattr(self.context, name)
+
+    def _absent(self) -> frozenset[str]:
+        """Return the elements of the context that the expression needs, and that are not specified."""
+        needs = self.expression.needs
+        if not needs:
+            return needs
+        return frozenset([name for name in needs if self._element(name) is None])
 
     @property
     def lane_count(self) -> int:
@@ -286,6 +309,9 @@ class Evaluation:
 
     def read(self, location: Location, bit_size: int) -> Bits:
         """Read bits that must all have a value (A.2.5.4.3.4 (4))."""
+        bits = self.accessor.read_plain(location, bit_size)
+        if bits is not None:
+            return bits
         reading = self.accessor.read(location, bit_size)
         if type(reading.undefined) is not int or reading.undefined:
             refuse(reading.undefined != 0, _undefined_read)
@@ -317,28 +343,6 @@ class Evaluation:
         if depth > limit:
             message = f"calls and nested evaluations are {depth} deep, the limit is {limit}"
             raise EvaluationError("limit_exceeded", message, hint="raise the limit `nesting`")
-
-    def _absent(self) -> set[str]:
-        context = self.context
-        absent = set()
-        if context.unit is None:
-            absent.add("unit")
-        if context.frame is None:
-            absent.add("frame")
-        if context.object is None:
-            absent.add("object")
-        if context.iteration is None:
-            absent.add("iteration")
-        if self.lanes.lane is None:
-            absent.add("lane")
-        if self.lanes.wave is None:
-            absent.add("thread")
-        return absent
-
-    def _miss(self, step: Step) -> None:
-        """Raise the error of the first element that an operation needs and the context does not have."""
-        for element in sorted(self.absent & step.needs):
-            self.need(element)
 
     def _check_cfi(self, step: Step) -> None:
         obstacle = step.instruction.operation.cfi_obstacle

@@ -48,6 +48,10 @@ class Instruction:
 _FITS: dict[str, type | None] = {"value": Value, "integral": Value, "location": Location, "any": None}
 
 
+MANY: Any = object()
+"""In place of the only operand of a step, where it has none or several."""
+
+
 class Step:
     """A step that the evaluator runs: a function, what it pops and what it needs."""
 
@@ -59,6 +63,7 @@ class Step:
         "integral",
         "kinds",
         "needs",
+        "operand",
         "operands",
         "operation",
         "outputs",
@@ -70,6 +75,7 @@ class Step:
         self.operation = operation
         self.run: Callable[..., Any] = operation.run  # type: ignore[assignment]
         self.operands = (*operation.fixed, *operands)
+        self.operand = self.operands[0] if len(self.operands) == 1 else MANY
         self.instruction = instruction
         self.kinds = operation.inputs
         self.fits = tuple([_FITS[kind] for kind in self.kinds])
@@ -91,7 +97,7 @@ class Expression:
     could, so a listing shows everything up to it and evaluation ends there if it gets so far.
     """
 
-    __slots__ = ("_code", "data", "dialect", "fault", "form", "instructions", "offset", "section", "tail")
+    __slots__ = ("_code", "_needs", "data", "dialect", "fault", "form", "instructions", "offset", "section", "tail")
 
     def __init__(
         self,
@@ -116,6 +122,7 @@ class Expression:
         self.offset = offset
         """The start of the expression in the section; errors add it to the offset in the expression."""
         self._code: list[Step] | None = None
+        self._needs: frozenset[str] | None = None
 
     @property
     def end(self) -> int:
@@ -128,6 +135,13 @@ class Expression:
         if self._code is None:
             self._code = self._link()
         return self._code
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The elements of the context that its steps need."""
+        if self._needs is None:
+            self._needs = frozenset().union(*[step.needs for step in self.code])
+        return self._needs
 
     def _link(self) -> list[Step]:
         code: list[Step] = []

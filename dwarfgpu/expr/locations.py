@@ -88,7 +88,10 @@ def moved(location: Location, displacement: Any, *, undefined_size: int | None, 
 
     ``undefined_size`` is the size of the undefined storage; None where it has neither a size nor an offset.
     """
-    return Location(tuple([_moved_place(place, displacement, undefined_size, spec) for place in location.places]))
+    places = location.places
+    if len(places) == 1:
+        return Location((_moved_place(places[0], displacement, undefined_size, spec),))
+    return Location(tuple([_moved_place(place, displacement, undefined_size, spec) for place in places]))
 
 
 def _moved_place(place: SingleLocation, displacement: Any, undefined_size: int | None, spec: str) -> SingleLocation:
@@ -98,8 +101,9 @@ def _moved_place(place: SingleLocation, displacement: Any, undefined_size: int |
         if undefined_size is None:
             return place
         size = undefined_size
-    offset = b.moved(place.bit_offset, displacement)
-    if isinstance(offset, int):
+    offset = place.bit_offset
+    offset = offset + displacement if type(offset) is type(displacement) is int else b.moved(offset, displacement)
+    if type(offset) is int:
         if not 0 <= offset < size:
             raise _outside(offset, size, spec)
         return SingleLocation(storage, offset)

@@ -44,7 +44,8 @@ def minus(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push A - B."""
     if left.type is not right.type:
         left, right = with_one_type(left, right, ev.rules)
-    return Value(left.type, computable(left).sub(left.bits, right.bits))
+    kind = left.type
+    return Value(kind, (kind.arithmetic or computable(left)).sub(left.bits, right.bits))
 
 
 @operation("DW_OP_mod", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (5)")
@@ -60,7 +61,8 @@ def mul(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push A * B."""
     if left.type is not right.type:
         left, right = with_one_type(left, right, ev.rules)
-    return Value(left.type, computable(left).mul(left.bits, right.bits))
+    kind = left.type
+    return Value(kind, (kind.arithmetic or computable(left)).mul(left.bits, right.bits))
 
 
 @operation("DW_OP_neg", "A:value -- R:value", "DWARF 5, 2.5.1.4 (7)")
@@ -89,7 +91,8 @@ def plus(ev: Evaluation, left: Value, right: Value) -> Value:
     """Push A + B."""
     if left.type is not right.type:
         left, right = with_one_type(left, right, ev.rules)
-    return Value(left.type, computable(left).add(left.bits, right.bits))
+    kind = left.type
+    return Value(kind, (kind.arithmetic or computable(left)).add(left.bits, right.bits))
 
 
 @operation("DW_OP_plus_uconst", "A:integral -- R:integral", "DWARF 5, 2.5.1.4 (11)", operands="N:uleb")

@@ -25,9 +25,10 @@ def _check_fits(location: Location, size: int, spec: str) -> None:
     """Check that all bits of a part are within the storage of each of its places."""
     for place in location.places:
         offset = place.bit_offset
-        if type(place.storage) is Undefined or (type(offset) is int and offset + size <= place.storage.bit_size):
+        storage = place.storage
+        if type(storage) is Undefined or (type(offset) is int and offset + size <= storage.bit_size):
             continue
-        beyond = place.bit_offset > place.storage.bit_size - size
+        beyond = offset > storage.bit_size - size
         refuse(beyond, lambda slot, place=place: _too_large(size, remaining(place, slot), spec))  # type: ignore[misc]
 
 
@@ -85,18 +86,19 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
         _add_piece_dwarf6(ev, size, bit_offset)
         return
     stack = ev.stack
-    if not stack or type(stack[-1]) is IncompleteComposite:
+    top = stack[-1] if stack else None
+    if top is None or type(top) is IncompleteComposite:
         new: tuple[Part, ...] = (Part(UNDEFINED, size),)
+        below = top
         consumed = 0
     else:
-        top = stack[-1]
         new = _parts(ev, top if type(top) is Location else _part_location(ev), size, bit_offset)
+        below = stack[-2] if len(stack) > 1 else None
         consumed = 1
-    below = stack[-1 - consumed] if len(stack) > consumed else None
     base = locations.EMPTY
     if type(below) is IncompleteComposite:
-        consumed += 1
         base = below.storage
+        consumed += 1
     _replace_top(ev, consumed, IncompleteComposite(convert.composite(ev, base, new)))
 
 

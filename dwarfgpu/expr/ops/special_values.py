@@ -10,7 +10,7 @@ from dwarfgpu.expr import types
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.convert import block_stream, evaluate_location
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.locations import Location, may_hold_pointer
+from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.storages import pointer_misuse
 from dwarfgpu.expr.table import equivalent, operation
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
@@ -33,15 +33,20 @@ equivalent(
 )
 
 
-def dereference(ev: Evaluation, location: Location, kind: BaseType) -> Value | ImplicitPointerValue:
-    """Return the value of a type at a location."""
-    pointer = ev.accessor.pointer_at(location, kind.bit_size) if may_hold_pointer(location) else None
-    if pointer is not None:
-        if ev.rules.implicit_pointer == "eager":
-            raise pointer_misuse("it cannot be dereferenced")
-        default = pointer.space.number == ev.target.default_space.number
-        return ImplicitPointerValue(ev.generic if default else types.unsigned(pointer.bit_size), pointer)
-    bits = ev.read(location, kind.bit_size)
+def dereference(
+    ev: Evaluation, location: Location, kind: BaseType, bit_size: int | None = None
+) -> Value | ImplicitPointerValue:
+    """Return the value of a type at a location; of some of its low bits only, the others are 0."""
+    size = kind.bit_size if bit_size is None else bit_size
+    bits = ev.accessor.read_plain(location, size)
+    if bits is None:
+        pointer = ev.accessor.pointer_at(location, size)
+        if pointer is not None:
+            if ev.rules.implicit_pointer == "eager":
+                raise pointer_misuse("it cannot be dereferenced")
+            default = pointer.space.number == ev.target.default_space.number
+            return ImplicitPointerValue(ev.generic if default else types.unsigned(pointer.bit_size), pointer)
+        bits = ev.read(location, size)
     if kind.byte_order is not None and kind.byte_order != ev.target.byte_order:
         bits = b.byte_swapped(bits, kind.byte_size)
     return Value(kind, bits)
@@ -64,8 +69,7 @@ def deref_size(ev: Evaluation, location: Location, size: int) -> Value | Implici
         return dereference(ev, location, ev.generic)
     if size == 0:
         raise IllFormed("bad_size", "a value of 0 bytes has no type", spec="A.2.5.4.3.4 (3)")
-    value = dereference(ev, location, types.unsigned(width))
-    return value if type(value) is ImplicitPointerValue else Value(ev.generic, value.bits)  # type: ignore[union-attr]
+    return dereference(ev, location, ev.generic, width)
 
 
 @operation(
