@@ -47,10 +47,11 @@ def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
     return value
 
 
-def not_integral(value: Any, step: Step) -> IllFormed:
-    """Return the error of an operation that needs an integral type."""
-    message = f"a value of an integral type is needed, found {value.type}"
-    return IllFormed("integral_type_required", message, spec=step.operation.spec)
+def check_integral(entry: Any, kind: str, step: Step) -> None:
+    """Check that an entry has an integral type, if an operation needs one there."""
+    if kind == "integral" and not entry.type.is_integral:
+        message = f"a value of an integral type is needed, found {entry.type}"
+        raise IllFormed("integral_type_required", message, spec=step.operation.spec)
 
 
 def to_value(ev: Evaluation, entry: Entry) -> Value | None:

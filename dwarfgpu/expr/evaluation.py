@@ -15,8 +15,8 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.convert import coerce, not_integral, result_of
-from dwarfgpu.expr.instruction import END, MANY
+from dwarfgpu.expr.convert import check_integral, coerce, result_of
+from dwarfgpu.expr.instruction import BINARY, END, MANY, PUSH, RAW, UNARY
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
@@ -67,6 +67,8 @@ class Evaluation:
         "rules",
         "spent",
         "stack",
+        "start",
+        "steps",
         "target",
         "trace",
         "unit",
@@ -95,6 +97,10 @@ class Evaluation:
         self.stack: list[Entry] = list(context.initial_stack)
         self.expression = expression
         self.index = 0
+        self.start = 0
+        """The step before which `budget` was right; the steps from there on are not in it."""
+        self.steps: Any = iter(expression.code)
+        """The iterator over the steps, which knows how many are left."""
         self.unit: UnitInfo | None = context.unit
         self.callers: Return | None = None
         self.frame: FrameInfo = context.frame  # type: ignore[assignment]
@@ -105,144 +111,154 @@ class Evaluation:
 
     # --- Running --------------------------------------------------------------------------------------------------
 
-    def run(self) -> None:  # noqa: C901, PLR0912, PLR0915 (one loop, with the common arities spelled out for speed)
-        """Run to the end of the expression; an exception leaves the state before the operation that raised it.
+    def run(self) -> None:
+        """Run to the end of the expression; an exception leaves the state before the operation that raised it."""
+        while self._run_on():
+            pass
 
-        Calling a function with a list of arguments takes twice the time of calling it with the arguments themselves, so
-        operations with one operand of their own, or with none, are called with what they take.
+    def _run_on(self) -> bool:  # noqa: C901, PLR0912, PLR0915 (one loop, with the common forms spelled out for speed)
+        """Run until control goes elsewhere, by a branch, a call or a return; return False at the end of all.
+
+        What is counted, the position and the operations that were executed, is what the iterator over the steps knows,
+        so it costs nothing while it is not asked for. What is checked before and after each operation (`careful`) is
+        known at the start.
         """
         stack = self.stack
-        code = self.expression.code
+        expression = self.expression
+        code = expression.code
+        start = self.index
         trace = self.trace
-        limit = self.context.limits.stack
+        size = len(code)
         absent = self._absent()
         in_cfi = self.context.in_cfi
-        watched = in_cfi or trace is not None or self.rules.location_ends_expression
-        budget = self.budget
-        index = self.index
+        is_short = self.budget < size - start
+        careful = absent or is_short or in_cfi or trace is not None or self.rules.location_ends_expression
+        limit = self.context.limits.stack
+        is_deep = len(stack) + size > limit  # a step adds one entry at most
         before: tuple[Entry, ...] = ()
-        running = self.expression
+        self.start = start
+        self.steps = steps = iter(code)
+        if start:
+            self.steps.__setstate__(start)
+        following = -1
+        step: Step
         try:
-            while True:
-                step = code[index]
-                arity = step.arity
-                self.budget = budget = budget - 1
-                if budget < 0:
-                    self._exhausted(step)
-                if watched:
-                    before = tuple(stack)
-                    running = self.expression
+            for step in steps:
+                if careful:
+                    if is_short and self._left() < 0:
+                        self._exhausted(step)
                     if in_cfi:
                         self._check_cfi(step)
-                if absent and not absent.isdisjoint(step.needs):
-                    self.need(min(absent & step.needs))
-                if arity == 2:
-                    try:
-                        left = stack[-2]
-                        right = stack[-1]
-                    except IndexError:
-                        raise self._underflow(step) from None
-                    fits_left, fits_right = step.fits
-                    if left.__class__ is not fits_left:
-                        left = coerce(self, left, step.kinds[0], step)
-                    if right.__class__ is not fits_right:
-                        right = coerce(self, right, step.kinds[1], step)
-                    integral_left, integral_right = step.integral
-                    if integral_right and not right.type.is_integral:  # type: ignore[union-attr]
-                        raise not_integral(right, step)
-                    if integral_left and not left.type.is_integral:  # type: ignore[union-attr]
-                        raise not_integral(left, step)
-                    if step.operands:
-                        result = step.run(self, left, right, *step.operands)
-                    else:
-                        result = step.run(self, left, right)
-                    if step.outputs == 1:
-                        del stack[-1]
-                        stack[-1] = result
-                    else:
-                        del stack[-2:]
-                        stack.extend(result)
-                    index += 1
-                elif arity == 0:
+                    if absent and not absent.isdisjoint(step.needs):
+                        self.need(min(absent & step.needs))
+                    if trace is not None:
+                        before = tuple(stack)
+                form = step.form
+                if form is PUSH:
                     if step.operand is not MANY:
                         result = step.run(self, step.operand)
                     elif step.operands:
                         result = step.run(self, *step.operands)
                     else:
                         result = step.run(self)
-                    if step.outputs:
-                        stack.append(result)
-                        if len(stack) > limit:
-                            self._overflow(limit)
-                        index += 1
-                    elif result is TAKEN:
-                        index = self._branch(step)
-                    else:
-                        index += 1
-                elif arity == 1:
+                    stack.append(result)
+                    if is_deep and len(stack) > limit:
+                        self._overflow(limit)
+                    if not careful:
+                        continue
+                elif form is BINARY:
+                    try:
+                        left = stack[-2]
+                    except IndexError:
+                        raise self._underflow(step) from None
+                    right = stack[-1]
+                    fits_left, fits_right = step.fits
+                    if left.__class__ is not fits_left:
+                        left = coerce(self, left, step.kinds[0], step)
+                    if right.__class__ is not fits_right:
+                        right = coerce(self, right, step.kinds[1], step)
+                    if step.integral:
+                        check_integral(right, step.kinds[1], step)
+                        check_integral(left, step.kinds[0], step)
+                    result = step.run(self, left, right)
+                    del stack[-1]
+                    stack[-1] = result
+                    if not careful:
+                        continue
+                elif form is UNARY:
                     if not stack:
                         raise self._underflow(step)
                     top = stack[-1]
                     if top.__class__ is not step.fits[0]:
                         top = coerce(self, top, step.kinds[0], step)
-                    if step.integral[0] and not top.type.is_integral:  # type: ignore[union-attr]
-                        raise not_integral(top, step)
+                    if step.integral:
+                        check_integral(top, step.kinds[0], step)
                     if step.operand is not MANY:
-                        result = step.run(self, top, step.operand)
-                    elif step.operands:
-                        result = step.run(self, top, *step.operands)
+                        stack[-1] = step.run(self, top, step.operand)
                     else:
-                        result = step.run(self, top)
-                    if step.outputs == 1:
-                        stack[-1] = result
-                        index += 1
-                    elif step.outputs:
-                        stack[-1:] = result
-                        if len(stack) > limit:
-                            self._overflow(limit)
-                        index += 1
-                    else:
-                        stack.pop()
-                        index = self._branch(step) if result is TAKEN else index + 1
-                elif arity < 0:
+                        stack[-1] = step.run(self, top, *step.operands)
+                    if not careful:
+                        continue
+                elif form is RAW:
                     if step.operation is END and self.callers is None:
-                        return
-                    self.index = index + 1
+                        return False
+                    position = self.index = size - self.steps.__length_hint__()
                     step.run(self, *step.operands)
                     if len(stack) > limit:
                         self._overflow(limit)
-                    budget = self.budget
-                    index = self.index
-                    if self.expression.code is not code:  # after a call, or a return from one
-                        code = self.expression.code
-                        absent = self._absent()
+                    if self.expression is not expression or self.index != position:
+                        following = self.index
                 else:
-                    index = self._run_wide(step, index)
-                if watched:
+                    following = self._run_other(step, limit)
+                if careful:
                     if trace is not None and step.operation is not END:
-                        trace(self, running, step, before, tuple(stack))
+                        trace(self, expression, step, before, tuple(stack))
                     if step.ends_location and self.rules.location_ends_expression:
-                        self._check_after_location(code[index])
+                        self._check_after_location(code[self._position()])
+                if following >= 0:
+                    return True
         finally:
-            self.index = index
+            position = size - self.steps.__length_hint__()
+            self.budget -= position - start
+            self.start = position
+            self.index = position - 1 if following < 0 else following
+        raise AssertionError(expression)  # the last step ends it
 
-    def _run_wide(self, step: Step, index: int) -> int:
-        """Run an operation that pops three entries or more."""
+    def _position(self) -> int:
+        """Return the index of the step after the one that is executed."""
+        return len(self.expression.code) - int(self.steps.__length_hint__())
+
+    def _left(self) -> int:
+        """Return how many operations may be executed after the one that is executed."""
+        return self.budget - (self._position() - self.start)
+
+    def _run_other(self, step: Step, limit: int) -> int:
+        """Run an operation of any form; return the step to go to, or -1 if it is the next one."""
         count = step.arity
         stack = self.stack
-        if len(stack) < count:
+        rest = len(stack) - count
+        if rest < 0:
             raise self._underflow(step)
-        entries = [
-            operand if operand.__class__ is fits else coerce(self, operand, kind, step)
-            for operand, kind, fits in zip(stack[-count:], step.kinds, step.fits, strict=True)
-        ]
-        entry: Any
-        for entry, integral in zip(entries, step.integral, strict=True):
-            if integral and not entry.type.is_integral:
-                raise not_integral(entry, step)
+        entries: list[Any] = []
+        if count:
+            entries = [
+                operand if operand.__class__ is fits else coerce(self, operand, kind, step)
+                for operand, kind, fits in zip(stack[rest:], step.kinds, step.fits, strict=True)
+            ]
+            if step.integral:
+                for entry, kind in zip(entries, step.kinds, strict=True):
+                    check_integral(entry, kind, step)
         result = step.run(self, *entries, *step.operands)
-        stack[-count:] = result if step.outputs != 1 else (result,)
-        return index + 1
+        del stack[rest:]
+        if step.outputs == 1:
+            stack.append(result)
+        elif step.outputs:
+            stack.extend(result)
+        elif result is TAKEN:
+            return self._branch(step)
+        if len(stack) > limit:
+            self._overflow(limit)
+        return -1
 
     def _branch(self, step: Step) -> int:
         if isinstance(step.target, int):
@@ -329,7 +345,7 @@ class Evaluation:
         key = (expression.instructions, inner.unit, inner.frame)
         if key in self.context.active:  # the same evaluation in the same context never comes to an end
             raise EvaluationError("cycle", "the evaluation of a location needs its own result", spec="A.2.5.4")
-        limits = evolve(inner.limits, steps=max(0, self.budget - self.spent))
+        limits = evolve(inner.limits, steps=max(0, self._left() - self.spent))
         inner = evolve(inner, active=(*self.context.active, key), limits=limits)
         from dwarfgpu.expr.machine import evaluate  # which makes evaluations
 

@@ -51,6 +51,10 @@ _FITS: dict[str, type | None] = {"value": Value, "integral": Value, "location": 
 MANY: Any = object()
 """In place of the only operand of a step, where it has none or several."""
 
+PUSH, UNARY, BINARY, RAW, OTHER = range(5)
+"""Forms of steps: one that pushes an entry, that replaces the top entry or the two top entries by one, that works on
+the stack itself, and any other."""
+
 
 class Step:
     """A step that the evaluator runs: a function, what it pops and what it needs."""
@@ -59,6 +63,7 @@ class Step:
         "arity",
         "ends_location",
         "fits",
+        "form",
         "instruction",
         "integral",
         "kinds",
@@ -80,14 +85,22 @@ class Step:
         self.kinds = operation.inputs
         self.fits = tuple([_FITS[kind] for kind in self.kinds])
         """The class of the entries that need no conversion, for each; `coerce` converts the others."""
-        self.integral = tuple([kind == "integral" for kind in self.kinds])
-        """The entries that must be of an integral type."""
+        self.integral = "integral" in self.kinds
+        """Whether some of the entries must be of an integral type."""
         self.arity = -1 if operation.is_raw else len(self.kinds)
         self.outputs = len(operation.outputs)
+        self.form = self._form()
         self.needs = operation.needs
         self.ends_location = instruction.operation.ends_location
         self.target: int | DwarfGpuError | None = None
         """Index of the step a branch goes to, or the error of a branch that goes nowhere."""
+
+    def _form(self) -> int:
+        if self.arity < 0:
+            return RAW
+        if self.outputs != 1 or self.arity > 2 or (self.arity == 2 and self.operands):
+            return OTHER
+        return (PUSH, UNARY, BINARY)[self.arity]
 
 
 class Expression:

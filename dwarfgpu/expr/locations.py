@@ -153,12 +153,12 @@ def _same(left: SingleLocation, right: SingleLocation, count: int) -> bool:
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
     """Return a composite with more parts after those it has."""
-    size, count, weight = base.bit_size, base.count, base.weight
+    size, count, weight = base.bit_size, base.count, base.weight + len(parts)
     depth, has_pointer = base.depth, base.has_pointer
     for part in parts:
-        size += part.bit_size * part.count
-        count += part.count
-        weight += 1
+        length = part.count
+        count += length
+        size += part.bit_size * length
         for place in part.location.places:
             storage = place.storage
             if type(storage) is Composite:

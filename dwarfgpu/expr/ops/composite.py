@@ -14,6 +14,7 @@ from dwarfgpu.lanes import refuse, uniform
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
+    from dwarfgpu.expr.locations import Entry
 
 _SPEC = "A.2.5.4.4.6"
 
@@ -39,12 +40,13 @@ def _too_large(size: int, left: int, spec: str) -> IllFormed:
 
 def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
     """Return the part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
-    if ev.rules.part_beyond_storage == "undefined":
+    rules = ev.rules
+    if rules.part_beyond_storage == "undefined":
         available = max(0, min(_available(place, size, bit_offset) for place in location.places))
         if available < size:
             beyond = Part(UNDEFINED, size - available)
             return (*_parts(ev, location, available, bit_offset), beyond) if available else (beyond,)
-    if ev.rules.piece_of_value_bits == "least_significant" and ev.target.byte_order == "big":
+    if rules.piece_of_value_bits == "least_significant" and ev.target.byte_order == "big":
         location = Location(tuple(_from_least_significant(place, size, bit_offset) for place in location.places))
     elif bit_offset:
         location = convert.moved(ev, location, bit_offset, "A.2.5.4.4.6 (2)")
@@ -89,7 +91,7 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
     top = stack[-1] if stack else None
     if top is None or type(top) is IncompleteComposite:
         new: tuple[Part, ...] = (Part(UNDEFINED, size),)
-        below = top
+        below: Entry | None = top
         consumed = 0
     else:
         new = _parts(ev, top if type(top) is Location else _part_location(ev), size, bit_offset)
@@ -99,7 +101,10 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
     if type(below) is IncompleteComposite:
         base = below.storage
         consumed += 1
-    _replace_top(ev, consumed, IncompleteComposite(convert.composite(ev, base, new)))
+    result = IncompleteComposite(convert.composite(ev, base, new))
+    if consumed:
+        del stack[-consumed:]
+    stack.append(result)
 
 
 def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:

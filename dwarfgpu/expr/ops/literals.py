@@ -90,9 +90,8 @@ def _bounded(number: Bits, count: int, what: str, attribute: str, spec: str) -> 
 def push_lane(ev: Evaluation) -> Value:
     """Push the current lane with the generic type."""
     lane: Bits = ev.lanes.lane  # type: ignore[assignment]
-    count = ev.lane_count
-    if type(lane) is not int or lane >= count:
-        _bounded(lane, count, "lane", "DW_AT_LLVM_lanes", "A.2.5.4.3.1 (8)")
+    if type(lane) is not int or lane >= ev.lane_count:
+        _bounded(lane, ev.lane_count, "lane", "DW_AT_LLVM_lanes", "A.2.5.4.3.1 (8)")
     return Value(ev.generic, lane)
 
 
