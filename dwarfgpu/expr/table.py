@@ -90,7 +90,15 @@ def _kinds(side: str) -> tuple[str, ...]:
 
 
 _ROWS: dict[str, Operation] = {}
-_SECTIONS: list[tuple[str, tuple[str, ...]]] = []
+_SECTIONS: list[tuple[str, list[str]]] = []
+"""The title of each section of the text, and the names of its rows."""
+_LOADED: list[str] = []
+"""The modules of rows that have been imported."""
+
+
+def section(title: str) -> None:
+    """Begin a section of the text: the rows that follow belong to it."""
+    _SECTIONS.append((title, []))
 
 
 def operation(
@@ -156,6 +164,7 @@ def _add(
         if known_name in _ROWS:
             raise AssertionError(f"{known_name} has two rows")
         _ROWS[known_name] = added
+        _SECTIONS[-1][1].append(known_name)
 
 
 def _load(wanted: str | None = None) -> dict[str, Operation]:
@@ -164,13 +173,11 @@ def _load(wanted: str | None = None) -> dict[str, Operation]:
 
     from dwarfgpu.expr import ops
 
-    for name in ops.MODULES[len(_SECTIONS) :]:
+    for name in ops.MODULES[len(_LOADED) :]:
         if wanted in _ROWS:
             break
-        known = len(_ROWS)
-        module = import_module(f"{ops.__name__}.{name}")
-        title = (module.__doc__ or name).splitlines()[0]
-        _SECTIONS.append((title, tuple(_ROWS)[known:]))
+        import_module(f"{ops.__name__}.{name}")
+        _LOADED.append(name)
     return _ROWS
 
 

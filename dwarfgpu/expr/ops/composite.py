@@ -8,13 +8,16 @@ from dwarfgpu.errors import EvaluationError, IllFormed, shown
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
 from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
-from dwarfgpu.expr.table import operation
+from dwarfgpu.expr.table import operation, section
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import refuse, uniform
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.locations import Entry
+
+section("Composite location description operations (A.2.5.4.4.6).")
+
 
 _SPEC = "A.2.5.4.4.6"
 
