@@ -420,6 +420,15 @@ def test_one_variable_needs_few_modules():
     assert len([name for name in lines["loaded"] if name.startswith(PROJECT)]) <= MOST_LOADED
 
 
+def test_an_expression_alone_needs_nothing_of_programs():
+    words = [sys.executable, "-c", ENTERED, "eval", "--ops", "DW_OP_lit1; DW_OP_plus_uconst 4"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    loaded = set(next(line for line in done.stdout.splitlines() if line.startswith("loaded")).split())
+    heavy = {f"{PROJECT}.program.{part}" for part in ("program", "stack.stopped", "types", "values", "variables")}
+    heavy |= {f"{PROJECT}.{part}" for part in ("cfi.activation", "expr.verify", "isa")}
+    assert not loaded & heavy, f"evaluating an expression loads {', '.join(sorted(loaded & heavy))}"
+
+
 def test_the_table_names_only_its_own_units():
     units = set(MAY_IMPORT)
     assert all(allowed <= units for allowed in MAY_IMPORT.values())
