@@ -105,7 +105,10 @@ def sub(left: Any, right: Any, mask: int) -> Bits:
 
 def mul(left: Bits, right: Bits, mask: int) -> Bits:
     """Return the product, modulo ``2**width``."""
-    return _reduced(left * right, mask)
+    result: Any = left * right
+    if type(result) is int:
+        return result & mask
+    return result if mask == MASK64 else result & mask  # type: ignore[no-any-return]
 
 
 def neg(bits: Bits, mask: int) -> Bits:

@@ -23,13 +23,13 @@ def variables() -> None:
 
     compile_all()
     frame = dwarfgpu.open(FILE).attach(STATE)[0].frame()
-    lane_of, wave_of = (lambda: frame["even"].value(5)), (lambda: frame["even"].values())  # noqa: PLW0108 (the look-up counts)
+    lane_of, wave_of = (lambda: frame["even"].value(4)), (lambda: frame["even"].values())  # noqa: PLW0108 (the look-up counts)
     one, every = in_turns([_repeated(lane_of), _repeated(wave_of)], rounds=9)
     one, every = one / TIMES, every / TIMES
-    show('frame["x"].value(5), microseconds', one * 1e6, "at most 60", "a location list, warm")
-    show('frame["x"].values() / frame["x"].value(5)', every / one, "at most 3", f"{every * 1e6:.0f} us")
+    show('frame["x"].value(4), microseconds', one * 1e6, "at most 60", "a location list, warm")
+    show('frame["x"].values() / frame["x"].value(4)', every / one, "at most 3", f"{every * 1e6:.0f} us")
     asked = frame.expression("even * 2 + left")
-    lane, wave = in_turns([_repeated(lambda: asked.value(5)), _repeated(asked.values)], rounds=5)
+    lane, wave = in_turns([_repeated(lambda: asked.value(4)), _repeated(asked.values)], rounds=5)
     detail = f"{wave / TIMES * 1e6:.0f} us / {lane / TIMES * 1e6:.0f} us"
     show("even * 2 + left: 64 lanes / one lane", wave / lane, "at most 3", detail)
     command = process(*DWARFGPU, "eval", FILE, "even", "--state", STATE, "--lane", "4")

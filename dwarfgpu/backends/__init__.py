@@ -3,6 +3,6 @@
 - `protocol` is what an evaluation needs of a machine, and `machine` waves with registers (`columns`) and `memory`,
   which keeps its bytes as `extents`; `addressing` converts between address spaces
 - `described` is the machine of a case, `starting` the state of registers before the first instruction
-- `snapshot` is a machine in a file: `snapshot_head` and `snapshot_json`, or a `snapshot_folder`
+- `snapshot` is a machine in a file: `snapshot_json`, or a `snapshot_folder`
 - `core` is a core file of a host program, `gdb` a process inside GDB
 """

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities
-from dwarfgpu.backends.snapshot_head import MANIFEST
+from dwarfgpu.backends.snapshot_json import MANIFEST
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.regular_files import open_input, read_input, signals_raise
 from dwarfgpu.strict_json import Node, NotACase, parse

@@ -18,7 +18,7 @@ from dwarfgpu.backends.columns import (
     unit_type,
 )
 from dwarfgpu.backends.machine import NONE, PLACES
-from dwarfgpu.backends.snapshot_head import KEYS, MANIFEST, read_head, read_target, write_head
+from dwarfgpu.backends.snapshot_json import KEYS, MANIFEST, read_head, read_target, write_head
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.regular_files import mapped, open_input
 

@@ -213,17 +213,21 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     return options
 
 
+def _names_its_code(state: str | list[str]) -> bool:
+    from dwarfgpu.program.program import paths_of  # which a question without a state does not need
+    from dwarfgpu.program.stack.stopped import names_its_code
+
+    return names_its_code(paths_of(state))
+
+
 def _settle_file(options: argparse.Namespace, command: Command, parser: _ArgumentParser) -> None:
     """Take the word in place of FILE for the first operand where a state names its code; else FILE is needed."""
     assert command.shell is not None  # noqa: S101 (it was asked at the shell)
-    from dwarfgpu.program.program import paths_of
-    from dwarfgpu.program.stack.stopped import names_its_code
-
     needs_file = any(argument.name == "file" and argument.is_required for argument in command.shell.selects)
     name: str | None = options.file
     if name is not None and (options.state is None or name == "-" or os.path.exists(name.partition("@")[0])):  # noqa: PTH110
         return
-    if options.state is None or not names_its_code(paths_of(options.state)):
+    if options.state is None or not _names_its_code(options.state):
         if name is None and needs_file:
             parser.error("the following arguments are required: FILE")
         return

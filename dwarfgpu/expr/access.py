@@ -77,28 +77,44 @@ class Accessor:
 
     def read(self, location: Location, bit_size: int) -> Reading:
         """Read from the position of a location on."""
-        if bit_size > self.max_bits:
-            message = f"reading {bit_size} bits at once is more than the limit of {self.max_bits}"
-            raise EvaluationError("limit_exceeded", message, hint="read the object in pieces")
+        bits = self.read_plain(location, bit_size)
+        if bits is not None:
+            return Reading(bits)
         if len(location.places) != 1:
             return self._read_any(location, bit_size)
         place = location.places[0]
         storage = place.storage
+        if type(storage) is Undefined:
+            return Reading(0, (1 << bit_size) - 1)
+        self._check_extent(place, bit_size)
+        if type(storage) is Composite:
+            return self._read_composite(storage, place.bit_offset, bit_size)
+        raise pointer_misuse("its bits cannot be read")
+
+    def read_plain(self, location: Location, bit_size: int) -> Bits | None:
+        """Read memory, a register or an implicit value, in which each bit has a value; of another location, None."""
+        if bit_size > self.max_bits:
+            message = f"reading {bit_size} bits at once is more than the limit of {self.max_bits}"
+            raise EvaluationError("limit_exceeded", message, hint="read the object in pieces")
+        places = location.places
+        if len(places) != 1:
+            return None
+        place = places[0]
+        storage: Any = place.storage
         offset = place.bit_offset
         kind = type(storage)
-        if kind is Undefined:
-            return Reading(0, (1 << bit_size) - 1)
-        if type(offset) is not int or offset + bit_size > storage.bit_size:
-            self._check_extent(place, bit_size)
-        if kind is Memory:
-            return Reading(self._read_memory(storage, offset, bit_size))  # type: ignore[arg-type]
         if kind is Register:
-            return Reading(self._read_register(storage, offset, bit_size))  # type: ignore[arg-type]
+            if type(offset) is not int or offset + bit_size > storage.register.bit_size:
+                self._check_extent(place, bit_size)
+            return self._read_register(storage, offset, bit_size)
+        if kind is Memory:
+            if type(offset) is not int or offset + bit_size > storage.bit_size:
+                self._check_extent(place, bit_size)
+            return self._read_memory(storage, offset, bit_size)
         if kind is Implicit:
-            return Reading(self._slice(storage.data, storage.bit_size, offset, bit_size))  # type: ignore[union-attr]
-        if kind is Composite:
-            return self._read_composite(storage, offset, bit_size)  # type: ignore[arg-type]
-        raise pointer_misuse("its bits cannot be read")
+            self._check_extent(place, bit_size)
+            return self._slice(storage.data, storage.bit_size, offset, bit_size)
+        return None
 
     def _read_any(self, location: Location, bit_size: int) -> Reading:
         """Read a location of several places: any may be used, and where they have a value it must be the same."""
@@ -148,7 +164,7 @@ class Accessor:
     def _read_memory(self, storage: Memory, offset: Bits, size: int) -> Bits:
         wave: Any = storage.wave
         lane: Any = storage.lane
-        if type(offset) is int and _is_one(wave) and _is_one(lane):
+        if type(offset) is int and (type(wave) is int or wave is None) and (type(lane) is int or lane is None):
             first, last = offset >> 3, (offset + size + 7) >> 3
             data = self.backend.read_memory(storage.space, first, last - first, wave or 0, lane)
             stream = int.from_bytes(data, self.byte_order)
@@ -167,18 +183,20 @@ class Accessor:
         register = storage.register
         wave: Any = storage.wave
         lane: Any = storage.lane
-        if _is_one(wave) and _is_one(lane):
-            data = self.backend.read_register(register, wave, lane)
+        is_one = (type(wave) is int or wave is None) and (type(lane) is int or lane is None)
+        if is_one:
+            backend: Backend = self.backend
+            data = backend.read_register(register, wave, lane)
             start = offset if type(offset) is int else uniform_offset(offset)
             if start is not None:
                 first, last = start >> 3, (start + size + 7) >> 3
-                if self.backend.has_gaps:
+                if backend.has_gaps:
                     self._check_lanes(register, wave or 0, start, size)
                 stream = int.from_bytes(data[first:last], self.byte_order)
                 return (
                     stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, start & 7, size)
                 )
-            if self.backend.has_gaps:
+            if backend.has_gaps:
                 self._check_each_lane(storage, offset, size)  # type: ignore[arg-type]
             return self._through(window_of(storage, offset, size, self.byte_order), data)  # type: ignore[arg-type]
         skip = uniform(offset & 7)

@@ -47,10 +47,11 @@ def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
     return value
 
 
-def not_integral(value: Any, step: Step) -> IllFormed:
-    """Return the error of an operation that needs an integral type."""
-    message = f"a value of an integral type is needed, found {value.type}"
-    return IllFormed("integral_type_required", message, spec=step.operation.spec)
+def check_integral(entry: Any, kind: str, step: Step) -> None:
+    """Check that an entry has an integral type, if an operation needs one there."""
+    if kind == "integral" and not entry.type.is_integral:
+        message = f"a value of an integral type is needed, found {entry.type}"
+        raise IllFormed("integral_type_required", message, spec=step.operation.spec)
 
 
 def to_value(ev: Evaluation, entry: Entry) -> Value | None:
@@ -90,8 +91,11 @@ def to_location(ev: Evaluation, entry: Entry) -> Location | None:
 
 def memory(ev: Evaluation, address: Bits) -> Location:
     """Return the memory of the default address space at a byte address."""
+    storage = ev.memory
+    if storage is None:
+        storage = ev.memory = Memory(ev.target.address_spaces[0])
     offset = address * 8 if type(address) is int else b.settled(b.scaled(address, 8))
-    return Location((SingleLocation(ev.memory, offset),))
+    return Location((SingleLocation(storage, offset),))
 
 
 def value_stream(ev: Evaluation, value: Value) -> Bits:
@@ -104,7 +108,7 @@ def value_stream(ev: Evaluation, value: Value) -> Bits:
 
 def implicit(ev: Evaluation, value: Value) -> Location:
     """Return the implicit location that holds a value (A.2.5.4.4.5 (2))."""
-    return locations.at(Implicit(value_stream(ev, value), value.type.bit_size))
+    return Location((SingleLocation(Implicit(value_stream(ev, value), value.type.bit_size), 0),))
 
 
 def block_stream(ev: Evaluation, block: bytes) -> int:
@@ -185,10 +189,10 @@ def composite(ev: Evaluation, base: Composite, parts: tuple[Part, ...]) -> Compo
     result = locations.extended(base, parts)
     limits = ev.context.limits
     size = result.bit_size
-    if size > 8 << ev.generic.bit_size and size > ev.target.max_storage_bits():
+    if size > ev.generic.mask and size > ev.target.max_storage_bits():
         message = f"a composite of {size} bits is larger than the largest address space"
         raise IllFormed("bad_piece", message, spec="A.2.5.4.4.6")
-    if max(result.count, result.weight) > limits.composite_parts:
+    if result.count > limits.composite_parts or result.weight > limits.composite_parts:
         message = f"a composite has more than {limits.composite_parts} parts"
         raise EvaluationError("limit_exceeded", message, hint="raise the limit `composite_parts`")
     if result.depth > limits.composite_depth:

@@ -15,9 +15,8 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.convert import coerce, not_integral, result_of
-from dwarfgpu.expr.instruction import END
-from dwarfgpu.expr.storages import Memory
+from dwarfgpu.expr.convert import check_integral, coerce, result_of
+from dwarfgpu.expr.instruction import BINARY, END, MANY, PUSH, RAW, UNARY
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.context import Context, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression, Step
     from dwarfgpu.expr.locations import Entry, Location
+    from dwarfgpu.expr.storages import Memory
     from dwarfgpu.expr.values import ImplicitPointerValue, Value
 
     Result: TypeAlias = Value | Location | ImplicitPointerValue
@@ -49,15 +49,10 @@ class Return:
     depth: int
 
 
-class Finished(Exception):
-    """The evaluation has reached the end of its expression."""
-
-
 class Evaluation:
     """An evaluation in progress: the state of the slots that run now, and what operations may use."""
 
     __slots__ = (
-        "absent",
         "accessor",
         "budget",
         "callers",
@@ -72,6 +67,8 @@ class Evaluation:
         "rules",
         "spent",
         "stack",
+        "start",
+        "steps",
         "target",
         "trace",
         "unit",
@@ -88,8 +85,8 @@ class Evaluation:
         self.rules = context.rules
         self.target = context.target
         self.generic = types.generic(context.target.address_size)
-        self.memory = Memory(context.target.address_spaces[0])
-        """That of the default address space."""
+        self.memory: Memory | None = None
+        """That of the default address space, once it is used."""
         self.trace = trace
         self.finish = finish
         """Makes the result of the final state."""
@@ -100,6 +97,10 @@ class Evaluation:
         self.stack: list[Entry] = list(context.initial_stack)
         self.expression = expression
         self.index = 0
+        self.start = 0
+        """The step before which `budget` was right; the steps from there on are not in it."""
+        self.steps: Any = iter(expression.code)
+        """The iterator over the steps, which knows how many are left."""
         self.unit: UnitInfo | None = context.unit
         self.callers: Return | None = None
         self.frame: FrameInfo = context.frame  # type: ignore[assignment]
@@ -107,128 +108,157 @@ class Evaluation:
         self.budget = context.limits.steps
         self.spent = 0
         """Operations that evaluations nested in this one have executed; they share its budget."""
-        self.absent = self._absent()
-        """The context elements that are not specified, and that a row can need."""
 
     # --- Running --------------------------------------------------------------------------------------------------
 
-    def run(self) -> None:  # noqa: C901, PLR0912, PLR0915 (one loop, with the common arities spelled out for speed)
-        """Run until the end of the expression; an exception leaves the state before the operation that raised it."""
+    def run(self) -> None:
+        """Run to the end of the expression; an exception leaves the state before the operation that raised it."""
+        while self._run_on():
+            pass
+
+    def _run_on(self) -> bool:  # noqa: C901, PLR0912, PLR0915 (one loop, with the common forms spelled out for speed)
+        """Run until control goes elsewhere, by a branch, a call or a return; return False at the end of all.
+
+        What is counted, the position and the operations that were executed, is what the iterator over the steps knows,
+        so it costs nothing while it is not asked for. What is checked before and after each operation (`careful`) is
+        known at the start.
+        """
         stack = self.stack
-        code = self.expression.code
+        expression = self.expression
+        code = expression.code
+        start = self.index
         trace = self.trace
-        limit = self.context.limits.stack
-        absent = self.absent
+        size = len(code)
+        absent = self._absent()
         in_cfi = self.context.in_cfi
-        watched = in_cfi or trace is not None or self.rules.location_ends_expression
-        budget = self.budget
-        index = self.index
+        is_short = self.budget < size - start
+        careful = absent or is_short or in_cfi or trace is not None or self.rules.location_ends_expression
+        limit = self.context.limits.stack
+        is_deep = len(stack) + size > limit  # a step adds one entry at most
         before: tuple[Entry, ...] = ()
-        running = self.expression
+        self.start = start
+        self.steps = steps = iter(code)
+        if start:
+            self.steps.__setstate__(start)
+        following = -1
+        step: Step
         try:
-            while True:
-                step = code[index]
-                arity = step.arity
-                self.budget = budget = budget - 1
-                if budget < 0:
-                    self._exhausted(step)
-                if watched:
-                    before = tuple(stack)
-                    running = self.expression
+            for step in steps:
+                if careful:
+                    if is_short and self._left() < 0:
+                        self._exhausted(step)
                     if in_cfi:
                         self._check_cfi(step)
-                if step.needs and not absent.isdisjoint(step.needs):
-                    self._miss(step)
-                if arity == 2:
+                    if absent and not absent.isdisjoint(step.needs):
+                        self.need(min(absent & step.needs))
+                    if trace is not None:
+                        before = tuple(stack)
+                form = step.form
+                if form is PUSH:
+                    if step.operand is not MANY:
+                        result = step.run(self, step.operand)
+                    elif step.operands:
+                        result = step.run(self, *step.operands)
+                    else:
+                        result = step.run(self)
+                    stack.append(result)
+                    if is_deep and len(stack) > limit:
+                        self._overflow(limit)
+                    if not careful:
+                        continue
+                elif form is BINARY:
                     try:
                         left = stack[-2]
-                        right = stack[-1]
                     except IndexError:
                         raise self._underflow(step) from None
+                    right = stack[-1]
                     fits_left, fits_right = step.fits
                     if left.__class__ is not fits_left:
                         left = coerce(self, left, step.kinds[0], step)
                     if right.__class__ is not fits_right:
                         right = coerce(self, right, step.kinds[1], step)
-                    integral_left, integral_right = step.integral
-                    if integral_right and not right.type.is_integral:  # type: ignore[union-attr]
-                        raise not_integral(right, step)
-                    if integral_left and not left.type.is_integral:  # type: ignore[union-attr]
-                        raise not_integral(left, step)
-                    result = step.run(self, left, right, *step.operands)
-                    if step.outputs == 1:
-                        stack.pop()
-                        stack[-1] = result
-                    else:
-                        del stack[-2:]
-                        stack.extend(result)
-                    index += 1
-                elif arity == 0:
-                    result = step.run(self, *step.operands)
-                    if step.outputs:
-                        stack.append(result)
-                        if len(stack) > limit:
-                            self._overflow(limit)
-                        index += 1
-                    elif result is TAKEN:
-                        index = self._branch(step)
-                    else:
-                        index += 1
-                elif arity == 1:
+                    if step.integral:
+                        check_integral(right, step.kinds[1], step)
+                        check_integral(left, step.kinds[0], step)
+                    result = step.run(self, left, right)
+                    del stack[-1]
+                    stack[-1] = result
+                    if not careful:
+                        continue
+                elif form is UNARY:
                     if not stack:
                         raise self._underflow(step)
                     top = stack[-1]
                     if top.__class__ is not step.fits[0]:
                         top = coerce(self, top, step.kinds[0], step)
-                    if step.integral[0] and not top.type.is_integral:  # type: ignore[union-attr]
-                        raise not_integral(top, step)
-                    result = step.run(self, top, *step.operands)
-                    if step.outputs == 1:
-                        stack[-1] = result
-                        index += 1
-                    elif step.outputs:
-                        stack[-1:] = result
-                        if len(stack) > limit:
-                            self._overflow(limit)
-                        index += 1
+                    if step.integral:
+                        check_integral(top, step.kinds[0], step)
+                    if step.operand is not MANY:
+                        stack[-1] = step.run(self, top, step.operand)
                     else:
-                        stack.pop()
-                        index = self._branch(step) if result is TAKEN else index + 1
-                elif arity < 0:
-                    self.index = index + 1
+                        stack[-1] = step.run(self, top, *step.operands)
+                    if not careful:
+                        continue
+                elif form is RAW:
+                    if step.operation is END and self.callers is None:
+                        return False
+                    position = self.index = size - self.steps.__length_hint__()
                     step.run(self, *step.operands)
                     if len(stack) > limit:
                         self._overflow(limit)
-                    budget = self.budget
-                    code = self.expression.code
-                    index = self.index
+                    if self.expression is not expression or self.index != position:
+                        following = self.index
                 else:
-                    index = self._run_wide(step, index)
-                if watched:
+                    following = self._run_other(step, limit)
+                if careful:
                     if trace is not None and step.operation is not END:
-                        trace(self, running, step, before, tuple(stack))
+                        trace(self, expression, step, before, tuple(stack))
                     if step.ends_location and self.rules.location_ends_expression:
-                        self._check_after_location(code[index])
+                        self._check_after_location(code[self._position()])
+                if following >= 0:
+                    return True
         finally:
-            self.index = index
+            position = size - self.steps.__length_hint__()
+            self.budget -= position - start
+            self.start = position
+            self.index = position - 1 if following < 0 else following
+        raise AssertionError(expression)  # the last step ends it
 
-    def _run_wide(self, step: Step, index: int) -> int:
-        """Run an operation that pops three entries or more."""
+    def _position(self) -> int:
+        """Return the index of the step after the one that is executed."""
+        return len(self.expression.code) - int(self.steps.__length_hint__())
+
+    def _left(self) -> int:
+        """Return how many operations may be executed after the one that is executed."""
+        return self.budget - (self._position() - self.start)
+
+    def _run_other(self, step: Step, limit: int) -> int:
+        """Run an operation of any form; return the step to go to, or -1 if it is the next one."""
         count = step.arity
         stack = self.stack
-        if len(stack) < count:
+        rest = len(stack) - count
+        if rest < 0:
             raise self._underflow(step)
-        entries = [
-            operand if operand.__class__ is fits else coerce(self, operand, kind, step)
-            for operand, kind, fits in zip(stack[-count:], step.kinds, step.fits, strict=True)
-        ]
-        entry: Any
-        for entry, integral in zip(entries, step.integral, strict=True):
-            if integral and not entry.type.is_integral:
-                raise not_integral(entry, step)
+        entries: list[Any] = []
+        if count:
+            entries = [
+                operand if operand.__class__ is fits else coerce(self, operand, kind, step)
+                for operand, kind, fits in zip(stack[rest:], step.kinds, step.fits, strict=True)
+            ]
+            if step.integral:
+                for entry, kind in zip(entries, step.kinds, strict=True):
+                    check_integral(entry, kind, step)
         result = step.run(self, *entries, *step.operands)
-        stack[-count:] = result if step.outputs != 1 else (result,)
-        return index + 1
+        del stack[rest:]
+        if step.outputs == 1:
+            stack.append(result)
+        elif step.outputs:
+            stack.extend(result)
+        elif result is TAKEN:
+            return self._branch(step)
+        if len(stack) > limit:
+            self._overflow(limit)
+        return -1
 
     def _branch(self, step: Step) -> int:
         if isinstance(step.target, int):
@@ -245,10 +275,8 @@ class Evaluation:
         self.unit = unit
 
     def return_from_call(self) -> None:
-        """Continue after the call, or end the evaluation."""
-        caller = self.callers
-        if caller is None:
-            raise Finished
+        """Continue after the call of the expression."""
+        caller: Return = self.callers  # type: ignore[assignment]
         self.expression = caller.expression
         self.index = caller.index
         self.unit = caller.unit
@@ -258,16 +286,27 @@ class Evaluation:
 
     def need(self, element: str) -> Any:
         """Return an element of the context, or raise the error that it is missing (A.2.5.1)."""
-        if element == "unit":
-            element_value: Any = self.unit
-        elif element in ("lane", "thread"):
-            element_value = self.lanes.lane if element == "lane" else self.lanes.wave
-        else:
-            element_value = getattr(self.context, element)
-        if element_value is None:
+        value = self._element(element)
+        if value is None:
             name = {"frame": "call frame", "unit": "compilation unit", "pc": "program location"}.get(element, element)
             raise MissingContext(element, f"the evaluation needs a current {name}, which the context does not have")
-        return element_value
+        return value
+
+    def _element(self, name: str) -> Any:
+        if name == "lane":
+            return self.lanes.lane
+        if name == "thread":
+            return self.lanes.wave
+        if name == "unit":
+            return self.unit
+        return getattr(self.context, name)
+
+    def _absent(self) -> frozenset[str]:
+        """Return the elements of the context that the expression needs, and that are not specified."""
+        needs = self.expression.needs
+        if not needs:
+            return needs
+        return frozenset([name for name in needs if self._element(name) is None])
 
     @property
     def lane_count(self) -> int:
@@ -286,6 +325,9 @@ class Evaluation:
 
     def read(self, location: Location, bit_size: int) -> Bits:
         """Read bits that must all have a value (A.2.5.4.3.4 (4))."""
+        bits = self.accessor.read_plain(location, bit_size)
+        if bits is not None:
+            return bits
         reading = self.accessor.read(location, bit_size)
         if type(reading.undefined) is not int or reading.undefined:
             refuse(reading.undefined != 0, _undefined_read)
@@ -303,7 +345,7 @@ class Evaluation:
         key = (expression.instructions, inner.unit, inner.frame)
         if key in self.context.active:  # the same evaluation in the same context never comes to an end
             raise EvaluationError("cycle", "the evaluation of a location needs its own result", spec="A.2.5.4")
-        limits = evolve(inner.limits, steps=max(0, self.budget - self.spent))
+        limits = evolve(inner.limits, steps=max(0, self._left() - self.spent))
         inner = evolve(inner, active=(*self.context.active, key), limits=limits)
         from dwarfgpu.expr.machine import evaluate  # which makes evaluations
 
@@ -317,28 +359,6 @@ class Evaluation:
         if depth > limit:
             message = f"calls and nested evaluations are {depth} deep, the limit is {limit}"
             raise EvaluationError("limit_exceeded", message, hint="raise the limit `nesting`")
-
-    def _absent(self) -> set[str]:
-        context = self.context
-        absent = set()
-        if context.unit is None:
-            absent.add("unit")
-        if context.frame is None:
-            absent.add("frame")
-        if context.object is None:
-            absent.add("object")
-        if context.iteration is None:
-            absent.add("iteration")
-        if self.lanes.lane is None:
-            absent.add("lane")
-        if self.lanes.wave is None:
-            absent.add("thread")
-        return absent
-
-    def _miss(self, step: Step) -> None:
-        """Raise the error of the first element that an operation needs and the context does not have."""
-        for element in sorted(self.absent & step.needs):
-            self.need(element)
 
     def _check_cfi(self, step: Step) -> None:
         obstacle = step.instruction.operation.cfi_obstacle

@@ -48,6 +48,14 @@ class Instruction:
 _FITS: dict[str, type | None] = {"value": Value, "integral": Value, "location": Location, "any": None}
 
 
+MANY: Any = object()
+"""In place of the only operand of a step, where it has none or several."""
+
+PUSH, UNARY, BINARY, RAW, OTHER = range(5)
+"""Forms of steps: one that pushes an entry, that replaces the top entry or the two top entries by one, that works on
+the stack itself, and any other."""
+
+
 class Step:
     """A step that the evaluator runs: a function, what it pops and what it needs."""
 
@@ -55,10 +63,12 @@ class Step:
         "arity",
         "ends_location",
         "fits",
+        "form",
         "instruction",
         "integral",
         "kinds",
         "needs",
+        "operand",
         "operands",
         "operation",
         "outputs",
@@ -70,18 +80,27 @@ class Step:
         self.operation = operation
         self.run: Callable[..., Any] = operation.run  # type: ignore[assignment]
         self.operands = (*operation.fixed, *operands)
+        self.operand = self.operands[0] if len(self.operands) == 1 else MANY
         self.instruction = instruction
         self.kinds = operation.inputs
         self.fits = tuple([_FITS[kind] for kind in self.kinds])
         """The class of the entries that need no conversion, for each; `coerce` converts the others."""
-        self.integral = tuple([kind == "integral" for kind in self.kinds])
-        """The entries that must be of an integral type."""
+        self.integral = "integral" in self.kinds
+        """Whether some of the entries must be of an integral type."""
         self.arity = -1 if operation.is_raw else len(self.kinds)
         self.outputs = len(operation.outputs)
+        self.form = self._form()
         self.needs = operation.needs
         self.ends_location = instruction.operation.ends_location
         self.target: int | DwarfGpuError | None = None
         """Index of the step a branch goes to, or the error of a branch that goes nowhere."""
+
+    def _form(self) -> int:
+        if self.arity < 0:
+            return RAW
+        if self.outputs != 1 or self.arity > 2 or (self.arity == 2 and self.operands):
+            return OTHER
+        return (PUSH, UNARY, BINARY)[self.arity]
 
 
 class Expression:
@@ -91,7 +110,7 @@ class Expression:
     could, so a listing shows everything up to it and evaluation ends there if it gets so far.
     """
 
-    __slots__ = ("_code", "data", "dialect", "fault", "form", "instructions", "offset", "section", "tail")
+    __slots__ = ("_code", "_needs", "data", "dialect", "fault", "form", "instructions", "offset", "section", "tail")
 
     def __init__(
         self,
@@ -116,6 +135,7 @@ class Expression:
         self.offset = offset
         """The start of the expression in the section; errors add it to the offset in the expression."""
         self._code: list[Step] | None = None
+        self._needs: frozenset[str] | None = None
 
     @property
     def end(self) -> int:
@@ -128,6 +148,13 @@ class Expression:
         if self._code is None:
             self._code = self._link()
         return self._code
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The elements of the context that its steps need."""
+        if self._needs is None:
+            self._needs = frozenset().union(*[step.needs for step in self.code])
+        return self._needs
 
     def _link(self) -> list[Step]:
         code: list[Step] = []

@@ -88,7 +88,10 @@ def moved(location: Location, displacement: Any, *, undefined_size: int | None, 
 
     ``undefined_size`` is the size of the undefined storage; None where it has neither a size nor an offset.
     """
-    return Location(tuple([_moved_place(place, displacement, undefined_size, spec) for place in location.places]))
+    places = location.places
+    if len(places) == 1:
+        return Location((_moved_place(places[0], displacement, undefined_size, spec),))
+    return Location(tuple([_moved_place(place, displacement, undefined_size, spec) for place in places]))
 
 
 def _moved_place(place: SingleLocation, displacement: Any, undefined_size: int | None, spec: str) -> SingleLocation:
@@ -98,8 +101,9 @@ def _moved_place(place: SingleLocation, displacement: Any, undefined_size: int |
         if undefined_size is None:
             return place
         size = undefined_size
-    offset = b.moved(place.bit_offset, displacement)
-    if isinstance(offset, int):
+    offset = place.bit_offset
+    offset = offset + displacement if type(offset) is type(displacement) is int else b.moved(offset, displacement)
+    if type(offset) is int:
         if not 0 <= offset < size:
             raise _outside(offset, size, spec)
         return SingleLocation(storage, offset)
@@ -149,12 +153,12 @@ def _same(left: SingleLocation, right: SingleLocation, count: int) -> bool:
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
     """Return a composite with more parts after those it has."""
-    size, count, weight = base.bit_size, base.count, base.weight
+    size, count, weight = base.bit_size, base.count, base.weight + len(parts)
     depth, has_pointer = base.depth, base.has_pointer
     for part in parts:
-        size += part.bit_size * part.count
-        count += part.count
-        weight += 1
+        length = part.count
+        count += length
+        size += part.bit_size * length
         for place in part.location.places:
             storage = place.storage
             if type(storage) is Composite:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.convert import result_of
-from dwarfgpu.expr.evaluation import Evaluation, Finished
+from dwarfgpu.expr.evaluation import Evaluation
 from dwarfgpu.lanes import LaneFault, LaneResults, run_in_parts, shared_result
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def _finished(current: Evaluation) -> Any:
     try:
         try:
             current.run()
-        except Finished:
             return current.finish(current)
         finally:
             spent = before - current.budget

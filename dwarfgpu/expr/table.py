@@ -91,10 +91,16 @@ def _kinds(side: str) -> tuple[str, ...]:
 
 
 _ROWS: dict[str, Operation] = {}
-_SECTIONS: list[tuple[str, str]] = []
-"""The name and the title of each module that was loaded, in the order of the text."""
-_MODULES: dict[str, str] = {}
-"""The module of each row: modules may be imported before, and in another order than that of the text."""
+_SECTIONS: list[tuple[str, str, list[str]]] = []
+"""The module of each section of the text, its title, and its rows; modules may be imported in any order."""
+_LOADED: list[str] = []
+"""The modules of rows that have been imported."""
+
+
+def section(title: str) -> None:
+    """Begin a section of the text: the rows that follow belong to it."""
+    module = sys._getframe(1).f_globals["__name__"]  # noqa: SLF001 (rows of a module are in its sections)
+    _SECTIONS.append((module.rpartition(".")[2], title, []))
 
 
 def operation(
@@ -118,7 +124,6 @@ def operation(
             fixed = () if number is None else (number,)
             row_name = _numbered(name, number)
             _add(row_name, function, effect, spec, operands, needs, fixed=fixed, meaning=meaning, **columns)
-            _MODULES[row_name] = function.__module__
         return function
 
     return declare
@@ -136,12 +141,10 @@ def equivalent(
     **columns: Any,
 ) -> None:
     """Declare a row that the text defines as other operations; ``{R}`` in ``to`` is the operand R."""
-    module = sys._getframe(1).f_globals["__name__"]  # noqa: SLF001 (no function says where the row is declared)
     for number in (None,) if family is None else family:
         expansion = _numbered(to, number)
         row_name, meaning = _numbered(name, number), f"Performs {expansion}."
         _add(row_name, None, effect, spec, operands, needs, to=expansion, meaning=meaning, **columns)
-        _MODULES[row_name] = module
 
 
 def _numbered(text: str, number: int | None) -> str:
@@ -163,6 +166,7 @@ def _add(
         if known_name in _ROWS:
             raise AssertionError(f"{known_name} has two rows")
         _ROWS[known_name] = added
+        _SECTIONS[-1][2].append(known_name)
 
 
 def _load(wanted: str | None = None) -> dict[str, Operation]:
@@ -171,12 +175,11 @@ def _load(wanted: str | None = None) -> dict[str, Operation]:
 
     from dwarfgpu.expr import ops
 
-    for name in ops.MODULES[len(_SECTIONS) :]:
+    for name in ops.MODULES[len(_LOADED) :]:
         if wanted in _ROWS:
             break
-        module = import_module(f"{ops.__name__}.{name}")
-        title = (module.__doc__ or name).splitlines()[0]
-        _SECTIONS.append((module.__name__, title))
+        import_module(f"{ops.__name__}.{name}")
+        _LOADED.append(name)
     return _ROWS
 
 
@@ -192,16 +195,16 @@ def row(name: str) -> Operation:
 
 def rows() -> list[Operation]:
     """Return all rows, in the order of the text."""
-    return [row for _, section in sections() for row in section]
+    return [row for _title, section in sections() for row in section]
 
 
 def sections() -> list[tuple[str, list[Operation]]]:
-    """Return the title and the rows of each section of the text."""
+    """Return the title and the rows of each section of the text, in its order."""
+    from dwarfgpu.expr.ops import MODULES
+
     _load()
-    modules: dict[str, list[Operation]] = {}
-    for name, module in _MODULES.items():
-        modules.setdefault(module, []).append(_ROWS[name])
-    return [(title, modules.get(module, [])) for module, title in _SECTIONS]
+    ordered = sorted(_SECTIONS, key=lambda each: MODULES.index(each[0]))
+    return [(title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for _module, title, names in ordered]
 
 
 def names() -> list[str]:

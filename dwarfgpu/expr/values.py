@@ -25,7 +25,7 @@ class Value:
     def displacement(self) -> Any:
         """Return the number, with the generic type read as signed."""
         kind = self.type
-        return b.signed(self.bits, kind.bit_size) if kind.is_signed or kind.is_generic else self.bits
+        return b.signed(self.bits, kind.bit_size) if kind.is_generic or kind.is_signed else self.bits
 
     def number(self) -> Any:
         """Return the number as its type reads it: a generic value as unsigned, a vector as its pattern."""

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, opened
-from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import AUTO, Policy, policy_of
-from dwarfgpu.program.stack.execution import Execution
-from dwarfgpu.program.stack.frame import Frame, frames_at
 from dwarfgpu.program.stack.selectors import no_wave
-from dwarfgpu.program.stack.stopped import Stopped, load_code, names_its_code, open_stopped, open_with_its_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from dwarfgpu.program.stack.execution import Execution
+    from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.gdb_process import Live
-    from dwarfgpu.program.stack.stopped import Machine
+    from dwarfgpu.program.stack.stopped import Machine, Stopped
     from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.targets.target import Target
@@ -42,6 +40,9 @@ class Program:
     @cached_property
     def state(self) -> Execution:
         """The file alone, at the addresses it was linked for."""
+        from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+        from dwarfgpu.program.stack.execution import Execution
+
         loaded = Loaded([LoadedCode(self.file, dialect=self.dialect, repair=self.repair)])
         return Execution(loaded, self.file.target.target)
 
@@ -64,11 +65,15 @@ class Program:
 
     def at(self, address: int) -> tuple[Frame, ...]:
         """Return the functions at an address, innermost first, as frames without a state."""
+        from dwarfgpu.program.stack.frame import frames_at
+
         return frames_at(self.state, self.state.loaded.codes[0], address)
 
     @property
     def outside(self) -> Frame:
         """A frame without a location, in which names are those of the whole program."""
+        from dwarfgpu.program.stack.frame import Frame
+
         return Frame(self.state, self.state.loaded.codes[0], None)
 
     def __getitem__(self, name: str) -> Quantity:
@@ -89,6 +94,8 @@ class Program:
         The core files of host and GPU of one crash are a list of names. A snapshot of a different code object is
         refused unless ``force`` is true.
         """
+        from dwarfgpu.program.stack.stopped import open_stopped
+
         if isinstance(machine, (str, os.PathLike, list, tuple)):
             paths = paths_of(machine)
             stopped = open_stopped(self.file, paths, force=force, dialect=self.dialect, repair=self.repair)
@@ -97,6 +104,9 @@ class Program:
 
     def _attach_machine(self, machine: Any, *, force: bool) -> Attached:
         """Attach a machine of the library, or a process in GDB."""
+        from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+        from dwarfgpu.program.stack.stopped import Stopped, load_code
+
         if hasattr(machine, "process"):
             return self._attach_live(machine)
         if hasattr(machine, "code_objects"):
@@ -110,6 +120,7 @@ class Program:
 
     def _attach_live(self, machine: Any) -> Attached:
         """Attach a process in GDB, keeping what is known of its code from the last time if the code is the same."""
+        from dwarfgpu.program.stack.execution import Execution
         from dwarfgpu.program.stack.gdb_process import Live, rules_of
 
         if self._live is None:
@@ -157,6 +168,10 @@ class Attached:
 
     def read_as(self, program: Program) -> Attached:
         """Return the same machine with its code read as a program is."""
+        from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+        from dwarfgpu.program.stack.execution import Execution
+        from dwarfgpu.program.stack.stopped import Stopped
+
         before, codes, executable = self.program, [], None
         usual = self.state.target.default_dialect
         for code in self.stopped.loaded.codes:
@@ -202,6 +217,8 @@ def open_core(
     ``state`` is the name of a file, or the names of the core files of host and GPU of one crash. ``moved`` says for the
     beginnings of paths where the files are now.
     """
+    from dwarfgpu.program.stack.stopped import names_its_code, open_with_its_code
+
     paths, policy = paths_of(state), policy_of(repair)
     if not names_its_code(paths):
         message = f"{' and '.join(paths)} does not name its code"

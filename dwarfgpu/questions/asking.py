@@ -8,7 +8,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.types.declaration import speaks_cplus
+from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render.values import ValueWriter, problem

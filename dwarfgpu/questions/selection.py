@@ -248,13 +248,14 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
     Where a machine has several waves and none is named, none is selected.
     """
     from dwarfgpu.program.program import Attached, Program, open_core, paths_of
-    from dwarfgpu.program.stack.stopped import names_its_code, open_snapshot, open_stopped
 
     for name in READING:
         if options.get(name) is not None:
             selection.settings.set(name, options[name])
     state = options.get("state")
     if options.get("file") is None:
+        from dwarfgpu.program.stack.stopped import names_its_code, open_snapshot
+
         if state is not None and names_its_code(paths_of(state)):
             repairs = selection.settings["repair"]
             attached = open_core(state, dialect=options.get("dialect"), repair=repairs)
@@ -275,6 +276,8 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
             if options.get(name) is not None:
                 raise UsageError(f"--{name} is about a machine, and none is given", hint="--state S names one")
         return
+    from dwarfgpu.program.stack.stopped import open_stopped
+
     stopped = open_stopped(file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair)
     attached = Attached(program, stopped)
     selection.use(program, attached)

@@ -21,7 +21,8 @@ from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.floats import as_float
 from dwarfgpu.program.types import model
-from dwarfgpu.program.types.declaration import safe_text, speaks_cplus, type_text
+from dwarfgpu.program.types.declaration import safe_text, type_text
+from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.program.types.sizes import resolved, stripped
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address

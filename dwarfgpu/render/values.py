@@ -9,7 +9,8 @@ from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model
-from dwarfgpu.program.types.declaration import Declarer, speaks_cplus, type_text
+from dwarfgpu.program.types.declaration import Declarer, type_text
+from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.program.types.sizes import known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix

@@ -7,9 +7,8 @@ from typing import Any
 
 from dwarfgpu import dialects
 from dwarfgpu.backends.described import DescribedMachine, Region
-from dwarfgpu.cfi.activation import Information, NoInformation, Thread
+from dwarfgpu.cfi.activation import OUTSIDE_CODE, CallStack, Information, NoInformation, Thread
 from dwarfgpu.cfi.rows import Tables
-from dwarfgpu.cfi.unwind import OUTSIDE_CODE, CallStack
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.instruction import decode

@@ -10,7 +10,7 @@ import pytest
 LIST = "from dwarfgpu.expr import table; print([(t, [r.name for r in rows]) for t, rows in table.sections()])"
 
 
-@pytest.mark.parametrize("module", ["dwarfgpu.expr.ops.memory", "dwarfgpu.program.values.storage"])
+@pytest.mark.parametrize("module", ["dwarfgpu.expr.ops.location_operations", "dwarfgpu.program.values.storage"])
 def test_rows_are_in_the_order_of_the_text_whatever_was_imported_before(module):
     """A module of operations that another one imports keeps its section."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dwarfgpu.targets.amdgpu import numbers
 from dwarfgpu.targets.amdgpu.processors import processors
+from dwarfgpu.targets.amdgpu.registers import sgpr
 from dwarfgpu.targets.resolve import resolve
 from dwarfgpu.targets.target import TargetRegister, UnspecifiedRegister
 
@@ -146,7 +146,7 @@ def test_the_registers_with_a_part_to_play(target, mask, bits):
 
 
 def test_the_number_of_a_scalar_register():
-    assert [numbers.sgpr(i) for i in (0, 63, 64, 105)] == [32, 95, 1088, 1129]
+    assert [sgpr(i) for i in (0, 63, 64, 105)] == [32, 95, 1088, 1129]
 
 
 # --- Registers without a rule in the call frame information --------------------------------------------------------

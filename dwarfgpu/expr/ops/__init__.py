@@ -1,19 +1,12 @@
-"""The operations, one module for each section of A.2.5.4."""
+"""The operations: a module for each part of A.2.5.4, with the sections of the text in it."""
 
 from __future__ import annotations
 
 MODULES = (
     "stack",
     "control_flow",
-    "literals",
-    "arithmetic",
-    "conversions",
-    "special_values",
-    "general_locations",
-    "undefined",
-    "memory",
-    "registers",
-    "implicit",
+    "value_operations",
+    "location_operations",
     "composite",
 )
 """In the order of the text. Importing a module declares its rows."""

@@ -8,12 +8,16 @@ from dwarfgpu.errors import EvaluationError, IllFormed, shown
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
 from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
-from dwarfgpu.expr.table import operation
+from dwarfgpu.expr.table import operation, section
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import refuse, uniform
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
+    from dwarfgpu.expr.locations import Entry
+
+section("Composite location description operations (A.2.5.4.4.6).")
+
 
 _SPEC = "A.2.5.4.4.6"
 
@@ -25,9 +29,10 @@ def _check_fits(location: Location, size: int, spec: str) -> None:
     """Check that all bits of a part are within the storage of each of its places."""
     for place in location.places:
         offset = place.bit_offset
-        if type(place.storage) is Undefined or (type(offset) is int and offset + size <= place.storage.bit_size):
+        storage = place.storage
+        if type(storage) is Undefined or (type(offset) is int and offset + size <= storage.bit_size):
             continue
-        beyond = place.bit_offset > place.storage.bit_size - size
+        beyond = offset > storage.bit_size - size
         refuse(beyond, lambda slot, place=place: _too_large(size, remaining(place, slot), spec))  # type: ignore[misc]
 
 
@@ -38,12 +43,13 @@ def _too_large(size: int, left: int, spec: str) -> IllFormed:
 
 def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
     """Return the part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
-    if ev.rules.part_beyond_storage == "undefined":
+    rules = ev.rules
+    if rules.part_beyond_storage == "undefined":
         available = max(0, min(_available(place, size, bit_offset) for place in location.places))
         if available < size:
             beyond = Part(UNDEFINED, size - available)
             return (*_parts(ev, location, available, bit_offset), beyond) if available else (beyond,)
-    if ev.rules.piece_of_value_bits == "least_significant" and ev.target.byte_order == "big":
+    if rules.piece_of_value_bits == "least_significant" and ev.target.byte_order == "big":
         location = Location(tuple(_from_least_significant(place, size, bit_offset) for place in location.places))
     elif bit_offset:
         location = convert.moved(ev, location, bit_offset, "A.2.5.4.4.6 (2)")
@@ -85,19 +91,23 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
         _add_piece_dwarf6(ev, size, bit_offset)
         return
     stack = ev.stack
-    if not stack or type(stack[-1]) is IncompleteComposite:
+    top = stack[-1] if stack else None
+    if top is None or type(top) is IncompleteComposite:
         new: tuple[Part, ...] = (Part(UNDEFINED, size),)
+        below: Entry | None = top
         consumed = 0
     else:
-        top = stack[-1]
         new = _parts(ev, top if type(top) is Location else _part_location(ev), size, bit_offset)
+        below = stack[-2] if len(stack) > 1 else None
         consumed = 1
-    below = stack[-1 - consumed] if len(stack) > consumed else None
     base = locations.EMPTY
     if type(below) is IncompleteComposite:
-        consumed += 1
         base = below.storage
-    _replace_top(ev, consumed, IncompleteComposite(convert.composite(ev, base, new)))
+        consumed += 1
+    result = IncompleteComposite(convert.composite(ev, base, new))
+    if consumed:
+        del stack[-consumed:]
+    stack.append(result)
 
 
 def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:

@@ -11,13 +11,15 @@ from dwarfgpu.expr.arithmetic import computable, with_one_type
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.evaluation import TAKEN
 from dwarfgpu.expr.storages import Implicit
-from dwarfgpu.expr.table import operation
+from dwarfgpu.expr.table import operation, section
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import uniform_flag
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Flags
     from dwarfgpu.expr.evaluation import Evaluation
+
+section("Vendor extension prefix and control flow operations (A.2.5.4.0, A.2.5.4.2; DWARF 5 section 2.5.1.5).")
 
 
 @operation("DW_OP_LLVM_NVIDIA_mux", "*", "LLVM Dwarf.def", operands="T:tail", since="NVIDIA")

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr.locations import IncompleteComposite
-from dwarfgpu.expr.table import equivalent, operation
+from dwarfgpu.expr.table import equivalent, operation, section
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.locations import Entry
+
+section("Stack operations (A.2.5.4.1).")
 
 
 @operation("DW_OP_dup", "A:any -- A:any A:any", "A.2.5.4.1 (1)")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu import budget, dialects
-from dwarfgpu.cfi.activation import Information, NoInformation, no_information
-from dwarfgpu.cfi.unwind import OUTSIDE_CODE
+from dwarfgpu.cfi.activation import OUTSIDE_CODE, Information, NoInformation, no_information
 from dwarfgpu.dwarf_constants import (
     DW_AT_frame_base,
     DW_AT_location,

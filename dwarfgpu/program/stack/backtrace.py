@@ -16,8 +16,7 @@ from dwarfgpu.progress import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.cfi.activation import Activation
-    from dwarfgpu.cfi.unwind import End
+    from dwarfgpu.cfi.activation import Activation, End
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.storages import Storage
     from dwarfgpu.program.code.code_lookup import CallFrame

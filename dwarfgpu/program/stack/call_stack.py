@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.cfi.activation import Parted, Thread
-from dwarfgpu.cfi.unwind import MAX_FRAMES, CallStack
+from dwarfgpu.cfi.activation import MAX_FRAMES, CallStack, Parted, Thread
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.program.stack.frame import Frame, frames_at
 from dwarfgpu.program.stack.lane_state import Simt
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.bits import Bits
-    from dwarfgpu.cfi.activation import Activation
-    from dwarfgpu.cfi.unwind import End
+    from dwarfgpu.cfi.activation import Activation, End
     from dwarfgpu.program.stack.lane_state import LanePc
     from dwarfgpu.program.stack.stopped import Machine, Stopped
     from dwarfgpu.program.stack.wave import Wave

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.protocol import Backend, Capabilities, memory_unavailable, register_unavailable
-from dwarfgpu.cfi.unwind import MAX_FRAMES
+from dwarfgpu.cfi.activation import MAX_FRAMES
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import LoneFrame, known_register
 from dwarfgpu.expr.rules import PRESETS

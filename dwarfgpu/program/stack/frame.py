@@ -36,7 +36,7 @@ from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.variable import Variable, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.cfi.activation import Activation
@@ -300,7 +300,7 @@ class Frame:
             return self
         return self._among(frames_at(self.state, self.state.loaded.at(pc), pc, 0, self.stack, self.activation))
 
-    def by_place(self, numbers: tuple[int | None, ...]) -> list[tuple[Frame | DwarfGpuError, list[int]]]:
+    def by_place(self, numbers: tuple[int | None, ...]) -> list[tuple[Frame | DwarfGpuError, Sequence[int]]]:
         """Return some lanes grouped by where they are: the frame as they see it, or why they have none, and which.
 
         Lanes are given by their positions among the numbers.
@@ -308,7 +308,7 @@ class Frame:
         stack = self.stack
         pcs = None if stack is None or not self._is_one else stack.lane_pcs(self.level)
         if pcs is None:
-            return [(self, list(range(len(numbers))))]
+            return [(self, range(len(numbers)))]
         groups: dict[Any, tuple[Frame | DwarfGpuError, list[int]]] = {}
         for position, lane in enumerate(numbers):
             at = pcs[lane] if lane is not None and 0 <= lane < len(pcs) else None
@@ -319,13 +319,13 @@ class Frame:
                 except DwarfGpuError as error:
                     groups[key] = error, []
             groups[key][1].append(position)
-        return list(groups.values())
+        return [*groups.values()]
 
     def places_of(
         self, numbers: tuple[int | None, ...], quantity: Quantity
     ) -> Iterator[tuple[Frame, tuple[int | None, ...]]]:
         """Yield some lanes grouped by where they are, for what is done in all of them or not at all."""
-        places = self.by_place(numbers) if quantity.depends_on_place else [(self, list(range(len(numbers))))]
+        places = self.by_place(numbers) if quantity.depends_on_place else [(self, range(len(numbers)))]
         for place, positions in places:
             if isinstance(place, DwarfGpuError):
                 place.message += f" (lane {numbers[positions[0]]})"

@@ -11,7 +11,7 @@ from dwarfgpu.program.stack.call_stack import Stack, negative_frame
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.cfi.unwind import End
+    from dwarfgpu.cfi.activation import End
     from dwarfgpu.program.stack.execution import Execution
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.stopped import Stopped

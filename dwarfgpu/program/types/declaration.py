@@ -9,6 +9,7 @@ from __future__ import annotations
 from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.program.types.sizes import MAX_DEPTH, cycle, known_size
 
 ORDER = ("const", "volatile", "restrict", "_Atomic")
@@ -34,29 +35,6 @@ def type_text(type: t.Type, declarator: str = "", *, is_cplus: bool | None = Non
     """Return the name of a type in one line, with ``declarator`` in the place of a variable's name."""
     known = speaks_cplus(type) if is_cplus is None else is_cplus
     return Declarer(is_cplus=known).text(type, declarator, -1, 0)
-
-
-def speaks_cplus(kind: t.Type) -> bool:
-    """Whether a type is named as in C++: without ``struct``, and with ``(void)`` for no parameters."""
-    from dwarfgpu.program.types.reader import is_cplus
-
-    for _ in range(MAX_DEPTH):
-        if isinstance(kind, (t.Struct, t.Enumeration)):
-            return kind.is_cplus
-        die = getattr(kind, "die", None)
-        if die is not None:
-            return is_cplus(die.unit)
-        if isinstance(kind, t.MemberPointer):
-            return True
-        if isinstance(kind, (t.Pointer, t.Qualified, t.Typedef)):
-            kind = kind.target
-        elif isinstance(kind, t.Array):
-            kind = kind.element
-        elif isinstance(kind, t.Function):
-            kind = kind.result
-        else:
-            break
-    return False
 
 
 class Declarer:

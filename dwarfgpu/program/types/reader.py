@@ -13,7 +13,7 @@ from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import address_space, contradiction
+from dwarfgpu.program.types.sizes import MAX_DEPTH, address_space, contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -501,6 +501,27 @@ def is_cplus(unit: Unit) -> bool:
     if language is None:
         return unit.root_number(dw.DW_AT_language_name) in _CPLUS_NAMES
     return language in _CPLUS
+
+
+def speaks_cplus(kind: t.Type) -> bool:
+    """Return whether a type is named as in C++: without ``struct``, and with ``(void)`` for no parameters."""
+    for _ in range(MAX_DEPTH):
+        if isinstance(kind, (t.Struct, t.Enumeration)):
+            return kind.is_cplus
+        die = getattr(kind, "die", None)
+        if die is not None:
+            return is_cplus(die.unit)
+        if isinstance(kind, t.MemberPointer):
+            return True
+        if isinstance(kind, (t.Pointer, t.Qualified, t.Typedef)):
+            kind = kind.target
+        elif isinstance(kind, t.Array):
+            kind = kind.element
+        elif isinstance(kind, t.Function):
+            kind = kind.result
+        else:
+            break
+    return False
 
 
 _LONGER = {

@@ -25,7 +25,7 @@ from dwarfgpu.expr.evaluation import Evaluation
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import UNDEFINED, Location
 from dwarfgpu.expr.machine import evaluate
-from dwarfgpu.expr.ops.memory import at_address
+from dwarfgpu.expr.ops.location_operations import at_address
 from dwarfgpu.expr.pieces import alike_bits
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic

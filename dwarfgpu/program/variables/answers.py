@@ -570,7 +570,7 @@ def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | str | None =
     places = frame.by_place(numbers)
     is_together = len(places) == 1 and places[0][0] is frame
     if not is_together and not quantity.depends_on_place:
-        places = [(frame, list(range(len(numbers))))]
+        places = [(frame, range(len(numbers)))]
     for place, positions in places:
         if isinstance(place, DwarfGpuError):
             values.refuse(place, positions)

@@ -35,8 +35,3 @@ VGPR_64 = 2560
 AGPR_64 = 3072
 VGPR_32_512 = 3584
 """``v512`` of wave 32: the second block, for processors with 1024 vector registers."""
-
-
-def sgpr(index: int) -> int:
-    """Return the DWARF number of ``s<index>``."""
-    return SGPR_0 + index if index < 64 else SGPR_64 + index - 64

@@ -15,6 +15,11 @@ LANE_BITS = 32
 """A vector register has consecutive dwords, one a lane, lane 0 at the least significant bit."""
 
 
+def sgpr(index: int) -> int:
+    """Return the DWARF number of ``s<index>``."""
+    return numbers.SGPR_0 + index if index < 64 else numbers.SGPR_64 + index - 64
+
+
 def families(processor: Processor, wave_size: int) -> tuple[RegisterFamily, ...]:
     """Return the registers in waves of one size.
 
@@ -73,7 +78,7 @@ def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
     return tuple(rows)
 
 
-STACK_POINTER = numbers.sgpr(32)
+STACK_POINTER = sgpr(32)
 """s32 holds the stack pointer."""
 
 
@@ -103,12 +108,12 @@ def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], .
     exec_mask = numbers.EXEC_32 if is_32 else numbers.EXEC_64
     ranges = [
         (exec_mask, exec_mask),
-        (numbers.sgpr(30), numbers.sgpr(63)),
-        (numbers.sgpr(64), numbers.sgpr(105)),
+        (sgpr(30), sgpr(63)),
+        (sgpr(64), sgpr(105)),
         (vgpr + 32, vgpr + 255),
     ]
     if not processor.has("flat-architected"):
-        ranges.append((numbers.sgpr(0), numbers.sgpr(3)))  # the scratch buffer descriptor
+        ranges.append((sgpr(0), sgpr(3)))  # the scratch buffer descriptor
     if processor.has("agprs-saved"):
         ranges.append((agpr + 32, agpr + 255))
     return tuple(sorted(ranges))
@@ -118,7 +123,7 @@ def named_if_changed(processor: Processor, wave_size: int) -> tuple[tuple[int, i
     """Return the ranges (first, last) of the registers that compilers name if a function changes them."""
     vectors = [family for family in families(processor, wave_size) if family.lane_bits]
     ranges = [(family.first, family.first + family.count - 1) for family in vectors]
-    return tuple(sorted((*ranges, (numbers.sgpr(0), numbers.sgpr(63)), (numbers.sgpr(64), numbers.sgpr(105)))))
+    return tuple(sorted((*ranges, (sgpr(0), sgpr(63)), (sgpr(64), sgpr(105)))))
 
 
 # --- AMDGPU targets -----------------------------------------------------------------------------------

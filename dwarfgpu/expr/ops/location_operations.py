@@ -1,4 +1,4 @@
-"""Memory location description operations (A.2.5.4.4.3)."""
+"""Operations that make location descriptions of one storage (A.2.5.4.4.1 to A.2.5.4.4.5)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from dwarfgpu.dwarf_constants import (
     DW_EH_PE_pcrel,
     DW_EH_PE_textrel,
 )
-from dwarfgpu.errors import IllFormed, MissingContext, Unsupported, shown
-from dwarfgpu.expr import locations, types
+from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext, Unsupported, shown
+from dwarfgpu.expr import convert, locations, types
+from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.convert import memory, moved, pointed_to, refuse_entry, to_value
 from dwarfgpu.expr.instruction import Expression
-from dwarfgpu.expr.locations import Location
-from dwarfgpu.expr.ops.special_values import dereference
-from dwarfgpu.expr.storages import Memory, Register, pointer_misuse
-from dwarfgpu.expr.table import equivalent, operation
+from dwarfgpu.expr.locations import UNDEFINED, Location, union
+from dwarfgpu.expr.ops.value_operations import dereference
+from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register, pointer_misuse
+from dwarfgpu.expr.table import equivalent, operation, section
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import uniform
 from dwarfgpu.targets.target import Scope
@@ -29,6 +30,94 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.locations import Entry
     from dwarfgpu.targets.target import AddressSpace
+
+
+section("General location description operations (A.2.5.4.4.1).")
+
+
+@operation(
+    "DW_OP_LLVM_offset",
+    "L:location B:integral -- L:location",
+    "A.2.5.4.4.1 (1)",
+    since="LLVM",
+    aliases=("DW_OP_offset",),
+)
+def offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
+    """Move every place of L by B bytes."""
+    return moved(ev, location, b.scaled(displacement.displacement(), 8))
+
+
+equivalent(
+    "DW_OP_LLVM_offset_uconst",
+    "DW_OP_constu {B}; DW_OP_LLVM_offset",
+    "L:location -- L:location",
+    "A.2.5.4.4.1 (2)",
+    operands="B:uleb",
+    since="LLVM",
+    aliases=("DW_OP_LLVM_offset_constu", "DW_OP_offset_uconst"),
+)
+
+
+@operation(
+    "DW_OP_LLVM_bit_offset",
+    "L:location B:integral -- L:location",
+    "A.2.5.4.4.1 (3)",
+    since="LLVM",
+    aliases=("DW_OP_bit_offset",),
+)
+def bit_offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
+    """Move every place of L by B bits."""
+    return moved(ev, location, b.scaled(displacement.displacement(), 1), "A.2.5.4.4.1 (3)")
+
+
+@operation(
+    "DW_OP_push_object_address",
+    "-- L:location",
+    "A.2.5.4.4.1 (4)",
+    since="3",
+    needs=("object",),
+    aliases=("DW_OP_push_object_location",),
+)
+def push_object_address(ev: Evaluation) -> Location:
+    """Push the location of the current object."""
+    location: Location = ev.need("object")
+    return location
+
+
+@operation(
+    "DW_OP_LLVM_call_frame_entry_reg",
+    "-- L:location",
+    "A.2.5.4.4.1 (5)",
+    operands="R:uleb",
+    since="LLVM",
+    needs=("frame",),
+    aliases=("DW_OP_call_frame_entry_reg",),
+)
+def call_frame_entry_reg(ev: Evaluation, number: int) -> Location:
+    """Push the location that holds the value register R had on entry to the subprogram."""
+    return ev.frame.entry_register(number, ev.lanes)
+
+
+@operation("DW_OP_multiloc", "A:location B:location -- L:location", "DWARF 6 (260227.1)", since="6")
+def multiloc(ev: Evaluation, first: Location, second: Location) -> Location:
+    """Push a location that is in the places of both A and B.
+
+    OPEN: the proposal makes a storage of its own, with an offset of 0, and lets a consumer flatten it. Here it is flat:
+    an offset moves each place within its own storage.
+    """
+    return union((first, second), ev.lanes.count)
+
+
+section("Undefined location description operations (A.2.5.4.4.2).")
+
+
+@operation("DW_OP_LLVM_undefined", "-- L:location", "A.2.5.4.4.2 (1)", since="LLVM", aliases=("DW_OP_undefined",))
+def undefined(_ev: Evaluation) -> Location:
+    """Push the undefined location."""
+    return UNDEFINED
+
+
+section("Memory location description operations (A.2.5.4.4.3).")
 
 
 @operation("DW_OP_addr", "-- L:location", "A.2.5.4.4.3 (1)", operands="A:address")
@@ -239,3 +328,112 @@ def encoded_addr(ev: Evaluation, pointer: tuple[int, int]) -> Location:
     if encoding & DW_EH_PE_indirect:
         return memory(ev, ev.read(location, ev.generic.bit_size))
     return location
+
+
+section("Register location description operations (A.2.5.4.4.4).")
+
+
+@operation(
+    "DW_OP_regx",
+    "-- L:location",
+    "A.2.5.4.4.4 (2)",
+    operands="R:uleb",
+    since="3",
+    needs=("thread", "frame"),
+    ends_location=True,
+)
+def regx(ev: Evaluation, number: int) -> Location:
+    """Push the location that holds register R in the current call frame."""
+    return ev.frame.register(number, ev.lanes)
+
+
+equivalent(
+    "DW_OP_reg{N}",
+    "DW_OP_regx {N}",
+    "-- L:location",
+    "A.2.5.4.4.4 (1)",
+    needs=("thread", "frame"),
+    ends_location=True,
+    family=range(32),
+)
+
+
+@operation("DW_OP_GNU_uninit", "--", "GCC, DW_OP_GNU_uninit", since="GNU", follows_location=True)
+def uninit(_ev: Evaluation) -> None:
+    """Mark the variable as not initialised yet; where it lives does not change."""
+
+
+section("Implicit location description operations (A.2.5.4.4.5).")
+
+
+@operation(
+    "DW_OP_implicit_value",
+    "-- L:location",
+    "A.2.5.4.4.5 (1)",
+    operands="V:block",
+    since="4",
+    ends_location=True,
+)
+def implicit_value(ev: Evaluation, block: bytes) -> Location:
+    """Push an implicit location that holds the bytes V."""
+    limit = ev.context.limits.block
+    if len(block) > limit:
+        message = f"an implicit value of {len(block)} bytes is larger than the limit of {limit}"
+        raise EvaluationError("limit_exceeded", message, hint="raise the limit `block`")
+    return locations.at(Implicit(convert.block_stream(ev, block), 8 * len(block)))
+
+
+@operation("DW_OP_stack_value", "*", "A.2.5.4.4.5 (2)", since="4", ends_location=True)
+def stack_value(ev: Evaluation) -> None:
+    """Push an implicit location that holds the value popped; of an implicit pointer value, the pointer's location."""
+    if not ev.stack:
+        raise IllFormed("stack_underflow", "the stack is empty, a value is needed", spec="A.2.5.4.4.5 (2)")
+    entry: Entry = ev.stack[-1]
+    if type(entry) is ImplicitPointerValue:
+        ev.stack[-1] = locations.at(entry.pointer)
+        return
+    value = convert.to_value(ev, entry)
+    if value is None:
+        kind = "incomplete_composite" if type(entry) is locations.IncompleteComposite else "wrong_kind"
+        convert.refuse_entry(
+            ev,
+            entry,
+            lambda description: IllFormed(kind, f"a value is needed, found {description}", spec="A.2.5.4.4.5 (2)"),
+        )
+    ev.stack[-1] = convert.implicit(ev, value)
+
+
+def _pointer(ev: Evaluation, offset: int, displacement: int, space: AddressSpace) -> Location:
+    pointer = ImplicitPointer(DieReference("info", offset), displacement, space, ev.unit, space.address_bits)
+    if ev.rules.implicit_pointer == "eager":
+        convert.pointed_to(ev, pointer)
+    return locations.at(pointer)
+
+
+@operation(
+    "DW_OP_implicit_pointer",
+    "-- L:location",
+    "A.2.5.4.4.5 (3)",
+    operands="DR:ref B:sleb",
+    since="5",
+    needs=("unit",),
+    ends_location=True,
+    aliases=("DW_OP_GNU_implicit_pointer",),
+)
+def implicit_pointer(ev: Evaluation, offset: int, displacement: int) -> Location:
+    """Push a pointer that was optimised away, to B bytes into the object of the entry at DR in .debug_info."""
+    return _pointer(ev, offset, displacement, ev.target.default_space)
+
+
+@operation(
+    "DW_OP_LLVM_aspace_implicit_pointer",
+    "AS:integral -- L:location",
+    "A.2.5.4.4.5 (4)",
+    operands="DR:ref B:sleb",
+    since="LLVM",
+    needs=("unit",),
+    aliases=("DW_OP_aspace_implicit_pointer",),
+)
+def aspace_implicit_pointer(ev: Evaluation, identifier: Value, offset: int, displacement: int) -> Location:
+    """Push a pointer into the address space AS that was optimised away, as DW_OP_implicit_pointer does."""
+    return _pointer(ev, offset, displacement, space_of(ev, identifier, "A.2.5.4.4.5 (4)"))

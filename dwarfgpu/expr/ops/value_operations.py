@@ -1,0 +1,477 @@
+"""Operations that push values and compute with them (A.2.5.4.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu import bits as b
+from dwarfgpu.errors import IllFormed
+from dwarfgpu.expr import types
+from dwarfgpu.expr.arithmetic import computable, with_one_type
+from dwarfgpu.expr.context import DieReference
+from dwarfgpu.expr.convert import block_stream, evaluate_location, value_stream
+from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.locations import Location
+from dwarfgpu.expr.storages import pointer_misuse
+from dwarfgpu.expr.table import equivalent, operation, section
+from dwarfgpu.expr.values import ImplicitPointerValue, Value
+from dwarfgpu.lanes import refuse
+
+if TYPE_CHECKING:
+    from dwarfgpu.bits import Bits
+    from dwarfgpu.expr.evaluation import Evaluation
+    from dwarfgpu.expr.instruction import Step
+    from dwarfgpu.expr.types import BaseType
+    from dwarfgpu.targets.target import TargetRegister
+
+
+section("Literal operations (A.2.5.4.3.1).")
+
+
+@operation("DW_OP_lit{N}", "-- V:value", "A.2.5.4.3.1 (1)", family=range(32))
+def lit(ev: Evaluation, number: int) -> Value:
+    """Push a small number with the generic type."""
+    return Value(ev.generic, number & ev.generic.mask)
+
+
+def constant(ev: Evaluation, number: int) -> Value:
+    """Push the operand with the generic type, truncated to its size."""
+    return Value(ev.generic, number & ev.generic.mask)
+
+
+operation("DW_OP_const1u", "-- V:value", "A.2.5.4.3.1 (2)", operands="U:u1")(constant)
+operation("DW_OP_const2u", "-- V:value", "A.2.5.4.3.1 (2)", operands="U:u2")(constant)
+operation("DW_OP_const4u", "-- V:value", "A.2.5.4.3.1 (2)", operands="U:u4")(constant)
+operation("DW_OP_const8u", "-- V:value", "A.2.5.4.3.1 (2)", operands="U:u8")(constant)
+operation("DW_OP_const1s", "-- V:value", "A.2.5.4.3.1 (3)", operands="S:s1")(constant)
+operation("DW_OP_const2s", "-- V:value", "A.2.5.4.3.1 (3)", operands="S:s2")(constant)
+operation("DW_OP_const4s", "-- V:value", "A.2.5.4.3.1 (3)", operands="S:s4")(constant)
+operation("DW_OP_const8s", "-- V:value", "A.2.5.4.3.1 (3)", operands="S:s8")(constant)
+operation("DW_OP_constu", "-- V:value", "A.2.5.4.3.1 (4)", operands="N:uleb")(constant)
+operation("DW_OP_consts", "-- V:value", "A.2.5.4.3.1 (5)", operands="N:sleb")(constant)
+
+
+@operation(
+    "DW_OP_constx",
+    "-- V:value",
+    "A.2.5.4.3.1 (6)",
+    operands="I:uleb",
+    since="5",
+    needs=("unit",),
+    aliases=("DW_OP_GNU_const_index",),
+)
+def constx(ev: Evaluation, index: int) -> Value:
+    """Push entry I of .debug_addr with the generic type, as a plain constant."""
+    return Value(ev.generic, ev.need("unit").address(index) & ev.generic.mask)
+
+
+@operation(
+    "DW_OP_const_type",
+    "-- V:value",
+    "A.2.5.4.3.1 (7)",
+    operands="DR:uleb B:block1",
+    since="5",
+    needs=("unit",),
+    aliases=("DW_OP_GNU_const_type",),
+)
+def const_type(ev: Evaluation, offset: int, block: bytes) -> Value:
+    """Push the value of the base type at DR whose bytes are B."""
+    kind = ev.base_type(offset)
+    if len(block) != kind.byte_size:
+        message = f"the block has {len(block)} bytes, the type {kind} has {kind.byte_size}"
+        raise IllFormed("bad_size", message, spec="A.2.5.4.3.1 (7)")
+    return Value(kind, int.from_bytes(block, kind.byte_order or ev.target.byte_order) & kind.mask)
+
+
+def _bounded(number: Bits, count: int, what: str, attribute: str, spec: str) -> None:
+    def error_at(position: int) -> IllFormed:
+        message = f"the current {what} {b.select(number, position)} is not below {count}, the value of {attribute}"
+        return IllFormed("bad_operand", message, spec=spec)
+
+    if type(number) is int or number.max() >= count:  # type: ignore[union-attr]
+        refuse(number >= count, error_at)
+
+
+@operation(
+    "DW_OP_LLVM_push_lane",
+    "-- V:value",
+    "A.2.5.4.3.1 (8)",
+    since="LLVM",
+    needs=("lane",),
+    aliases=("DW_OP_push_lane",),
+)
+def push_lane(ev: Evaluation) -> Value:
+    """Push the current lane with the generic type."""
+    lane: Bits = ev.lanes.lane  # type: ignore[assignment]
+    if type(lane) is not int or lane >= ev.lane_count:
+        _bounded(lane, ev.lane_count, "lane", "DW_AT_LLVM_lanes", "A.2.5.4.3.1 (8)")
+    return Value(ev.generic, lane)
+
+
+@operation(
+    "DW_OP_LLVM_push_iteration",
+    "-- V:value",
+    "A.2.5.4.3.1 (9)",
+    since="LLVM",
+    needs=("iteration",),
+    aliases=("DW_OP_push_iteration",),
+)
+def push_iteration(ev: Evaluation) -> Value:
+    """Push the current iteration with the generic type."""
+    iteration: Bits = ev.need("iteration")
+    _bounded(iteration, ev.context.iteration_count, "iteration", "DW_AT_LLVM_iterations", "A.2.5.4.3.1 (9)")
+    return Value(ev.generic, iteration)
+
+
+section("Arithmetic and logical operations (A.2.5.4.3.2; DWARF 5 section 2.5.1.4).")
+
+# Both operands of an operation have the same type, and so has the result. `dwarfgpu.expr.arithmetic` computes.
+
+
+@operation("DW_OP_abs", "A:value -- R:value", "DWARF 5, 2.5.1.4 (1)")
+def abs_(_ev: Evaluation, value: Value) -> Value:
+    """Push the absolute value of A; the generic type is read as signed."""
+    return Value(value.type, computable(value).abs(value.bits))
+
+
+@operation("DW_OP_and", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (2)")
+def and_(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push the bitwise and."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    computable(left)
+    return Value(left.type, left.bits & right.bits)
+
+
+@operation("DW_OP_div", "A:value B:value -- R:value", "DWARF 5, 2.5.1.4 (3)")
+def div(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push A / B; the generic type is read as signed."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    return Value(left.type, computable(left).div(left.bits, right.bits))
+
+
+@operation("DW_OP_minus", "A:value B:value -- R:value", "DWARF 5, 2.5.1.4 (4)")
+def minus(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push A - B."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    kind = left.type
+    return Value(kind, (kind.arithmetic or computable(left)).sub(left.bits, right.bits))
+
+
+@operation("DW_OP_mod", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (5)")
+def mod(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push A modulo B; the generic type is unsigned here."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    return Value(left.type, computable(left).mod(left.bits, right.bits))
+
+
+@operation("DW_OP_mul", "A:value B:value -- R:value", "DWARF 5, 2.5.1.4 (6)")
+def mul(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push A * B."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    kind = left.type
+    return Value(kind, (kind.arithmetic or computable(left)).mul(left.bits, right.bits))
+
+
+@operation("DW_OP_neg", "A:value -- R:value", "DWARF 5, 2.5.1.4 (7)")
+def neg(_ev: Evaluation, value: Value) -> Value:
+    """Push -A."""
+    return Value(value.type, computable(value).neg(value.bits))
+
+
+@operation("DW_OP_not", "A:integral -- R:integral", "DWARF 5, 2.5.1.4 (8)")
+def not_(_ev: Evaluation, value: Value) -> Value:
+    """Push the bitwise complement."""
+    return Value(value.type, b.invert(value.bits, value.type.mask))
+
+
+@operation("DW_OP_or", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (9)")
+def or_(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push the bitwise or."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    computable(left)
+    return Value(left.type, left.bits | right.bits)
+
+
+@operation("DW_OP_plus", "A:value B:value -- R:value", "DWARF 5, 2.5.1.4 (10)")
+def plus(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push A + B."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    kind = left.type
+    return Value(kind, (kind.arithmetic or computable(left)).add(left.bits, right.bits))
+
+
+@operation("DW_OP_plus_uconst", "A:integral -- R:integral", "DWARF 5, 2.5.1.4 (11)", operands="N:uleb")
+def plus_uconst(_ev: Evaluation, value: Value, number: int) -> Value:
+    """Push A + N, where N has the type of A."""
+    numbers = computable(value)
+    return Value(value.type, numbers.add(value.bits, number & value.type.mask))
+
+
+@operation("DW_OP_shl", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (12)")
+def shl(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push A shifted left by B bits."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    return Value(left.type, b.shl(left.bits, right.bits, computable(left).width))
+
+
+@operation("DW_OP_shr", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (13)")
+def shr(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push A shifted right by B bits, filling with zeros."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    return Value(left.type, b.shr(left.bits, right.bits, computable(left).width))
+
+
+@operation("DW_OP_shra", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (14)")
+def shra(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push A shifted right by B bits, filling with its sign."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    return Value(left.type, b.sar(left.bits, right.bits, computable(left).width))
+
+
+@operation("DW_OP_xor", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (15)")
+def xor(ev: Evaluation, left: Value, right: Value) -> Value:
+    """Push the bitwise exclusive or."""
+    if left.type is not right.type:
+        left, right = with_one_type(left, right, ev.rules)
+    computable(left)
+    return Value(left.type, left.bits ^ right.bits)
+
+
+section("Type conversion operations (A.2.5.4.3.3; DWARF 5 section 2.5.1.6).")
+
+
+def _target(ev: Evaluation, offset: int) -> BaseType:
+    return ev.base_type(offset) if offset else ev.generic
+
+
+@operation(
+    "DW_OP_convert",
+    "A:value -- R:value",
+    "DWARF 5, 2.5.1.6 (1)",
+    operands="DR:uleb",
+    since="5",
+    needs=("unit",),
+    aliases=("DW_OP_GNU_convert",),
+)
+def convert(ev: Evaluation, value: Value, offset: int) -> Value:
+    """Convert A to the base type at DR, or to the generic type where DR is 0."""
+    kind = _target(ev, offset)
+    if kind == value.type:
+        return value
+    if value.type.arithmetic is None or kind.arithmetic is None:
+        message = f"the standard defines no conversion from {value.type} to {kind}"
+        raise IllFormed("unsupported_type_operation", message, spec="DWARF 5, 2.5.1.6 (1)")
+    return Value(kind, value.type.arithmetic.convert_to(kind.arithmetic, value.bits))
+
+
+@operation(
+    "DW_OP_reinterpret",
+    "A:value -- R:value",
+    "DWARF 5, 2.5.1.6 (2)",
+    operands="DR:uleb",
+    since="5",
+    needs=("unit",),
+    aliases=("DW_OP_GNU_reinterpret",),
+)
+def reinterpret(ev: Evaluation, value: Value, offset: int) -> Value:
+    """Read the bits of A as a value of the base type at DR, or of the generic type where DR is 0."""
+    kind = _target(ev, offset)
+    if kind.bit_size != value.type.bit_size:
+        message = f"the type {value.type} has {value.type.bit_size} bits, the type {kind} has {kind.bit_size}"
+        raise IllFormed("bad_size", message, spec="DWARF 5, 2.5.1.6 (2)")
+    bits = value_stream(ev, value)
+    if kind.byte_order not in (None, ev.target.byte_order):
+        bits = b.byte_swapped(bits, kind.byte_size)
+    return Value(kind, bits)
+
+
+section("Special value operations (A.2.5.4.3.4): values read from registers and memory.")
+
+
+equivalent(
+    "DW_OP_regval_type",
+    "DW_OP_regx {R}; DW_OP_deref_type * {DR}",
+    "-- V:value",
+    "A.2.5.4.3.4 (1)",
+    operands="R:uleb DR:uleb",
+    since="5",
+    needs=("thread", "frame", "unit"),
+    aliases=("DW_OP_GNU_regval_type",),
+)
+
+
+def dereference(
+    ev: Evaluation, location: Location, kind: BaseType, bit_size: int | None = None
+) -> Value | ImplicitPointerValue:
+    """Return the value of a type at a location; of some of its low bits only, the others are 0."""
+    size = kind.bit_size if bit_size is None else bit_size
+    bits = ev.accessor.read_plain(location, size)
+    if bits is None:
+        pointer = ev.accessor.pointer_at(location, size)
+        if pointer is not None:
+            if ev.rules.implicit_pointer == "eager":
+                raise pointer_misuse("it cannot be dereferenced")
+            default = pointer.space.number == ev.target.default_space.number
+            return ImplicitPointerValue(ev.generic if default else types.unsigned(pointer.bit_size), pointer)
+        bits = ev.read(location, size)
+    if kind.byte_order is not None and kind.byte_order != ev.target.byte_order:
+        bits = b.byte_swapped(bits, kind.byte_size)
+    return Value(kind, bits)
+
+
+@operation("DW_OP_deref", "L:location -- V:value", "A.2.5.4.3.4 (2)")
+def deref(ev: Evaluation, location: Location) -> Value | ImplicitPointerValue:
+    """Push the value of the generic type at L."""
+    return dereference(ev, location, ev.generic)
+
+
+@operation("DW_OP_deref_size", "L:location -- V:value", "A.2.5.4.3.4 (3)", operands="S:u1")
+def deref_size(ev: Evaluation, location: Location, size: int) -> Value | ImplicitPointerValue:
+    """Push the S bytes at L, zero-extended to the generic type."""
+    width = size * 8
+    if width >= ev.generic.bit_size:
+        if width > ev.generic.bit_size and ev.rules.wide_dereference == "ill_formed":
+            message = f"the size {size} is larger than the generic type of {ev.generic.byte_size} bytes"
+            raise IllFormed("bad_size", message, spec="DWARF 5, 2.5.1.3 (8)")
+        return dereference(ev, location, ev.generic)
+    if size == 0:
+        raise IllFormed("bad_size", "a value of 0 bytes has no type", spec="A.2.5.4.3.4 (3)")
+    return dereference(ev, location, ev.generic, width)
+
+
+@operation(
+    "DW_OP_deref_type",
+    "L:location -- V:value",
+    "A.2.5.4.3.4 (4)",
+    operands="S:u1 DR:uleb",
+    since="5",
+    needs=("unit",),
+    aliases=("DW_OP_GNU_deref_type",),
+)
+def deref_type(ev: Evaluation, location: Location, size: int | None, offset: int) -> Value | ImplicitPointerValue:
+    """Push the value at L of the base type at DR, which has S bytes."""
+    kind = ev.base_type(offset)
+    if size is not None and size != kind.byte_size:
+        message = f"the size {size} is not that of the type {kind}, {kind.byte_size} bytes"
+        raise IllFormed("bad_size", message, spec="A.2.5.4.3.4 (4)")
+    return dereference(ev, location, kind)
+
+
+_XDEREF = "DW_OP_swap; DW_OP_LLVM_form_aspace_address; "
+
+equivalent(
+    "DW_OP_xderef",
+    _XDEREF + "DW_OP_deref",
+    "AS:integral A:integral -- V:value",
+    "A.2.5.4.3.4 (5)",
+    deprecated=True,
+    aliases=("DW_OP_aspace_deref",),
+)
+equivalent(
+    "DW_OP_xderef_size",
+    _XDEREF + "DW_OP_deref_size {S}",
+    "AS:integral A:integral -- V:value",
+    "A.2.5.4.3.4 (6)",
+    operands="S:u1",
+    deprecated=True,
+    aliases=("DW_OP_aspace_deref_size",),
+)
+equivalent(
+    "DW_OP_xderef_type",
+    _XDEREF + "DW_OP_deref_type {S} {DR}",
+    "AS:integral A:integral -- V:value",
+    "A.2.5.4.3.4 (7)",
+    operands="S:u1 DR:uleb",
+    since="5",
+    needs=("unit",),
+    deprecated=True,
+    aliases=("DW_OP_aspace_deref_type",),
+)
+
+
+@operation(
+    "DW_OP_entry_value",
+    "-- V:value",
+    "A.2.5.4.3.4 (8)",
+    operands="E:expression",
+    since="5",
+    needs=("frame",),
+    circular=True,
+    deprecated=True,
+    aliases=("DW_OP_GNU_entry_value",),
+)
+def entry_value(ev: Evaluation, block: bytes) -> Value:
+    """Push the value that the expression E had on entry to the subprogram, in the calling frame."""
+    frame = ev.frame
+    known = frame.entry_value(block, ev.lanes)
+    if known is not None:
+        return known
+    expression = decode(block, ev.expression.dialect, ev.expression.form, section=ev.expression.section)
+    caller = frame.caller()
+    last: list[Step] = []
+
+    def remember(_ev: Evaluation, _expression: object, step: Step, *_stacks: object) -> None:
+        last[:] = [step]
+
+    changes = {"frame": caller, "object": None, "initial_stack": (), "result_kind": None}
+    result = ev.evaluate(expression, remember, pc=getattr(caller, "place", None), **changes)
+    if type(result) is Value:
+        return result
+    if type(result) is Location and last and last[0].operation.name == "DW_OP_regx":
+        register = _register_of(ev, last[0].operands[-1])
+        return Value(register, ev.read(result, register.bit_size))
+    message = "the expression of an entry value must give a value, or end with the name of a register"
+    raise IllFormed("bad_result_kind", message, spec="A.2.5.4.3.4 (8)")
+
+
+def _register_of(ev: Evaluation, number: int) -> BaseType:
+    """Return the base type of a register: generic if it fits, else unsigned; of a register with lanes, a vector."""
+    register: TargetRegister | None = ev.target.register(number)
+    if register is None or register.bit_size == ev.generic.bit_size:
+        return ev.generic
+    if register.lane_bits:
+        return types.BaseType("unsigned", register.lane_bits, vector_size=register.bit_size // register.lane_bits)
+    return types.unsigned(register.bit_size)
+
+
+@operation(
+    "DW_OP_GNU_parameter_ref",
+    "-- V:value",
+    "GCC, DW_OP_GNU_parameter_ref",
+    operands="DR:u4",
+    since="GNU",
+    needs=("frame", "unit"),
+    circular=True,
+)
+def parameter_ref(ev: Evaluation, offset: int) -> Value:
+    """Push the value that the formal parameter at DR had on entry, as the call site describes it."""
+    return ev.frame.entry_parameter(DieReference("unit", offset), ev.lanes)
+
+
+@operation(
+    "DW_OP_GNU_variable_value",
+    "-- V:value",
+    "GCC, DW_OP_GNU_variable_value",
+    operands="DR:ref",
+    since="GNU",
+    needs=("unit",),
+)
+def variable_value(ev: Evaluation, offset: int) -> Value | ImplicitPointerValue:
+    """Push the value of the variable at DR in .debug_info, with the generic type."""
+    die = ev.need("unit").die(DieReference("info", offset))
+    if die.location is not None:
+        return dereference(ev, evaluate_location(ev, die), ev.generic)
+    if die.const_value is not None:
+        return Value(ev.generic, block_stream(ev, die.const_value) & ev.generic.mask)
+    message = "the variable has neither a location nor a constant value"
+    raise IllFormed("bad_operand", message, spec="GCC, DW_OP_GNU_variable_value")
