@@ -90,7 +90,7 @@ def test_functions_without_a_frame_may_have_one_cfa():
 def test_more_frames_than_the_limit_end_the_stack():
     found = host([FRAME], chain(*[START + 5] * 50), max_frames=7)
     assert seen(found) == ([START] + [START + 5] * 6, "limit_exceeded")
-    assert found.end.message == "there are more than 7 frames"
+    assert found.end.message == "there are more than 7 frames (`set backtrace limit`)"
 
 
 @pytest.mark.parametrize(
