@@ -38,9 +38,7 @@ SPECIAL = (0, 1, 2, 3, 4, 7, 8, 31, 32, 63, 64, 127, 128, 255, 256, 4095, 65535,
            1 << 60, 1 << 63, (1 << 64) - 1)  # fmt: skip
 NAMES = ("a", "b", "even", "x::y", "operator<", "", "A\x1b[31m", "B\x9b\u202e", "n" * 300, "\x07\b", "a b", "$pc", "9",
          "T<int>")  # fmt: skip
-LINES_LEFT_OUT = frozenset(
-    ("quit", "echo", "printf", "shell", "pipe", "python", "source", "tui", "!", "save snapshot", "snapshot convert")
-)
+LINES_LEFT_OUT = frozenset(("quit", "echo", "printf", "shell", "pipe", "python", "source", "tui", "!"))
 COMMAND_NAMES = tuple(row.name for row in COMMANDS if row.run and row.name not in LINES_LEFT_OUT)
 SHELL_NAMES = tuple(sorted(set(AT_SHELL) - {"snapshot convert"}))
 OPERATION_NAMES = tuple(sorted(names()))

@@ -341,6 +341,12 @@ class Run:
 
     def _note(self, kind: str, number: int, first: int, outcome: Outcome) -> None:
         again = ran(self.seed, Batch(kind, number, 1)).outcome
+        if outcome.wrong.startswith("limit"):  # where exactly it is met is a matter of chance
+            with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+                made = make(kind, self.seed, number, Path(folder))
+            about = " ".join(word for word in made.words if word == made.words[0] or word.startswith("--"))
+            outcome = outcome._replace(wrong=f"{outcome.wrong}: {about}")
+            again = again and again._replace(wrong=outcome.wrong)
         if again is None and outcome.wrong.startswith("limit"):
             return  # what others had left in memory, or the machine was slow
         finding = Finding(kind, number, first, again or outcome, again is not None)
@@ -363,7 +369,8 @@ class Run:
                 f"{f'({number})':<10}{figures.memory >> 20:>4} MiB {figures.written[0]:>9} ({figures.written[1]})"
             )
         for wrong, known in self.findings.items():
-            yield f"  {len(known):>5} times {wrong}"
+            numbers = ", ".join(f"{finding.kind} {finding.number}" for finding in known[:6])
+            yield f"  {len(known):>5} times {wrong}: {numbers}"
 
 
 def replay(kind: str, seed: str, number: int) -> int:
@@ -413,6 +420,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         count = size if left is None else min(size, left)
         run.round(count)
         left = None if left is None else left - count
+        if left is not None and not left // ROUND % 10:
+            print(f"{options.count - left} inputs, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
         if left is None and time.monotonic() - started > options.seconds:
             break
     print(*run.summary(), sep="\n")

@@ -24,7 +24,7 @@ from dwarfgpu.immutable import immutable
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
-from dwarfgpu.program.code.repairs import OFF, Site, read_as_meant, register_of_base
+from dwarfgpu.program.code.repairs import OFF, Site, may_be_idiom, read_as_meant, register_of_base
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
@@ -179,6 +179,8 @@ class LoadedCode:
     def repaired(self, expression: Expression, attribute: Attribute) -> Expression:
         """Return the expression of an attribute with the repairs that the policy allows."""
         if not self.file.is_amdgpu and not HAS_TYPES.intersection(expression.data):
+            return expression
+        if not may_be_idiom(expression, attribute.name):
             return expression
         key = attribute.name, attribute.die, expression
         result = self._repaired.get(key)
@@ -435,7 +437,7 @@ def location_list(attribute: Attribute) -> LocationList:
     data = unit.tables.list_data(section)
     listed = read_location_list(data, offset, section=section, context=unit.list_context)
     if len(listed.entries) > FREE_ENTRIES:
-        budget.spend(24 * (len(listed.entries) - FREE_ENTRIES))
+        budget.spend(48 * (len(listed.entries) - FREE_ENTRIES))
     return listed
 
 
