@@ -810,17 +810,17 @@ class Kind(NamedTuple):
 
 
 KINDS: dict[str, Kind] = {
-    "operation": Kind(Maker.operation, 5950),
+    "operation": Kind(Maker.operation, 6150),
     "frames": Kind(Maker.frames, 1000),
     "lists": Kind(Maker.lists, 1200),
     "lines": Kind(Maker.lines, 400),
     "expression": Kind(Maker.expression, 300),
     "cases": Kind(Maker.cases, 150),
-    "tree": Kind(Maker.tree, 200),
-    "section": Kind(Maker.section, 200),
-    "machine": Kind(Maker.machine, 150),
-    "commands": Kind(Maker.commands, 200),
-    "shell": Kind(Maker.shell, 200),
+    "tree": Kind(Maker.tree, 120),
+    "section": Kind(Maker.section, 150),
+    "machine": Kind(Maker.machine, 130),
+    "commands": Kind(Maker.commands, 180),
+    "shell": Kind(Maker.shell, 170),
     "core": Kind(Maker.core, 50),
 }
 assert sum(kind.share for kind in KINDS.values()) == 10_000

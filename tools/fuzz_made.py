@@ -18,6 +18,7 @@ not is tried again in a process of its own, and printed once with what repeats i
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import io
 import json
@@ -416,14 +417,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     left = options.count
     size = ROUND if left is not None else ROUND // 20
-    while left is None or left > 0:
-        count = size if left is None else min(size, left)
-        run.round(count)
-        left = None if left is None else left - count
-        if left is not None and not left // ROUND % 10:
-            print(f"{options.count - left} inputs, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
-        if left is None and time.monotonic() - started > options.seconds:
-            break
+    with contextlib.suppress(KeyboardInterrupt):  # what has been tried until then is said
+        while left is None or left > 0:
+            count = size if left is None else min(size, left)
+            run.round(count)
+            left = None if left is None else left - count
+            if left is not None and not left // ROUND % 10:
+                print(f"{options.count - left} inputs, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+            if left is None and time.monotonic() - started > options.seconds:
+                break
     print(*run.summary(), sep="\n")
     print(f"  {time.monotonic() - started:.0f} s in all")
     return 1 if run.findings else 0

@@ -226,7 +226,7 @@ def sources(location: Location, bit_size: int) -> tuple[ValueSource, ...]:
     position = 0
     for part, size in stretches_of(location, bit_size):
         for source in _of(part, position, size):
-            if len(result) >= MAX_SOURCES or not budget.take(12):
+            if len(result) >= MAX_SOURCES or not budget.take(24):
                 return tuple(result)
             result.append(source)
         position += size
