@@ -180,12 +180,13 @@ class LoadedCode:
         """Return the expression of an attribute with the repairs that the policy allows."""
         if not self.file.is_amdgpu and not HAS_TYPES.intersection(expression.data):
             return expression
-        if not may_be_idiom(expression, attribute.name):
-            return expression
         key = attribute.name, attribute.die, expression
         result = self._repaired.get(key)
         if result is None:
-            result = self._repaired[key] = self._repair(expression, attribute)
+            result = expression
+            if may_be_idiom(expression, attribute.name):
+                result = self._repair(expression, attribute)
+            self._repaired[key] = result
         return result
 
     def _repair(self, expression: Expression, attribute: Attribute) -> Expression:

@@ -60,7 +60,8 @@ def write_core(stopped: Stopped, path: str, kind: str = "merged", form: CoreForm
         if os.path.lexists(name):
             raise UsageError(f"{name} exists", hint="choose another name, or remove it first")
     for name, (_suffix, write) in zip(names, KINDS[kind], strict=True):
-        with whole_output(name) as file:
+        with whole_output(name) as stream:
+            file: Any = stream
             write(file, contents)
     return WrittenCore(names, contents.unknown)
 
