@@ -277,11 +277,16 @@ def ran(seed: str, batch: Batch) -> Report:
         process.start()
         theirs.close()
         last = -1
-        while not pipe.poll(PATIENCE):
-            now = int.from_bytes(progress[:8], "little")
-            if now == last:
-                break
-            last = now
+        try:
+            while not pipe.poll(PATIENCE):
+                now = int.from_bytes(progress[:8], "little")
+                if now == last:
+                    break
+                last = now
+        except KeyboardInterrupt:
+            process.kill()
+            process.join()
+            raise
         try:
             report: Report | None = pipe.recv() if pipe.poll() else None
             wrong = "hangs"
