@@ -210,7 +210,7 @@ def _group_head(selection: Selection, indices: list[int], names: tuple[str, ...]
     return f"{noun} {ranges_text(index + 1 for index in indices)} ({some}):"
 
 
-FREE_FRAMES = 32
+FREE_FRAMES = 16
 """So many frames cost nothing; what is shown of more, as of a stack without an end, is paid from the budget."""
 
 
