@@ -225,12 +225,20 @@ def _changed(path: str, what: str) -> MalformedFile:
 # --- Outputs ------------------------------------------------------------------------------------------------------
 
 
+def check_output(path: str) -> None:
+    """Raise an error if a path is none of the system: such names can be written in a script."""
+    if "\0" in path:
+        message = f"{path} cannot be written: the name of a file has no NUL character"
+        raise UsageError(message, kind="unwritable")
+
+
 @contextmanager
 def whole_output(path: str, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """Write a file beside its place and rename it when it is whole; whatever fails, the old file stays.
 
     A pipe or a device is written as it is.
     """
+    check_output(path)
     try:
         if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 (`pathlib` costs start-up time)
             with open(path, mode, **options) as stream:  # noqa: PTH123

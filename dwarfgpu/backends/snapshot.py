@@ -7,13 +7,14 @@ never changed: what is written to a snapshot stays in memory.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities
 from dwarfgpu.backends.snapshot_json import MANIFEST
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.regular_files import open_input, read_input, signals_raise
+from dwarfgpu.regular_files import check_output, open_input, read_input, signals_raise
 from dwarfgpu.strict_json import Node, NotACase, parse
 
 if TYPE_CHECKING:
@@ -191,7 +192,8 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     from pathlib import Path
 
     place = Path(path)
-    if place.exists() or place.is_symlink():
+    check_output(str(place))
+    if os.path.lexists(place):
         raise UsageError(f"{place} exists", hint="choose another name, or remove it first")
     if any(file.row_count != machine.wave_count for file in machine.files):
         raise UsageError("a snapshot cannot hold registers of which each lane has its own")
@@ -227,9 +229,10 @@ def _path_from(machine: Machine, code: LoadedCodeObject, folder: Path) -> str:
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 (a name may be too long for `pathlib`)
         import shutil
 
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # it could not be made
+            path.unlink()

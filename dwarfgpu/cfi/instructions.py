@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve
 
+from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi import rules
 from dwarfgpu.cfi.rules import ExpressionBytes
@@ -60,6 +61,10 @@ class Instructions:
         return len(self.instructions)
 
 
+FREE_INSTRUCTIONS = 1 << 14
+"""An entry has so many instructions; more, which may be a byte each, are paid from the budget."""
+
+
 def decode(data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0) -> Instructions:
     """Decode the instructions of an entry. ``offset`` is where they begin in the section."""
     decoded: list[FrameInstruction] = []
@@ -74,11 +79,14 @@ def instructions(
     data: bytes, format: FrameFormat, *, section: str | None = None, offset: int = 0
 ) -> Iterator[FrameInstruction]:
     """Yield the instructions one by one, and raise the error of what cannot be decoded."""
-    form = format.form
+    form, count = format.form, 0
     cursor = Cursor(data, byte_order=form.byte_order)
     reader = _FrameOperandReader(cursor, format, section, offset)
     while cursor.position < cursor.end:
         start = cursor.position
+        count += 1
+        if count > FREE_INSTRUCTIONS:
+            budget.spend(16)
         opcode = data[start]
         cursor.position = start + 1
         row = find(opcode)

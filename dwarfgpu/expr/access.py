@@ -307,16 +307,19 @@ class Accessor:
 
     def _concatenate(self, storage: Composite, offset: int, size: int) -> Reading:
         """Read part after part from one offset."""
+        if size > FREE_PARTS:
+            budget.check()
+        stretches = pieces(storage, offset, size)
+        if len(stretches) > FREE_PARTS:
+            budget.spend(8 * len(stretches))
         readings = []
-        for location, piece_offset, length in pieces(storage, offset, size):
+        for location, piece_offset, length in stretches:
             reading = self.read(shifted(location, piece_offset), length)
             if length == size:
                 return reading
             readings.append((reading, length))
         if not readings:
             return Reading(0)
-        if len(readings) > FREE_PARTS:
-            budget.spend(len(readings))
         while len(readings) > 1:  # neighbours are joined pair by pair: joining one to all before it would be quadratic
             joined = [self._join(*pair) for pair in zip(readings[::2], readings[1::2], strict=False)]
             readings = joined + readings[len(joined) * 2 :]

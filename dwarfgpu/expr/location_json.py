@@ -109,7 +109,7 @@ class JsonWriter:
         if self._left < 0:
             message = f"the result has more than {MAX_LOCATIONS} locations, too many to write down"
             raise EvaluationError("limit_exceeded", message)
-        budget.spend(4)
+        budget.spend(8)
         storage = place.storage
         offset = int(place.bit_offset) + displacement
         if isinstance(storage, Memory):

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.regular_files import check_output
 from dwarfgpu.render.layout import WIDTH, plain_style
 from dwarfgpu.render.written_text import without_styles, written
 
@@ -114,6 +115,7 @@ class Log:
     def _open(self) -> None:
         settings, output = self._debugger.settings, self._debugger.output
         path = os.path.expanduser(settings["logging file"])  # noqa: PTH111 (`pathlib` costs start-up time)
+        check_output(path)
         try:
             mode = "w" if settings["logging overwrite"] else "a"
             self._file = open(path, mode, encoding="utf-8", errors="backslashreplace")  # noqa: PTH123, SIM115 (it stays open)

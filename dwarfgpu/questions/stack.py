@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.stack.selectors import waves_of
 from dwarfgpu.program.stack.traps import trap_at
@@ -17,7 +18,7 @@ from dwarfgpu.render.layout import fitted, paragraphs, plain, ranges_text, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.program.stack.backtrace import Backtrace, Saved
+    from dwarfgpu.program.stack.backtrace import Backtrace, InnerRules, Saved
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.variables.variable import Variable
@@ -209,6 +210,18 @@ def _group_head(selection: Selection, indices: list[int], names: tuple[str, ...]
     return f"{noun} {ranges_text(index + 1 for index in indices)} ({some}):"
 
 
+FREE_FRAMES = 16
+"""So many frames cost nothing; what is shown of more, as of a stack without an end, is paid from the budget."""
+
+
+def _cost(frame: Frame, arguments: Arguments, *, is_full: bool) -> int:
+    """Return what it costs to show a frame with its variables and registers."""
+    from dwarfgpu.program.variables.variable import PARAMETER
+
+    count = sum(is_full or variable.kind == PARAMETER for variable in frame.variables())
+    return 32 + 320 * count + (256 if arguments.has("registers") else 0)
+
+
 def _stack_lines(
     selection: Selection,
     index: int,
@@ -220,6 +233,8 @@ def _stack_lines(
     is_group: bool = False,
 ) -> Iterator[str]:
     """Yield the frames of a wave. Of a group, whose waves may have other arguments, those are not shown."""
+    from dwarfgpu.program.stack.backtrace import InnerRules
+
     output = selection.output
     with selection.staying():
         if selection.wave_number != index:
@@ -237,13 +252,16 @@ def _stack_lines(
         if is_group and writer.arguments == "scalars":
             writer.arguments = "none"
         last = None
-        for frame in frames:
+        inner_rules = InnerRules()
+        for shown_frames, frame in enumerate(frames):
+            if shown_frames >= FREE_FRAMES and not budget.take(_cost(frame, arguments, is_full=is_full)):
+                break
             yield from writer.lines(frame, output.width, output.style)
             note = None if frame.number or lane is not None else _where_lane_is(selection, frame)
             if note:
                 yield " " * 4 + output.style("dim", note)
             if arguments.has("registers"):
-                yield from _saved_lines(selection, frame)
+                yield from _saved_lines(selection, frame, inner_rules)
             if is_full:
                 yield from _locals_lines(selection, frame, writer.lane)
             last = frame
@@ -352,18 +370,22 @@ def _add_locals(
         if selection.wave_number != index:
             selection.wave_number, selection.frame_number = index, 0
         lanes = asking.lanes_of(selection, arguments) if lane is None else [lane]
-        for data in frames:
+        for number, data in enumerate(frames):
             frame = selection.wave.frame(data["number"])
+            if number >= FREE_FRAMES and not budget.take(_cost(frame, arguments, is_full=True)):
+                data["locals"] = []
+                continue
             writer = asking.renderer(selection, frame=frame)
             data["locals"] = [variable_document(writer, variable, lanes) for variable in _locals(frame)]
 
 
-def _saved_lines(selection: Selection, frame: Frame) -> Iterator[str]:
+def _saved_lines(selection: Selection, frame: Frame, inner_rules: InnerRules) -> Iterator[str]:
     """Yield where the registers of a frame are that are elsewhere than in themselves."""
     from dwarfgpu.program.stack.backtrace import saved_registers
 
     if frame.activation is not None and not frame.is_inlined:
-        yield from _register_lines(selection, saved_registers(frame.activation), 8)
+        saved = saved_registers(frame.activation, inner_rules.of(frame.activation))
+        yield from _register_lines(selection, saved, 8)
 
 
 def _register_lines(selection: Selection, saved: Iterable[Saved], indent: int) -> Iterator[str]:

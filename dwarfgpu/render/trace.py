@@ -175,18 +175,17 @@ class Tracer:
         return self.renderer.entry(entry)
 
     def documents(self) -> list[dict[str, Any]]:
-        return [
-            {
-                **_where_json(step.where),
-                "offset": step.offset,
-                "operation": step.operation,
-                "text": step.text,
-                "lanes": list(step.lanes),
-                **self._stack_json("before", step.before, len(step.lanes)),
-                **self._stack_json("after", step.after, len(step.lanes)),
-            }
-            for step in self._steps
-        ]
+        """Return the steps as JSON. Entries of several lanes or of many parts are paid from the budget."""
+        documents = []
+        for step in self._steps:
+            before = self._stack_json("before", step.before, len(step.lanes))
+            after = self._stack_json("after", step.after, len(step.lanes))
+            count = sum(map(_parts_of, before["before"] + after["after"]))
+            if count and not budget.take(16 * count):
+                break
+            head = {"offset": step.offset, "operation": step.operation, "text": step.text, "lanes": list(step.lanes)}
+            documents.append({**_where_json(step.where), **head, **before, **after})
+        return documents
 
     def _stack_json(self, name: str, stack: _Stack, count: int) -> dict[str, Any]:
         """Return the entries at the top of a stack, and how many are below if there are more."""
@@ -204,6 +203,11 @@ class Tracer:
         """Return an entry, or a list with that of each lane if they differ."""
         forms = [self._writer.entry(entry.select(slot)) for slot in range(max(count, 1))]
         return forms[0] if all(form == forms[0] for form in forms) else forms
+
+
+def _parts_of(entry: Any) -> int:
+    """Return how many parts the JSON of an entry has beyond the first: those of lanes, or of a composite."""
+    return len(entry) if isinstance(entry, list) else len(entry.get("parts", ()))
 
 
 def _head(where: _Place | None) -> str:

@@ -21,7 +21,7 @@ from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.floats import as_float
 from dwarfgpu.program.types import model
-from dwarfgpu.program.types.declaration import safe_text, type_text
+from dwarfgpu.program.types.declaration import BROKEN_TYPE, safe_text, type_text
 from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.program.types.sizes import resolved, stripped
 from dwarfgpu.program.values.scalars import character_prefix
@@ -49,18 +49,26 @@ class _Json:
         self.is_cplus = is_cplus
         self.left = MAX_PARTS
         self.bases = BasesShown()
+        self._types: dict[int, tuple[model.Type, str]] = {}
         self.text = ValueWriter(evolve(look, printer=None), is_cplus=is_cplus)
 
     def takes(self, depth: int) -> bool:
         """Count a member or an element; return whether it may be written. The text of a deep one is indented far."""
         self.left -= 1
-        return self.left >= 0 and budget.take(16 + 4 * depth)
+        return self.left >= 0 and budget.take(32 + 4 * depth)
+
+    def _type_text(self, type: model.Type) -> str:
+        """Return the text of a type, which many elements share."""
+        known = self._types.get(id(type))
+        if known is None:
+            known = self._types[id(type)] = (type, type_text(type, is_cplus=self.is_cplus))
+        return known[1]
 
     def value(self, value: Object, depth: int) -> dict[str, Any]:
         """Return a value as JSON, or why there is none."""
-        head: dict[str, Any] = {"type": safe_text(value.type)}
+        head: dict[str, Any] = {"type": BROKEN_TYPE}
         try:
-            head["type"] = type_text(value.type, is_cplus=self.is_cplus)
+            head["type"] = self._type_text(value.type)
             return head | self._content(value, depth)
         except DwarfGpuError as error:
             if error.kind == "undefined_read":

@@ -660,6 +660,8 @@ def _failing(elements: Elements, index: int, limit: int) -> int:
     """Count the elements from an index on that fail in the same way."""
     kind = None
     for number in range(min(limit, elements.length - index)):
+        if not budget.take(12):
+            return number
         try:
             elements.place.moved((index + number) * elements.stride).read(elements.stride)
         except DwarfGpuError as error:

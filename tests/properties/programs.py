@@ -51,13 +51,20 @@ def base_types() -> dict[int, Any]:
     return found
 
 
+@functools.cache
+def _fitting(depth: int | None) -> list[table.Operation]:
+    """The operations whose operands are on a stack of so many entries; all, where it is None."""
+    rows = [row for row in table.rows() if row.name not in BLOCKED]
+    return rows if depth is None else [row for row in rows if not row.is_raw and len(row.inputs) <= depth]
+
+
 class Writer:
     """Writes a program, an operation at a time, choosing what fits on the stack more often than not."""
 
     def __init__(self, chance: random.Random, target_name: str) -> None:
         self.chance = chance
         self.vector = 1536 if "wave32" in target_name else 2560
-        self.rows = [row for row in table.rows() if row.name not in BLOCKED]
+        self.rows = _fitting(None)
         self.depth = 0
 
     def program(self, length: int) -> str:
@@ -67,7 +74,7 @@ class Writer:
         chance = self.chance
         if chance.random() < 0.25:
             return self.shortcut()
-        fitting = [row for row in self.rows if not row.is_raw and len(row.inputs) <= self.depth]
+        fitting = _fitting(self.depth)
         row = chance.choice(fitting if fitting and chance.random() < 0.7 else self.rows)
         if row.is_raw:
             self.depth = max(1, self.depth)

@@ -74,7 +74,10 @@ class UnitTree:
         position = following
         while following <= place:
             position, following = following, self._after(following)
-        return position if data[position] else None
+        if not data[position]:
+            return None
+        self._seen.add(position)
+        return position
 
     def parent(self, offset: int) -> int | None:
         """Return the offset of the entry that owns the one at an offset; None for the unit entry."""

@@ -23,7 +23,7 @@ from dwarfgpu.immutable import immutable
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
-from dwarfgpu.program.code.repairs import OFF, Site, read_as_meant, register_of_base
+from dwarfgpu.program.code.repairs import OFF, Site, may_be_idiom, read_as_meant, register_of_base
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
@@ -182,7 +182,10 @@ class LoadedCode:
         key = attribute.name, attribute.die, expression
         result = self._repaired.get(key)
         if result is None:
-            result = self._repaired[key] = self._repair(expression, attribute)
+            result = expression
+            if may_be_idiom(expression, attribute.name):
+                result = self._repair(expression, attribute)
+            self._repaired[key] = result
         return result
 
     def _repair(self, expression: Expression, attribute: Attribute) -> Expression:
@@ -434,7 +437,7 @@ def location_list(attribute: Attribute) -> LocationList:
     data = unit.tables.list_data(section)
     listed = read_location_list(data, offset, section=section, context=unit.list_context)
     if len(listed.entries) > FREE_ENTRIES:
-        budget.spend(24 * (len(listed.entries) - FREE_ENTRIES))
+        budget.spend(48 * (len(listed.entries) - FREE_ENTRIES))
     return listed
 
 

@@ -148,6 +148,25 @@ def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repa
     )
 
 
+def may_be_idiom(expression: Expression, attribute: str) -> bool:
+    """Return whether the operations of an expression have the shape of an idiom, wherever it is."""
+    instructions = expression.instructions
+    if any(instruction.operation.name in _TYPED for instruction in instructions):
+        return True
+    return _has_idiom(tuple([instruction.name for instruction in instructions]), attribute)
+
+
+@lru_cache(maxsize=4096)
+def _has_idiom(names: tuple[str, ...], attribute: str) -> bool:
+    allowed, first = _allowed(attribute, None, ALL), 0
+    for end, name in enumerate((*names, "")):
+        if not name or name in PIECES:
+            if _shaped(allowed, names[first:end]):
+                return True
+            first = end + 1
+    return False
+
+
 @lru_cache(maxsize=4096)
 def _shaped(allowed: tuple[Repair, ...], names: tuple[str, ...]) -> tuple[Repair, ...]:
     """Return the repairs whose pattern operations with these names may match."""
@@ -496,7 +515,7 @@ class Site:
         return self.target.execution_mask is not None
 
 
-@frozen
+@frozen(eq=False)  # each is in the table once
 class Repair:
     """One idiom: how it is written, and what it means."""
 

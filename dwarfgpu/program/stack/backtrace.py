@@ -212,11 +212,7 @@ def saved_registers(activation: Activation, explicit: set[int] | None = None) ->
     ``explicit`` are those that the rules of inner activations are about, where they are known already.
     """
     if explicit is None:
-        explicit = set()
-        inner = activation.callee
-        while inner is not None:
-            explicit.update(_with_rules(inner))
-            inner = inner.callee
+        explicit = InnerRules().of(activation)
     thread = activation.thread
     for number in sorted(explicit):
         register = thread.register(number)
@@ -240,6 +236,31 @@ def saved_by(frame: Frame) -> Iterator[Saved]:
     caller = frame.stack.activations.at(frame.level + 1)
     if caller is not None:
         yield from saved_registers(caller, set(_with_rules(frame.activation)))
+
+
+class InnerRules:
+    """The registers that the rules of inner activations are about, collected on the way outwards."""
+
+    def __init__(self) -> None:
+        self._registers: set[int] = set()
+        self._last: Activation | None = None
+        """The activation whose inner ones have been collected."""
+
+    def of(self, activation: Activation) -> set[int]:
+        """Return the registers for an activation, which is mostly the caller of the last one."""
+        inner = []
+        callee = activation.callee
+        while callee is not None:
+            inner.append(callee)
+            if callee is self._last:
+                break
+            callee = callee.callee
+        else:
+            self._registers = set()
+        for activation_within in inner:
+            self._registers.update(_with_rules(activation_within))
+        self._last = activation
+        return self._registers
 
 
 def _with_rules(activation: Activation) -> Iterator[int]:

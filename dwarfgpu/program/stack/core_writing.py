@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -21,6 +20,7 @@ from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import UsageError
 from dwarfgpu.objfile.containers.place import file_uri
 from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,17 +60,9 @@ def write_core(stopped: Stopped, path: str, kind: str = "merged", form: CoreForm
         if os.path.lexists(name):
             raise UsageError(f"{name} exists", hint="choose another name, or remove it first")
     for name, (_suffix, write) in zip(names, KINDS[kind], strict=True):
-        passing = Path(f"{name}.{os.getpid()}.part")
-        try:
-            try:
-                with passing.open("xb") as file:
-                    write(file, contents)
-                passing.rename(name)
-            except OSError as error:
-                raise UsageError(f"{name} cannot be written: {error.strerror or error}") from None
-        except BaseException:
-            passing.unlink(missing_ok=True)
-            raise
+        with whole_output(name) as stream:
+            file: Any = stream
+            write(file, contents)
     return WrittenCore(names, contents.unknown)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import evolve
 
 from dwarfgpu import bits as b
+from dwarfgpu import budget
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 MAX_LANES = 1024
 """The limit of lanes. No GPU has more than 64 in a wave, and a work-group has no more than this."""
+
+
+FREE_FRAMES = 32
+"""In outer frames than these, as of a stack without an end, the lanes' places one by one are paid from the budget."""
 
 
 @frozen
@@ -218,6 +223,8 @@ class Simt:
         except MissingContext as error:
             if error.kind != "lane":
                 raise
+            if self.activation.level >= FREE_FRAMES:
+                budget.spend(64 * count)
             return [self._own_element(attribute, lane, size) for lane in range(count)]
         self._check_vector(vector, count * size)
         return [self._element(vector, lane, size, None) for lane in range(count)]

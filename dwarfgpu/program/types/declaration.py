@@ -225,12 +225,15 @@ class Declarer:
         return f"{head}{{{', '.join(shown)}}}"
 
 
+BROKEN_TYPE = "(broken type)"
+
+
 def safe_text(type: t.Type) -> str:
     """Return the name of a type for a message about something else, or say that the type is broken."""
     try:
         return type_text(type)
     except DwarfGpuError:
-        return "(broken type)"
+        return BROKEN_TYPE
 
 
 t.ReadableType.write = staticmethod(safe_text)

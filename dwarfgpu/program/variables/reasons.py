@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
@@ -225,7 +226,7 @@ def sources(location: Location, bit_size: int) -> tuple[ValueSource, ...]:
     position = 0
     for part, size in stretches_of(location, bit_size):
         for source in _of(part, position, size):
-            if len(result) >= MAX_SOURCES:
+            if len(result) >= MAX_SOURCES or not budget.take(24):
                 return tuple(result)
             result.append(source)
         position += size
