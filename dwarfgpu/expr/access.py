@@ -140,16 +140,16 @@ class Accessor:
             raise problem or EvaluationError("undefined_read", "no place can be read", spec="A.2.5.3")
         return result
 
-    def _check_extent(self, place: SingleLocation, bit_size: int) -> None:
-        """Check that all bits are within the storage (A.2.5.4.3.4 (4))."""
+    def _check_extent(self, place: SingleLocation, bit_size: int, use: str = "read") -> None:
+        """Check that all bits that are read or written are within the storage (A.2.5.4.3.4 (4))."""
         size = place.storage.bit_size
         offset = place.bit_offset
         if isinstance(offset, int):
             if offset + bit_size > size:
-                raise _past_storage(offset, bit_size, size)
+                raise _past_storage(offset, bit_size, size, use)
             return
         beyond = offset > size - bit_size
-        refuse(beyond, lambda slot: _past_storage(int(b.select(offset, slot)), bit_size, size))
+        refuse(beyond, lambda slot: _past_storage(int(b.select(offset, slot)), bit_size, size, use))
 
     def _slice(self, stream: Bits, stream_size: int, offset: Bits, size: int) -> Bits:
         """Return ``size`` bits of a stream from a bit offset on."""
@@ -418,7 +418,7 @@ class Accessor:
     def _targets(self, place: SingleLocation, bit_size: int, position: int) -> list[tuple[Any, int, int, int]]:
         """Return the targets of a write: storage, bit offset in it, size, and position in the value."""
         storage = place.storage
-        self._check_extent(place, bit_size)
+        self._check_extent(place, bit_size, "write")
         offset = uniform(place.bit_offset)
         if type(storage) is not Composite:
             if type(storage) not in (Memory, Register):
@@ -522,6 +522,6 @@ def _places_differ() -> IllFormed:
     return IllFormed("bad_operand", "the places of a location hold different values", spec="A.2.5.3")
 
 
-def _past_storage(offset: int, bit_size: int, size: int) -> EvaluationError:
+def _past_storage(offset: int, bit_size: int, size: int, use: str) -> EvaluationError:
     message = f"{bit_size} bits at bit offset {offset} reach past the end of the storage of {size} bits"
-    return EvaluationError("read_past_storage", message, spec="A.2.5.4.3.4 (4)")
+    return EvaluationError(f"{use}_past_storage", message, spec="A.2.5.4.3.4 (4)")

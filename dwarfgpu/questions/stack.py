@@ -219,7 +219,7 @@ def _cost(frame: Frame, arguments: Arguments, *, is_full: bool) -> int:
     from dwarfgpu.program.variables.variable import PARAMETER
 
     count = sum(is_full or variable.kind == PARAMETER for variable in frame.variables())
-    return 32 + 320 * count + (256 if arguments.has("registers") else 0)
+    return 32 + 64 * count + (256 if arguments.has("registers") else 0)
 
 
 def _stack_lines(

@@ -22,8 +22,10 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, DieReference
+from dwarfgpu.expr.locations import Location, SingleLocation
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
+from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.expr.types import BaseType
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
@@ -585,3 +587,13 @@ def test_what_is_written_is_read_back(kind):
             assert accessor.read(result, size).bits == number, node.ops
 
     check()
+
+
+@pytest.mark.spec("A.2.5.4.3.4 (4)")
+@pytest.mark.parametrize("use", ["read", "write"])
+def test_an_access_past_a_storage_is_called_what_it_is(use):
+    accessor = Accessor(DescribedMachine(resolve("x86_64")), "little")
+    location = Location((SingleLocation(Implicit(1, 8), 0),))
+    with pytest.raises(DwarfGpuError) as caught:
+        accessor.read(location, 16) if use == "read" else accessor.write(location, 16, 0)
+    assert caught.value.kind == f"{use}_past_storage"
