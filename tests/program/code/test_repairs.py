@@ -14,6 +14,7 @@ from hypothesis import given
 import dwarfgpu
 from dwarfgpu import dialects
 from dwarfgpu.backends.machine import Machine
+from dwarfgpu.cases.question import TopFrame
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import asm, listing
@@ -22,6 +23,7 @@ from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register, Undefined
 from dwarfgpu.expr.types import BaseType
+from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.code.repairs import ALL as EVERY
 from dwarfgpu.program.code.repairs import (
     AUTO,
@@ -50,6 +52,9 @@ ALL = EVERY
 LANE = 5
 
 PRIVATE = "DW_OP_lit5; DW_OP_swap; DW_OP_xderef"
+EXTENDED = "DW_OP_dup; DW_OP_constu 7; DW_OP_shr; DW_OP_lit0; DW_OP_not; DW_OP_mul; DW_OP_constu 8; DW_OP_shl; DW_OP_or"
+"""How LLVM extends the sign of 8 bits without base types."""
+LANE_OF_V4 = "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset; DW_OP_deref_size 4"
 IN_LANE = "DW_OP_regx v3; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
 
 
@@ -274,6 +279,8 @@ EACH = {
     "global-variable-v4": ("DW_OP_addr 0x40; DW_OP_lit1; DW_OP_swap; DW_OP_xderef", {}),
     "scaled-frame-base": ("DW_OP_regx s33", {"attribute": "DW_AT_frame_base"}),
     "narrow-frame-base": ("DW_OP_regx s33", {"attribute": "DW_AT_frame_base", "target": "amdgcn-gfx942"}),
+    "sign-extension": (f"DW_OP_lit3; {EXTENDED}; DW_OP_stack_value", {}),
+    "lane-arithmetic": (f"{LANE_OF_V4}; DW_OP_lit3; DW_OP_shra; DW_OP_stack_value", {}),
     "narrow-type": ("DW_OP_lit3; DW_OP_convert 7; DW_OP_stack_value", {}),
     "mixed-operands": ("DW_OP_lit3; DW_OP_convert 3; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value", {}),
 }
@@ -325,7 +332,6 @@ def test_policies():
 
 # --- Values that are computed -----------------------------------------------------------------------------------------
 
-LANE_OF_V4 = "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset; DW_OP_deref_size 4"
 WIDENED = "DW_OP_convert 1; DW_OP_convert 3"
 LANE_OF_V5 = LANE_OF_V4.replace("v4", "v5")
 
@@ -446,6 +452,82 @@ def test_operands_of_host_programs_get_one_type():
         "DW_OP_lit3; DW_OP_convert 3; DW_OP_lit8; DW_OP_convert 3; DW_OP_mul; DW_OP_lit1; DW_OP_convert 3; DW_OP_plus; "
         "DW_OP_stack_value"
     )
+
+
+CUT = "DW_OP_constu 255; DW_OP_and; DW_OP_constu 128; DW_OP_xor; DW_OP_constu 128; DW_OP_minus"
+
+
+@pytest.mark.parametrize(
+    "text, becomes, names",
+    [
+        (f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", f"{LANE_OF_V4}; {CUT}; DW_OP_stack_value", True),
+        # a lane has no more than the 32 bits that are extended
+        (
+            f"DW_OP_bregx v4 0; {EXTENDED.replace('7', '31').replace('8', '32')}; DW_OP_stack_value",
+            f"{LANE_OF_V4}; {EXTENDED.replace('7', '31').replace('8', '32')}; DW_OP_stack_value",
+            False,
+        ),
+        # no extension: the numbers do not belong together
+        (
+            f"DW_OP_bregx v4 0; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
+            f"{LANE_OF_V4}; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
+            False,
+        ),
+    ],
+)
+def test_the_extension_of_a_sign_reads_the_bits_that_it_extends(text, becomes, names):
+    assert rewritten(text) == (becomes, ["vector-value", *(["sign-extension"] if names else [])])
+    assert rewritten(f"DW_OP_lit3; {EXTENDED}; DW_OP_stack_value", site(target="x86_64"), ALL)[1] == []
+
+
+def value_of(text, elements, **around):
+    """Compute a value in lane 5 of a wave whose vector registers have these elements."""
+    program = resolve("amdgcn-gfx90a")
+    machine = Machine(program)
+    machine.add_waves(1)
+    for number, element in elements.items():
+        machine.set_register(f"v{number}", [[element if lane == LANE else 0xDEAD for lane in range(64)]])
+    expression = asm.parse(text, dialects.get("llvm-user"), Format(), target=program)
+    meant = repaired(expression, site(**around))[0]
+    context = Context(target=program, unit=Unit(), backend=machine, lanes=LaneSet.one(LANE), frame=TopFrame(machine))
+    return told(evaluate(meant, context).of(0))[1]
+
+
+@pytest.mark.parametrize("number, value", [(0x7F, 127), (0x80, -128), (0xABCD80, -128), (0xFFFFFF05, 5)])
+def test_what_is_extended_has_its_sign_whatever_is_above_it(number, value):
+    found = value_of(f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", {4: number})
+    assert found & 0xFFFFFFFF == value & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    "left, right, operation, value",
+    [
+        (0xFFFFFFF8, 0, "DW_OP_lit3; DW_OP_shra", -1),  # (int)-8 >> 3
+        (0x7FFFFFFF, 1, "DW_OP_lit3; DW_OP_shra", -(1 << 28)),  # the sum has no bit above a lane
+        (0xFFFFFFFF, 9, "DW_OP_lit2; DW_OP_shr", 2),
+        (0xFFFFFFF8, 0, "DW_OP_lit2; DW_OP_div", -4),
+        (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_eq", 1),
+        (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_ne", 0),
+        (24, 8, "DW_OP_lit3; DW_OP_shra", 4),
+    ],
+)
+def test_what_is_computed_of_lanes_has_their_32_bits(left, right, operation, value):
+    text = f"DW_OP_bregx v4 0; DW_OP_bregx v5 0; DW_OP_plus; {operation}; DW_OP_stack_value"
+    assert rewritten(text)[1] == ["vector-value", "lane-arithmetic"]
+    assert value_of(text, {4: left, 5: right}) & 0xFFFFFFFF == value & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    "text, around",
+    [
+        ("DW_OP_bregx v4 0; DW_OP_lit3; DW_OP_shl; DW_OP_stack_value", {}),  # higher bits do not show
+        ("DW_OP_bregx v4 0; DW_OP_lit3; DW_OP_shr; DW_OP_stack_value", {"size": 8}),
+        ("DW_OP_bregx v4 0; DW_OP_convert 1; DW_OP_convert 6; DW_OP_stack_value", {}),
+        (f"DW_OP_bregx s33 8; {PRIVATE}; DW_OP_stack_value", {}),  # the shift is of the repair
+    ],
+)
+def test_other_values_are_computed_as_they_are_written(text, around):
+    assert "lane-arithmetic" not in rewritten(text, site(**around))[1]
 
 
 # --- What the code around shows ---------------------------------------------------------------------------------------
