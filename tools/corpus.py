@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The corpus: 40 small OpenCL and HIP programs, compiled in every way, with each variable read at each statement.
 
-    python3 tools/dev.py corpus [--compilers 13,22] [--programs 'bools*'] [--every-family] [--keep FOLDER] [--write] [--show N]
+    python3 tools/dev.py corpus [--compilers 13,22] [--programs 'bools*'] [--every-family] [--keep FOLDER] [--write]
 
 It builds tools/corpus_programs/ with the compilers that the machine has (clang-13, clang-14, clang-16, clang-19,
 clang-22, and LLVM 24 of the package `triton`, see tools/fixtures.py), at -O0 to -O2, with DWARF 4 and 5. Each
@@ -9,9 +9,9 @@ combination is built for one family of processors, all families in turn, or with
 a program cannot be compiled to is counted as not built.
 
 At each statement a wave is made by hand whose registers and private memory hold a number for each lane, and every
-parameter and local variable is read in three lanes. What is read is compared with what llvm-dwarfdump prints of the
-location and a small reading of LLVM's idioms (tools/corpus_judge.py), which shares no code with dwarfgpu. At -O0 each slot on the
-stack and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
+parameter and local variable is read in three lanes. What is read is compared with what tools/corpus_judge.py makes of
+the output of llvm-dwarfdump, which shares no code with dwarfgpu; so is the list of the variables that are in scope. Each
+slot and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
 tools/corpus_programs/counts.json, from which docs/repairs.md has its table.
 """
 
@@ -231,10 +231,7 @@ class Examination:
                 if variable.kind != STATIC:
                     outcome = self._variable(variable, pc)
                     if outcome.name == "right":
-                        seen = _seen(self.entries[variable.die.section_offset], pc, code)
-                        self.counts[seen] += 1
-                        if "not" in seen:
-                            self._note(f"SEEN {seen} {variable.name} {pc:#x}")
+                        self.counts[_seen(self.entries[variable.die.section_offset], pc, code)] += 1
         for offset in expected:
             self._note(f"{self.entries[offset].name} at {pc:#x} is not among the variables")
             self.counts["not shown"] += 1

@@ -352,6 +352,8 @@ class Site:
     base_type: Callable[[int], BaseType | None] = lambda _offset: None
     """Returns the base type at an offset of the unit; None where there is none."""
 
+    is_sole_local: Callable[[], bool] = lambda: False
+    """Returns whether that object is all local memory that kernels of the file have, so that it begins at 0."""
     type_name: Callable[[int], str | None] = lambda _offset: None
     """Returns the name of the base type at an offset of the unit."""
 
@@ -450,6 +452,10 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
         "entry K of .debug_addr is not 0",
         lambda site, operands: site.address(operands["K"]) not in (0, None),
     ),
+    "sole": (
+        "the file has one undefined symbol, and its kernels with local memory have as many bytes of it as the object",
+        lambda site, _operands: site.is_sole_local(),
+    ),
     "address 0": ("A is 0", lambda _site, operands: bool(operands["A"] == 0)),
     "address not 0": ("A is not 0", lambda _site, operands: bool(operands["A"] != 0)),
     "buffer scratch": (  # a stack pointer holds addresses of the wave's memory, which interleaves those of lanes
@@ -470,6 +476,8 @@ OF_LANE = "DW_OP_regx {R}; DW_OP_deref_size 4"
 OF_WAVE = f"{OF_LANE}; DW_OP_lit{{WAVE_SHIFT}}; DW_OP_shr"
 ON_STACK = "DW_OP_consts {N}; DW_OP_plus; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
 LDS = "the symbols of local variables, which the loader places, are undefined in the file"
+AT_LOCAL_0 = "DW_OP_lit0; DW_OP_lit3; DW_OP_LLVM_form_aspace_address"
+SOLE = "the kernel descriptors, which say how much local memory there is, and the compiled code, which stores it at 0"
 SYMBOL = "the ELF symbol of the variable has that address"
 
 REPAIRS: tuple[Repair, ...] = (
@@ -632,6 +640,26 @@ REPAIRS: tuple[Repair, ...] = (
         source="a vector register is wider than an address, so that no operation can read the whole (A.2.5.4.4.3 (4))",
     ),
     Repair(
+        "sole-local-variable",
+        LOCATION,
+        "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+        AT_LOCAL_0,
+        "the variable is in local memory from its beginning on: it is all local memory that kernels of the file have",
+        ("entry 0", "sole"),
+        seen="clang 16 to 22, LLVM 24",
+        source=SOLE,
+    ),
+    Repair(
+        "sole-local-variable-v4",
+        LOCATION,
+        "DW_OP_addr A; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+        AT_LOCAL_0,
+        "sole-local-variable in DWARF 4, where the address is in the expression",
+        ("address 0", "sole"),
+        seen="clang 16 to 22, LLVM 24",
+        source=SOLE,
+    ),
+    Repair(
         "no-local-address",
         LOCATION,
         "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
@@ -647,7 +675,7 @@ REPAIRS: tuple[Repair, ...] = (
         LOCATION,
         "DW_OP_addr A; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
         "DW_OP_LLVM_undefined",
-        "the same in DWARF 4, where the address is in the expression",
+        "the variable is in local memory, at an address that the file does not say: every one has the address 0",
         ("address 0",),
         seen="clang 16 to 22, LLVM 24",
         source=LDS,
