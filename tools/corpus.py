@@ -10,8 +10,8 @@ a program cannot be compiled to is counted as not built.
 
 At each statement a wave is made by hand whose registers and private memory hold a number for each lane, and every
 parameter and local variable is read in three lanes. What is read is compared with what tools/corpus_judge.py makes of
-the output of llvm-dwarfdump, which shares no code with dwarfgpu; so is the list of the variables that are in scope. Each
-slot and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
+the output of llvm-dwarfdump, which shares no code with dwarfgpu; so is the list of the variables that are in scope.
+Each slot and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
 tools/corpus_programs/counts.json, from which docs/repairs.md has its table.
 """
 

@@ -238,6 +238,10 @@ def _step(name: str, number: int | None, at: Instruction) -> Instruction:
 LANE_BITS = 32
 _SIGNED = frozenset(("DW_OP_shra", "DW_OP_div"))
 _UNSIGNED = frozenset(("DW_OP_shr", "DW_OP_eq", "DW_OP_ne"))
+_CARRYING = frozenset(
+    f"DW_OP_{name}" for name in ("plus", "minus", "mul", "shl", "plus_uconst", "not", "neg", "consts")
+)
+"""Operations whose results may have bits above those of a lane."""
 _WIDE = CONVERSIONS | {"DW_OP_dup", "DW_OP_LLVM_extend"}
 """What a computation has that leaves the width of a lane."""
 
@@ -253,9 +257,11 @@ def with_lane_arithmetic(instructions: Sequence[Instruction], site: Site) -> lis
     ):
         return None
     result: list[Instruction] = []
-    is_changed = False
+    is_changed = has_carry = False
     for i, instruction in enumerate(instructions):
-        if instruction.name in _SIGNED | _UNSIGNED and not _is_of_repair(instructions, i):
+        is_written = not _is_of_repair(instructions, i)
+        has_carry |= instruction.name in _CARRYING and (is_written or instruction.name == "DW_OP_plus")
+        if is_written and (instruction.name in _SIGNED or (has_carry and instruction.name in _UNSIGNED)):
             is_changed = True
             for _operand in range(2):
                 if instruction.name in _SIGNED:

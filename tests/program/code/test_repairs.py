@@ -512,6 +512,7 @@ def test_what_is_extended_has_its_sign_whatever_is_above_it(number, value):
         (0xFFFFFFF8, 0, "DW_OP_lit3; DW_OP_shra", -1),  # (int)-8 >> 3
         (0x7FFFFFFF, 1, "DW_OP_lit3; DW_OP_shra", -(1 << 28)),  # the sum has no bit above a lane
         (0xFFFFFFFF, 9, "DW_OP_lit2; DW_OP_shr", 2),
+        (0xFFFFFFFF, 1, "DW_OP_not; DW_OP_lit4; DW_OP_shr", 0x0FFFFFFF),
         (0xFFFFFFF8, 0, "DW_OP_lit2; DW_OP_div", -4),
         (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_eq", 1),
         (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_ne", 0),
@@ -524,11 +525,16 @@ def test_what_is_computed_of_lanes_has_their_32_bits(left, right, operation, val
     assert value_of(text, {4: left, 5: right}) & 0xFFFFFFFF == value & 0xFFFFFFFF
 
 
+def test_what_is_added_to_a_lane_counts_as_computed():
+    assert value_of("DW_OP_bregx v4 9; DW_OP_lit2; DW_OP_shr; DW_OP_stack_value", {4: 0xFFFFFFFF}) == 2
+
+
 @pytest.mark.parametrize(
     "text, around",
     [
         ("DW_OP_bregx v4 0; DW_OP_lit3; DW_OP_shl; DW_OP_stack_value", {}),  # higher bits do not show
-        ("DW_OP_bregx v4 0; DW_OP_lit3; DW_OP_shr; DW_OP_stack_value", {"size": 8}),
+        ("DW_OP_bregx v4 0; DW_OP_lit0; DW_OP_ne; DW_OP_stack_value", {}),  # a lane and 0 have no higher bits
+        ("DW_OP_bregx v4 9; DW_OP_lit3; DW_OP_shr; DW_OP_stack_value", {"size": 8}),
         ("DW_OP_bregx v4 0; DW_OP_convert 1; DW_OP_convert 6; DW_OP_stack_value", {}),
         (f"DW_OP_bregx s33 8; {PRIVATE}; DW_OP_stack_value", {}),  # the shift is of the repair
     ],
