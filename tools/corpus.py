@@ -62,7 +62,7 @@ PRIVATE = 0x800
 MASK = 0xFFFFFFFF
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Build:
     """One way to compile one program."""
 
@@ -462,8 +462,13 @@ def main() -> int:
     parser.add_argument("--show", type=int, default=20, metavar="N", help="how many notes are printed")
     options = parser.parse_args()
     compilers = [compiler for compiler in options.compilers.split(",") if has(compiler)]
-    todo = list(builds(compilers, options.programs, every_family=options.every_family))
-    random.Random(1).shuffle(todo)  # what is interrupted is a sample
+    shuffled = random.Random(1).shuffle  # what is interrupted is a sample
+    todo = list(builds(compilers, options.programs, every_family=False))
+    shuffled(todo)
+    if options.every_family:
+        others = sorted(set(builds(compilers, options.programs, every_family=True)) - set(todo))
+        shuffled(others)
+        todo += others
     totals: dict[str, Counter[str]] = {compiler: Counter() for compiler in compilers}
     repairs: dict[str, Counter[str]] = {compiler: Counter() for compiler in compilers}
     notes: list[str] = []

@@ -475,7 +475,10 @@ CLANG_CODE = "what the compiled code does with it; every variable of the fixture
 OF_LANE = "DW_OP_regx {R}; DW_OP_deref_size 4"
 OF_WAVE = f"{OF_LANE}; DW_OP_lit{{WAVE_SHIFT}}; DW_OP_shr"
 ON_STACK = "DW_OP_consts {N}; DW_OP_plus; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
-LDS = "the symbols of local variables, which the loader places, are undefined in the file"
+LDS = (
+    "the symbols of local variables, which the loader places, are undefined in the file; clang before 22 calls local "
+    "memory 2"
+)
 AT_LOCAL_0 = "DW_OP_lit0; DW_OP_lit3; DW_OP_LLVM_form_aspace_address"
 SOLE = "the kernel descriptors, which say how much local memory there is, and the compiled code, which stores it at 0"
 SYMBOL = "the ELF symbol of the variable has that address"
@@ -664,8 +667,7 @@ REPAIRS: tuple[Repair, ...] = (
         LOCATION,
         "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
         "DW_OP_LLVM_undefined",
-        "the variable is in local memory, at an address that the file does not say: every one has the address 0; clang "
-        "before 22 calls local memory 2",
+        "the variable is in local memory, at an address that the file does not say: every one has the address 0",
         ("entry 0",),
         seen="clang 16 to 22, LLVM 24",
         source=LDS,
