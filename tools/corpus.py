@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import corpus_judge as judge
+from corpus_launched import read_launched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -189,23 +190,47 @@ class Outcome:
     """What is to be looked at."""
 
 
+STATEMENTS, LAUNCHED = "statements", "launched"
+ITEM = "int id = __builtin_amdgcn_workitem_id_x();"
+
+
 class Examination:
     """The variables of a code object, read at each statement."""
 
-    def __init__(self, build: Build, path: str) -> None:
+    def __init__(self, build: Build, path: str, parts: Sequence[str] = (STATEMENTS, LAUNCHED)) -> None:
         import dwarfgpu
+
+        self.parts = parts
 
         self.build = build
         self.path = path
         self.program = dwarfgpu.open(path)
         self.entries = judge.described(path)
         self.code = _instructions(path)
-        self.counts: Counter[str] = Counter({"code objects": 1})
+        self.counts: Counter[str] = Counter({"code objects": 1} if STATEMENTS in parts else {})
         self.repairs: Counter[str] = Counter()
         self.notes: list[str] = []
 
     def run(self) -> dict[str, Any]:
         """Read everything; return counts, and what is not as it should be."""
+        if STATEMENTS in self.parts:
+            self._read_statements()
+        if LAUNCHED in self.parts:
+            self._read_launched()
+        return {"counts": dict(self.counts), "repairs": dict(self.repairs), "notes": self.notes}
+
+    def _read_launched(self) -> None:
+        """Read the parameters of each kernel from its first instruction on."""
+        functions = _functions(self.program)
+        statements = {pc for low, high in functions for pc in _statements(self.program, low, high)}
+        is_item = ITEM in (PROGRAMS / self.build.program).read_text(encoding="utf-8")
+        for outcome, note in read_launched(self.program, self.code, statements, is_item=is_item):
+            self.counts[outcome] += 1
+            if note:
+                self._note(f"{outcome}: {note}")
+
+    def _read_statements(self) -> None:
+        """Read every variable at every statement, in a state made by hand."""
         machine = machine_of(self.program)
         for low, high in _functions(self.program):
             self.counts["functions"] += 1
@@ -214,7 +239,6 @@ class Examination:
                 self.counts["statements"] += 1
                 machine.set_register("pc", pc)
                 self._read_frames(self.program.attach(machine)[0], pc, code)
-        return {"counts": dict(self.counts), "repairs": dict(self.repairs), "notes": self.notes}
 
     def _read_frames(self, wave: Any, pc: int, code: Instructions) -> None:
         """Read the variables of every frame at a statement."""
@@ -328,13 +352,13 @@ class Examination:
 UNEXPLAINED = ("wrong", "error")
 
 
-def examine(build: Build, keep: str | None = None) -> dict[str, Any]:
+def examine(build: Build, keep: str | None, parts: Sequence[str]) -> dict[str, Any]:
     """Compile a program and read its variables; return counts, and what is not as it should be."""
     with tempfile.TemporaryDirectory() as folder:
         path = compiled(build, folder, keep)
         if path is None:
-            return {"counts": {"not built": 1}, "repairs": {}, "notes": []}
-        return Examination(build, path).run()
+            return {"counts": {"not built": 1} if STATEMENTS in parts else {}, "repairs": {}, "notes": []}
+        return Examination(build, path, parts).run()
 
 
 def _bytes_of(value: Any, size: int) -> judge.Bytes:
@@ -441,13 +465,24 @@ SAVED = 20
 """After so many builds the counts are written, so that an interrupted run leaves what it has."""
 
 
-def save(totals: dict[str, Counter[str]], repairs: dict[str, Counter[str]]) -> None:
-    """Write the counts."""
-    document = {
-        compiler: {"counts": dict(sorted(counts.items())), "repairs": dict(sorted(repairs[compiler].items()))}
-        for compiler, counts in totals.items()
-    }
+def save(totals: dict[str, Counter[str]], repairs: dict[str, Counter[str]], parts: Sequence[str]) -> None:
+    """Write the counts of the parts that were read; those of others stay."""
+    before = json.loads(COUNTS.read_text(encoding="utf-8")) if len(parts) < 2 and COUNTS.exists() else {}
+    document = {}
+    for compiler, counts in totals.items():
+        known = before.get(compiler, {"counts": {}, "repairs": {}})
+        others = {key: count for key, count in known["counts"].items() if part_of(key) not in parts}
+        used = repairs[compiler] if STATEMENTS in parts else known["repairs"]
+        document[compiler] = {
+            "counts": dict(sorted({**others, **counts}.items())),
+            "repairs": dict(sorted(used.items())),
+        }
     COUNTS.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def part_of(key: str) -> str:
+    """Return what a count is of."""
+    return LAUNCHED if key.startswith(LAUNCHED) else STATEMENTS
 
 
 def main() -> int:
@@ -457,6 +492,7 @@ def main() -> int:
     parser.add_argument("--programs", default="*")
     parser.add_argument("--every-family", action="store_true")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the code objects there, and use those that are there")
+    parser.add_argument("--parts", default=f"{STATEMENTS},{LAUNCHED}", help="what is read; counts of others stay")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--show", type=int, default=20, metavar="N", help="how many notes are printed")
@@ -473,7 +509,7 @@ def main() -> int:
     repairs: dict[str, Counter[str]] = {compiler: Counter() for compiler in compilers}
     notes: list[str] = []
     with ProcessPoolExecutor(options.jobs) as pool:
-        results = pool.map(partial(examine, keep=options.keep), todo, chunksize=8)
+        results = pool.map(partial(examine, keep=options.keep, parts=options.parts.split(",")), todo, chunksize=8)
         for number, (build, result) in enumerate(zip(todo, results, strict=True), 1):
             totals[build.compiler].update(result["counts"])
             repairs[build.compiler].update(result["repairs"])
@@ -481,14 +517,14 @@ def main() -> int:
             if sys.stderr.isatty():
                 print(f"\r{number} of {len(todo)}", end="", file=sys.stderr)
             if options.write and number % SAVED == 0:
-                save(totals, repairs)
+                save(totals, repairs, options.parts.split(","))
     for compiler in compilers:
         print(f"{compiler}: {dict(totals[compiler])}")
         print(f"    repairs: {dict(repairs[compiler])}")
     for note in notes[: options.show]:
         print(note)
     if options.write:
-        save(totals, repairs)
+        save(totals, repairs, options.parts.split(","))
     return int(any(counts["wrong"] for counts in totals.values()))
 
 
