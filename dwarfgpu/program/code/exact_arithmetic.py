@@ -10,32 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dwarfgpu.expr import table
-from dwarfgpu.expr.instruction import Instruction
+from dwarfgpu.expr.instruction import BINARY, COMPARISONS, CONVERSIONS, PIECES, UNARY, instruction_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dwarfgpu.expr.instruction import Instruction
     from dwarfgpu.program.code.repairs import Site
-
-PIECES = frozenset(("DW_OP_piece", "DW_OP_bit_piece"))
-"""What ends a part of a composite; each part is written as a location of its own is."""
-BINARY = frozenset(
-    f"DW_OP_{name}" for name in ("plus", "minus", "mul", "div", "mod", "and", "or", "xor", "shl", "shr", "shra")
-)
-COMPARISONS = frozenset(f"DW_OP_{name}" for name in ("eq", "ge", "gt", "le", "lt", "ne"))
-UNARY = frozenset(f"DW_OP_{name}" for name in ("plus_uconst", "not", "neg", "abs"))
-CONVERSIONS = frozenset(("DW_OP_convert", "DW_OP_reinterpret"))
-
-
-def instruction_of(name: str, operands: tuple[int, ...], start: int, end: int) -> Instruction:
-    """Return an operation in place of those from one offset to another."""
-    row = table.find(name)
-    if row is None:
-        raise AssertionError(name)
-    return Instruction(row, name, operands, start, end)
-
 
 # --- Types of fewer bits than their bytes have ------------------------------------------------------------------------
 
@@ -277,3 +259,12 @@ def _is_of_repair(instructions: Sequence[Instruction], i: int) -> bool:
     """Whether an operation is one of several that a repair has made of one."""
     at = instructions[i].offset
     return any(0 <= j < len(instructions) and instructions[j].offset == at for j in (i - 1, i + 1))
+
+
+CHANGES = {
+    "sign-extension": with_sign_extension,
+    "lane-arithmetic": with_lane_arithmetic,
+    "narrow-type": with_exact_widths,
+    "mixed-operands": with_one_type,
+}
+"""The repairs of this module by name, in the order in which they are tried."""

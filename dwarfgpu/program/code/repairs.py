@@ -12,20 +12,17 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.expr.instruction import Expression, Instruction
-from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.exact_arithmetic import (
+from dwarfgpu.expr.instruction import (
     BINARY,
     COMPARISONS,
     CONVERSIONS,
     PIECES,
     UNARY,
+    Expression,
+    Instruction,
     instruction_of,
-    with_exact_widths,
-    with_lane_arithmetic,
-    with_one_type,
-    with_sign_extension,
 )
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,6 +33,8 @@ if TYPE_CHECKING:
 
 _CONSTANTS = ("DW_OP_lit", "DW_OP_const")
 _MOVES = frozenset(("DW_OP_dup", "DW_OP_swap", "DW_OP_over", "DW_OP_drop", "DW_OP_rot", "DW_OP_nop"))
+_WITH_TYPE = CONVERSIONS | {"DW_OP_regval_type", "DW_OP_const_type", "DW_OP_deref_type"}
+_WIDTH_SHOWS = frozenset(f"DW_OP_{name}" for name in ("dup", "shra", "shr", "div", "eq", "ne"))
 _PLACES = frozenset(("DW_OP_fbreg", "DW_OP_addr", "DW_OP_addrx"))
 REGISTER_VALUE = "DW_OP_bregx"
 _COMPUTING = BINARY | COMPARISONS | UNARY | CONVERSIONS | _MOVES | _PLACES | {REGISTER_VALUE}
@@ -132,15 +131,34 @@ def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple
         result += piece
     if not site.is_amdgpu:
         result = list(expression.instructions)
-    for repair, change in _CHANGES.items():
-        changed = change(result, site) if repair in allowed and (site.is_amdgpu or not repair.is_of_lanes) else None
-        if changed is not None:
-            result = changed
-            used.append(repair)
+    names = {instruction.operation.name for instruction in result}
+    if (
+        "DW_OP_convert" in names
+        or (names & _WITH_TYPE and names & (BINARY | COMPARISONS))
+        or ("DW_OP_stack_value" in names and names & _WIDTH_SHOWS)
+    ):
+        result = _with_exact_arithmetic(result, site, allowed, used)
     if not used:
         return expression, ()
     repairs = tuple(dict.fromkeys(used))
     return Repaired(expression, tuple(result), repairs), repairs
+
+
+def _with_exact_arithmetic(
+    instructions: list[Instruction], site: Site, allowed: Sequence[Repair], used: list[Repair]
+) -> list[Instruction]:
+    """Return operations with the widths and the types that they lack, and add the repairs to those that were used."""
+    from dwarfgpu.program.code.exact_arithmetic import CHANGES
+
+    for name, change in CHANGES.items():
+        repair = BY_NAME[name]
+        changed = (
+            change(instructions, site) if repair in allowed and (site.is_amdgpu or not repair.is_of_lanes) else None
+        )
+        if changed is not None:
+            instructions = changed
+            used.append(repair)
+    return instructions
 
 
 @cache
@@ -155,7 +173,7 @@ def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repa
 def _shaped(allowed: tuple[Repair, ...], names: tuple[str, ...]) -> tuple[Repair, ...]:
     """Return the repairs whose pattern operations with these names may match."""
     return tuple(
-        repair for repair in allowed if repair not in _CHANGES and _has_shape(names, _statements(repair.pattern))
+        repair for repair in allowed if not repair.is_arithmetic and _has_shape(names, _statements(repair.pattern))
     )
 
 
@@ -386,6 +404,8 @@ class Repair:
     """The producers whose output is known to mean what it says, as a pattern of DW_AT_producer."""
     is_of_lanes: bool = True
     """Whether it is about code whose registers have lanes."""
+    is_arithmetic: bool = False
+    """Whether it is about the widths and types of what is computed, which no pattern tells."""
 
     def is_excluded(self, producer: str | None) -> bool:
         """Whether the producer is known to mean what the text says."""
@@ -731,6 +751,7 @@ REPAIRS: tuple[Repair, ...] = (
         "the sign of the low B bits of X is extended; what else is in the register is not of the variable",
         seen="clang 13 to 16",
         source="LLVM, DwarfExpression::emitLegacySExt: that is how it extends a sign without base types",
+        is_arithmetic=True,
     ),
     Repair(
         "lane-arithmetic",
@@ -740,6 +761,7 @@ REPAIRS: tuple[Repair, ...] = (
         "what is computed of lanes has their 32 bits, and not the 64 of the generic type",
         seen="clang 14 to 16",
         source="LLVM, salvageDebugInfo: the operations are those of integers as wide as the register",
+        is_arithmetic=True,
     ),
     Repair(
         "narrow-type",
@@ -751,6 +773,7 @@ REPAIRS: tuple[Repair, ...] = (
         source="LLVM, DwarfExpression: the name is made of the bits of the conversion, the size is that in whole bytes",
         not_by="",
         is_of_lanes=False,
+        is_arithmetic=True,
     ),
     Repair(
         "mixed-operands",
@@ -763,15 +786,10 @@ REPAIRS: tuple[Repair, ...] = (
         "compute such values where the type is as wide as the generic one",
         not_by="",
         is_of_lanes=False,
+        is_arithmetic=True,
     ),
 )
 """In the order in which they are tried."""
 
 BY_NAME = {repair.name: repair for repair in REPAIRS}
-_CHANGES = {
-    BY_NAME["sign-extension"]: with_sign_extension,
-    BY_NAME["lane-arithmetic"]: with_lane_arithmetic,
-    BY_NAME["narrow-type"]: with_exact_widths,
-    BY_NAME["mixed-operands"]: with_one_type,
-}
 ALL = Policy(names=tuple(BY_NAME))
