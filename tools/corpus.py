@@ -290,6 +290,7 @@ class Examination:
         space = kind.address_space if isinstance(kind, Pointer) else None
         size = 4 if space in (2, 3, 5) else variable.byte_size()
         wanted: list[judge.Bytes] | str
+        unjudged = ""
         try:
             wanted = [self._wanted(variable, pc, size, lane, is_private_pointer=space == 5) for lane in LANES]
         except judge.NoValue as error:
@@ -346,9 +347,10 @@ class Examination:
             found = _bytes_of(answer.value, len(data))
             if found != data:
                 return Outcome("wrong", f"{data} is the address, {found} is read in lane {answer.lane}")
-        return Outcome("reference judged by its address")
+        return Outcome(REFERENCE)
 
 
+REFERENCE = "reference judged by its address"
 UNEXPLAINED = ("wrong", "error")
 
 

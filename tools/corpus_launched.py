@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 MASK = 0xFFFFFFFF
 _ENDS = re.compile(r"s_(branch|cbranch_\w+|setpc_b64|swappc_b64|endpgm|call_b64|trap|.*saveexec.*)\b")
-_REGISTER = re.compile(r"(v|s|ttmp)(?:(\d+)|\[(\d+):(\d+)\])$")
+_REGISTER = re.compile(r"(v|s|ttmp)(?:(\d+)|\[(\d+):(\d+)\])(?:\.[lh])?$")
+_HALVES = (".l", ".h")
+"""How the halves of a register end."""
 _PAIRS = {"vcc": 2, "exec": 2, "flat_scratch": 2}
 _MEMORY = re.compile(r"(s|buffer|scratch|flat|global|ds)_(load|store)_(\w+)")
 _SIZES = {"byte": 1, "b8": 1, "ubyte": 1, "sbyte": 1, "u8": 1, "i8": 1, "short": 2, "b16": 2, "ushort": 2, "u16": 2}
@@ -83,7 +85,7 @@ class Wave:
         selected = self._select(base, targets or ["vcc_lo", "vcc_hi"], operands)
         if selected is not None:
             return selected
-        if base.startswith("v_cmp") or "sdwa" in name or "dpp" in name or not targets:
+        if base.startswith("v_cmp") or operands[0].endswith(_HALVES) or "sdwa" in name or "dpp" in name or not targets:
             return self._unknown(operands, targets)
         if base == "v_writelane_b32":
             word = self._operand(operands[1], 1)
@@ -157,7 +159,7 @@ class Wave:
             return [total & MASK]
         kind = re.sub(r"^(?:[sv]_)(?:dual_)?|_(?:nc_)?[iub](?:32|24)(?:_u24)?$", "", base)
         count = right & 31
-        result: Any = {
+        operations: dict[str, Callable[[], Number]] = {
             "add": lambda: left + right,
             "sub": lambda: left - right,
             "and": lambda: left & right,
@@ -167,7 +169,8 @@ class Wave:
             "lshl": lambda: left << count,
             "lshr": lambda: left >> count,
             "bfe": lambda: right_field(words) if base == "v_bfe_u32" else None,
-        }.get(kind, lambda: None)()
+        }
+        result = operations[kind]() if kind in operations else None
         return None if result is None else [result & MASK]
 
     def _operand(self, text: str, count: int) -> list[Number] | None:
@@ -176,6 +179,8 @@ class Wave:
             base = self._apertures and (self._apertures[0 if "private" in text else 1])
             return None if not base else [base & MASK, base >> 32][-count:]
         names = names_of(text)
+        if text.endswith(_HALVES):
+            return None
         if names:
             found = [self.registers.get(name) for name in names]
             return [None if isinstance(word, np.ndarray) and word.dtype == bool else word for word in found]
@@ -261,7 +266,7 @@ class Wave:
                 raise Stop
             address = int(address[0])
         for i in range(size):
-            word = self.registers.get(names[i // 4])
+            word = self.registers.get(names[i // 4]) if names else None
             known = None if word is None else np.broadcast_to(np.asarray(word) >> 8 * (i % 4) & 0xFF, (self.lanes,))
             self.private[int(address) + i] = known
 
@@ -273,7 +278,7 @@ class Wave:
         found = [self.private.get(int(address) + i) for i in range(size)]
         if not is_whole or any(byte is None for byte in found):
             return dict.fromkeys(names)
-        words = [sum(found[4 * i + j].astype(np.int64) << 8 * j for j in range(4)) for i in range(size // 4)]
+        words = [sum(np.asarray(found[4 * i + j], np.int64) << 8 * j for j in range(4)) for i in range(size // 4)]
         return dict(zip(names, words, strict=False))
 
 
