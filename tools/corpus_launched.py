@@ -213,7 +213,7 @@ class Wave:
         address = address + offset
         if access == "store":
             data = plain[1] if unit in ("scratch", "flat") else plain[0]
-            self._store(address, names_of(data), size)
+            self._store(address, [] if data.endswith(".h") else names_of(data), size)
             return {}
         return self._load(address, names_of(plain[0]), size, is_whole=size >= 4)
 
