@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The corpus: 40 small OpenCL and HIP programs, compiled in every way, with each variable read at each statement.
 
-    python3 tools/dev.py corpus [--compilers 13,22] [--programs 'bools*'] [--every-family] [--write] [--show N]
+    python3 tools/dev.py corpus [--compilers 13,22] [--programs 'bools*'] [--every-family] [--keep FOLDER] [--write]
 
 It builds tools/corpus_programs/ with the compilers that the machine has (clang-13, clang-14, clang-16, clang-19,
 clang-22, and LLVM 24 of the package `triton`, see tools/fixtures.py), at -O0 to -O2, with DWARF 4 and 5. Each
@@ -9,9 +9,9 @@ combination is built for one family of processors, all families in turn, or with
 a program cannot be compiled to is counted as not built.
 
 At each statement a wave is made by hand whose registers and private memory hold a number for each lane, and every
-parameter and local variable is read in three lanes. What is read is compared with what llvm-dwarfdump prints of the
-location and a small reading of LLVM's idioms in this file, which shares no code with dwarfgpu. At -O0 each slot on the
-stack and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
+parameter and local variable is read in three lanes. What is read is compared with what tools/corpus_judge.py makes of
+the output of llvm-dwarfdump, which shares no code with dwarfgpu; so is the list of the variables that are in scope.
+Each slot and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
 tools/corpus_programs/counts.json, from which docs/repairs.md has its table.
 """
 
@@ -30,8 +30,12 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import corpus_judge as judge
+from corpus_launched import read_launched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,14 +58,12 @@ FAMILIES = {
 }
 """Processors with their generation, the lanes of a wave, and the first version of clang that knows them."""
 LANES = (0, 5, 31)
-FRAME = 0x100
-"""The private address in s33, and twice that in s32, for a lane."""
 PRIVATE = 0x800
 """Bytes of private memory of a lane."""
 MASK = 0xFFFFFFFF
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Build:
     """One way to compile one program."""
 
@@ -91,8 +93,8 @@ def has(compiler: str) -> bool:
 def builds(compilers: Sequence[str], pattern: str, *, every_family: bool) -> Iterator[Build]:
     """Yield what is to be built."""
     names = sorted(path.name for path in PROGRAMS.iterdir() if path.suffix in (".cl", ".hip"))
-    turn = 0
-    for program in fnmatch.filter(names, pattern):
+    for number, program in enumerate(fnmatch.filter(names, pattern)):
+        turn = number
         for compiler in compilers:
             known = [name for name, (_, _, first) in FAMILIES.items() if int(compiler) >= first]
             for level in range(3):
@@ -100,6 +102,21 @@ def builds(compilers: Sequence[str], pattern: str, *, every_family: bool) -> Ite
                     turn += 1
                     for processor in known if every_family else [known[turn % len(known)]]:
                         yield Build(program, compiler, processor, level, version)
+
+
+def compiled(build: Build, folder: str, keep: str | None) -> str | None:
+    """Return the path of a code object that is kept or compiled; None where the compiler refuses the program.
+
+    An empty file is kept of what was refused.
+    """
+    if keep is None:
+        return compile_program(build, folder)
+    path = Path(keep, f"{build.program}.{build.compiler}.{build.processor}.O{build.level}.v{build.version}.co")
+    if not path.is_file():
+        made = compile_program(build, folder)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"" if made is None else Path(made).read_bytes())
+    return str(path) if path.stat().st_size else None
 
 
 def compile_program(build: Build, folder: str) -> str | None:
@@ -122,6 +139,7 @@ def compile_program(build: Build, folder: str) -> str | None:
         commands.append([str(python_of_llvm24()), str(SCRIPTS / "codegen.py"), moved, build.processor, features, unit])
     else:
         back = ["-x", "ir", "-target", "amdgcn-amd-amdhsa", f"-mcpu={build.processor}", "-nogpulib"]
+        back += ["-Xclang", "-disable-llvm-passes"]  # they have run; code generation is left
         commands.append([f"clang-{major}", *back, f"-O{build.level}", "-c", text, "-o", unit])
     commands.append([f"ld.lld-{major}", "-shared", unit, "-o", out])
     for command in commands:
@@ -133,254 +151,245 @@ def compile_program(build: Build, folder: str) -> str | None:
 # --- What is in the state -------------------------------------------------------------------------------------------
 
 
-def in_register(number: int, lane: int) -> int:
-    """Return what a lane has in a vector register."""
-    return (number * 64 + lane + 1) * 2654435761 & MASK
-
-
-def in_memory(address: int, lane: int) -> bytes:
-    """Return the byte that a lane has at a private address."""
-    word = (address // 4 * 4 * 97 + lane * 7919 + 3) * 40503 & MASK
-    return word.to_bytes(4, "little")[address % 4 : address % 4 + 1]
-
-
 def machine_of(program: Any) -> Any:
     """Return a machine with one wave."""
+    return _machine_of(program.target)
+
+
+@cache
+def _machine_of(target: Any) -> Any:
     from dwarfgpu.backends.machine import Machine
 
-    lanes = program.target.lane_count
-    machine = Machine(program.target)
+    lanes = target.lane_count
+    machine = Machine(target)
     machine.add_waves(1)
     for number in range(256):
-        machine.set_register(f"v{number}", [[in_register(number, lane) for lane in range(lanes)]])
-    scale = lanes if program.target.stack_scale == 1 else 1
+        machine.set_register(f"v{number}", [[judge.in_register(number, lane) for lane in range(lanes)]])
+    scale = lanes if target.stack_scale == 1 else 1
     for number in range(102):
         machine.set_register(f"s{number}", number)
-    machine.set_register("s33", FRAME * scale)
-    machine.set_register("s32", 2 * FRAME * scale)
+    machine.set_register("s33", judge.FRAME * scale)
+    machine.set_register("s32", 2 * judge.FRAME * scale)
     machine.set_register("exec", (1 << lanes) - 1)
-    memory = b"".join(
-        in_memory(address + byte, lane)
-        for address in range(0, PRIVATE, 4)
-        for lane in range(lanes)
-        for byte in range(4)
-    )
-    machine.memory.map(program.target.space_named("private_wave"), 0, memory)
+    words = (judge.in_memory(address, lane) for address in range(0, PRIVATE, 4) for lane in range(lanes))
+    data = b"".join(word.to_bytes(4, "little") for word in words)
+    machine.memory.map(target.space_named("private_wave"), 0, data)
     return machine
-
-
-# --- What llvm-dwarfdump prints, and what LLVM means by it ------------------------------------------------------------
-
-
-_ENTRY = re.compile(r"^(0x[0-9a-f]{8}):( +)(DW_TAG_\w+|NULL)")
-_LISTED = re.compile(r"\[(0x[0-9a-f]+), (0x[0-9a-f]+)\): ?(.*?)\)?$")
-_DIRECT = re.compile(r"DW_AT_(location|frame_base)\t\((.*)\)$")
-
-
-Listed = dict[int, list[tuple[int, int, str, int]]]
-"""The locations of every entry, by offset: first and last address, the operations, and the frame base of a lane."""
-BASES = {"DW_OP_regx SGPR33": FRAME, "DW_OP_regx SGPR32": 2 * FRAME, "": 0}
-
-
-def printed(path: str) -> Listed:
-    """Return the locations that llvm-dwarfdump prints. A kernel without a frame base has its memory from 0 on."""
-    command = ["llvm-dwarfdump-22", "--debug-info", path]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found: Listed = {}
-    offset, is_location = 0, False
-    functions: list[list[int]] = []  # the indentation of the functions around an entry, and their frame bases
-    for line in text.splitlines():
-        if entry := _ENTRY.match(line):
-            offset, is_location = int(entry[1], 16), False
-            indentation = len(entry[2])
-            while functions and functions[-1][0] >= indentation:
-                functions.pop()
-            if entry[3] == "DW_TAG_subprogram":
-                functions.append([indentation, 0])
-        if "DW_AT_frame_base" in line and (direct := _DIRECT.search(line)):
-            functions[-1][1] = BASES[direct[2]]
-        base = functions[-1][1] if functions else 0
-        if "DW_AT_" in line:
-            is_location = "DW_AT_location" in line
-            direct = _DIRECT.search(line)
-            if is_location and direct and "loclist" not in line and direct[2][:2] != "0x":
-                found.setdefault(offset, []).append((0, 1 << 64, direct[2], base))
-        elif is_location and (listed := _LISTED.search(line)):
-            found.setdefault(offset, []).append((int(listed[1], 16), int(listed[2], 16), listed[3], base))
-    return found
-
-
-_SUFFIX = re.compile(r"(?:, )?DW_OP_lit[1235], DW_OP_swap, DW_OP_xderef")
-_NUMBER = r"[+-]?(?:0x[0-9a-f]+|\d+)"
-_BREG = re.compile(rf"DW_OP_bregx (?:(VGPR|SGPR)(\d+)|(0x[0-9a-f]+)) ?({_NUMBER})")
-_REG = re.compile(r"DW_OP_regx (?:(VGPR|SGPR)(\d+)|(0x[0-9a-f]+))$")
-
-
-def register_of(match: re.Match[str]) -> tuple[str, int]:
-    """Return the letter and number of a register."""
-    if match[1]:
-        return match[1][0].lower(), int(match[2])
-    number = int(match[3], 16)
-    return ("v", number - 0x600) if 0x600 <= number < 0x700 else ("s", number - 32)
-
-
-class Unjudged(Exception):
-    """A location that is not among the idioms below."""
-
-
-def meant(operations: str, base: int, size: int, lane: int, *, is_private_pointer: bool) -> bytes | None:
-    """Return the bytes that LLVM means by a location, in a lane; None where there are none."""
-    pieces = re.split(r"(?:^|, )DW_OP_piece (0x[0-9a-f]+)(?:, |$)", operations)
-    if len(pieces) == 1:
-        return part_meant(operations, base, size, lane, is_private_pointer=is_private_pointer)
-    data = b""
-    for text, count in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
-        if count:
-            part = part_meant(text, base, int(count, 16), lane, is_private_pointer=False)
-            if part is None:
-                raise Unjudged("a part is missing")
-            data += part
-    return data
-
-
-def part_meant(text: str, base: int, size: int, lane: int, *, is_private_pointer: bool) -> bytes | None:
-    """Return the bytes that LLVM means by a location without pieces."""
-    if not text or (text.startswith("DW_OP_addr") and re.search("DW_OP_lit[23], DW_OP_swap", text)):
-        return None
-    plain = _SUFFIX.sub("", text)
-    if register := _REG.match(plain):
-        letter, number = register_of(register)
-        if letter != "v" or size > 4:
-            raise Unjudged(text)
-        return in_register(number, lane).to_bytes(4, "little")[:size]
-    if slot := re.fullmatch(rf"DW_OP_fbreg ({_NUMBER})", plain):
-        return memory(base + int(slot[1], 0), size, lane)
-    if implicit := re.fullmatch(r"DW_OP_implicit_value 0x\w+((?: 0x\w+)+)", plain):
-        return bytes(int(byte, 16) for byte in implicit[1].split())[:size]
-    if plain.endswith(", DW_OP_stack_value"):
-        value = computed(plain.removesuffix(", DW_OP_stack_value"), lane)
-        return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
-    half = plain.removesuffix(", DW_OP_constu 0xffff, DW_OP_and")
-    based = _BREG.fullmatch(half)
-    if based is None:
-        raise Unjudged(text)
-    letter, number = register_of(based)
-    if letter == "v":
-        if int(based[4], 0):
-            raise Unjudged(text)
-        return None if size > 4 else in_register(number, lane).to_bytes(4, "little")[:size]
-    if number not in (32, 33) or is_private_pointer:
-        raise Unjudged(text)
-    return memory((FRAME if number == 33 else 2 * FRAME) + int(based[4], 0), size, lane)
-
-
-def memory(address: int, size: int, lane: int) -> bytes:
-    """Return bytes of private memory."""
-    return b"".join(in_memory(address + byte, lane) for byte in range(size))
-
-
-def computed(text: str, lane: int) -> int:
-    """Compute the value of operations as LLVM's integers: an operand without a width has that of the other one."""
-    stack: list[tuple[int, int, bool]] = []  # number, bits or 0, whether it is signed
-    for word in text.split(", "):
-        name, _, operand = word.removeprefix("DW_OP_").partition(" ")
-        if based := _BREG.match(word):
-            letter, number = register_of(based)
-            value = in_register(number, lane) if letter == "v" else {32: 2 * FRAME, 33: FRAME}.get(number, number)
-            stack.append((value + int(based[4], 0), 0, False))
-        elif literal := re.fullmatch(r"lit(\d+)", name):
-            stack.append((int(literal[1]), 0, False))
-        elif name in ("consts", "constu") or re.fullmatch(r"const\d[su]", name):
-            stack.append((int(operand, 0), 0, False))
-        elif name == "convert":
-            kind = re.search(r"DW_ATE_(unsigned|signed)_(\d+)", operand)
-            if kind is None:
-                raise Unjudged(text)
-            bits = int(kind[2])
-            value = stack.pop()[0] & ((1 << bits) - 1)
-            if kind[1] == "signed" and value >> (bits - 1):
-                value -= 1 << bits
-            stack.append((value, bits, kind[1] == "signed"))
-        elif name == "plus_uconst":
-            value, bits, sign = stack.pop()
-            stack.append((value + int(operand, 0), bits, sign))
-        elif name == "not":
-            value, bits, sign = stack.pop()
-            stack.append((~value, bits, sign))
-        elif name in ("plus", "minus", "mul", "and", "or", "xor", "shl", "shr", "ne", "eq"):
-            (right, width, _), (left, bits, sign) = stack.pop(), stack.pop()
-            bits = bits or width
-            mask = (1 << (bits or 64)) - 1
-            value = {
-                "plus": left + right,
-                "minus": left - right,
-                "mul": left * right,
-                "and": left & right,
-                "or": left | right,
-                "xor": left ^ right,
-                "shl": left << (right & 127),
-                "shr": (left & mask) >> (right & 127),
-                "ne": int(left & mask != right & mask),
-                "eq": int(left & mask == right & mask),
-            }[name] & mask
-            stack.append((value, 0 if name in ("ne", "eq") else bits, sign))
-        else:
-            raise Unjudged(text)
-    return stack[-1][0]
 
 
 # --- Reading --------------------------------------------------------------------------------------------------------
 
 
-def examine(build: Build) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Outcome:
+    """What is known of a variable at a statement."""
+
+    name: str
+    """``right``, ``wrong``, a reason of the compiler's, or what else there is."""
+    note: str = ""
+    """What is to be looked at."""
+
+
+STATEMENTS, LAUNCHED = "statements", "launched"
+ITEM = "int id = __builtin_amdgcn_workitem_id_x();"
+
+
+class Examination:
+    """The variables of a code object, read at each statement."""
+
+    def __init__(self, build: Build, path: str, parts: Sequence[str] = (STATEMENTS, LAUNCHED)) -> None:
+        import dwarfgpu
+
+        self.parts = parts
+
+        self.build = build
+        self.path = path
+        self.program = dwarfgpu.open(path)
+        self.entries = judge.described(path)
+        self.code = _instructions(path)
+        self.counts: Counter[str] = Counter({"code objects": 1} if STATEMENTS in parts else {})
+        self.repairs: Counter[str] = Counter()
+        self.notes: list[str] = []
+
+    def run(self) -> dict[str, Any]:
+        """Read everything; return counts, and what is not as it should be."""
+        if STATEMENTS in self.parts:
+            self._read_statements()
+        if LAUNCHED in self.parts:
+            self._read_launched()
+        return {"counts": dict(self.counts), "repairs": dict(self.repairs), "notes": self.notes}
+
+    def _read_launched(self) -> None:
+        """Read the parameters of each kernel from its first instruction on."""
+        functions = _functions(self.program)
+        statements = {pc for low, high in functions for pc in _statements(self.program, low, high)}
+        is_item = ITEM in (PROGRAMS / self.build.program).read_text(encoding="utf-8")
+        for outcome, note in read_launched(self.program, self.code, statements, is_item=is_item):
+            self.counts[outcome] += 1
+            if note:
+                self._note(f"{outcome}: {note}")
+
+    def _read_statements(self) -> None:
+        """Read every variable at every statement, in a state made by hand."""
+        machine = machine_of(self.program)
+        for low, high in _functions(self.program):
+            self.counts["functions"] += 1
+            code = [line for line in self.code if low <= line[0] < high]
+            for pc in _statements(self.program, low, high):
+                self.counts["statements"] += 1
+                machine.set_register("pc", pc)
+                self._read_frames(self.program.attach(machine)[0], pc, code)
+
+    def _read_frames(self, wave: Any, pc: int, code: Instructions) -> None:
+        """Read the variables of every frame at a statement."""
+        from dwarfgpu.program.variables.variable import STATIC
+
+        expected = {
+            entry.offset for entry in self.entries.values() if entry.block is not None and entry.block.covers(pc)
+        }
+        for frame in wave.frames():
+            if frame.function is None:
+                break
+            for variable in frame.variables():
+                expected.discard(variable.die.section_offset)
+                if variable.kind != STATIC:
+                    outcome = self._variable(variable, pc)
+                    if outcome.name == "right":
+                        self.counts[_seen(self.entries[variable.die.section_offset], pc, code)] += 1
+        for offset in expected:
+            self._note(f"{self.entries[offset].name} at {pc:#x} is not among the variables")
+            self.counts["not shown"] += 1
+
+    def _variable(self, variable: Any, pc: int) -> Outcome:
+        """Read one variable, and count."""
+        outcome = self._outcome(variable, pc)
+        used = variable.repairs
+        self.repairs.update(repair.name for repair in used)
+        self.counts["reads"] += 1
+        self.counts[outcome.name] += 1
+        text = self.entries[variable.die.section_offset].at(pc)
+        needed = text is not None and judge.needs_repair(text)
+        self.counts["repaired"] += bool(used)
+        if needed and (not used or outcome.name in UNEXPLAINED):
+            self.counts["repair missed"] += 1
+        if used and (not needed or outcome.name in UNEXPLAINED):
+            self.counts["repair applied wrongly"] += 1
+        if outcome.note:
+            self._note(f"{variable.frame.name} {variable.name} at {pc:#x}: {outcome.name}: {outcome.note}; {text}")
+        return outcome
+
+    def _note(self, text: str) -> None:
+        self.notes.append(f"{self.build}: {text}")
+
+    def _outcome(self, variable: Any, pc: int) -> Outcome:
+        """Return what is known of a variable at a statement, and what is to be looked at."""
+        from dwarfgpu.program.types.model import Pointer
+        from dwarfgpu.program.types.sizes import stripped
+
+        kind = stripped(variable.type)
+        space = kind.address_space if isinstance(kind, Pointer) else None
+        size = 4 if space in (2, 3, 5) else variable.byte_size()
+        wanted: list[judge.Bytes] | str
+        unjudged = ""
+        try:
+            wanted = [self._wanted(variable, pc, size, lane, is_private_pointer=space == 5) for lane in LANES]
+        except judge.NoValue as error:
+            wanted = str(error)
+        except judge.Unjudged as error:
+            wanted = []
+            unjudged = str(error)
+        answers = variable.values(LANES).by_lane
+        reason = next((answer.reason for answer in answers if answer.value is None), None)
+        if reason is not None:
+            return self._without_value(variable, reason, wanted)
+        if isinstance(wanted, str):
+            return Outcome("wrong", f"there is no value because of {wanted}, and one is read")
+        if not wanted:
+            return Outcome("not judged", unjudged)
+        for answer, data in zip(answers, wanted, strict=True):
+            found = _bytes_of(answer.value, size)
+            if found != data:
+                return Outcome("wrong", f"{data} is meant, {found} is read in lane {answer.lane}")
+        return Outcome("right")
+
+    def _wanted(self, variable: Any, pc: int, size: int, lane: int, *, is_private_pointer: bool) -> judge.Bytes:
+        """Return the bytes that the judge gives a variable."""
+        entry = self.entries[variable.die.section_offset]
+        if entry.constant is not None and not entry.has_location:
+            return list((entry.constant & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
+        if not entry.has_location:
+            raise judge.NoValue(judge.NO_LOCATION)
+        text = entry.at(pc)
+        if text is None:
+            raise judge.NoValue(judge.NOT_HERE)
+        base = 0 if entry.block is None else entry.block.frame_base()
+        return judge.meant(text, base, size, lane, is_private_pointer=is_private_pointer)
+
+    def _without_value(self, variable: Any, reason: Any, wanted: list[judge.Bytes] | str) -> Outcome:
+        """Return what is known of a variable without a value."""
+        name = _reason_of_compiler(reason, variable.repairs)
+        if isinstance(wanted, list):
+            if name == judge.PART and any(None in data for data in wanted):
+                return Outcome(name)
+            if wanted and _is_reference(variable.type) and reason.kind in ("memory_unavailable", "missing_context"):
+                return self._reference(variable, wanted)
+            return Outcome("error", f"{reason.kind}: {reason.message}")
+        if name == wanted:
+            return Outcome(name)
+        return Outcome("error", f"the reason is {wanted}, and {reason.kind} is given: {reason.message}")
+
+    def _reference(self, variable: Any, wanted: list[judge.Bytes]) -> Outcome:
+        """Return what is known of a reference that leads out of the memory of the state: its address is judged."""
+        answers = variable.frame.expression(f"&{variable.name}").values(LANES).by_lane
+        for answer, data in zip(answers, wanted, strict=True):
+            if answer.value is None:
+                return Outcome("error", f"no address: {answer.reason.message}")
+            found = _bytes_of(answer.value, len(data))
+            if found != data:
+                return Outcome("wrong", f"{data} is the address, {found} is read in lane {answer.lane}")
+        return Outcome(REFERENCE)
+
+
+REFERENCE = "reference judged by its address"
+UNEXPLAINED = ("wrong", "error")
+
+
+def examine(build: Build, keep: str | None, parts: Sequence[str]) -> dict[str, Any]:
     """Compile a program and read its variables; return counts, and what is not as it should be."""
     with tempfile.TemporaryDirectory() as folder:
-        path = compile_program(build, folder)
+        path = compiled(build, folder, keep)
         if path is None:
-            return {"counts": {"not built": 1}, "repairs": {}, "notes": []}
-        return _examined(build, path)
+            return {"counts": {"not built": 1} if STATEMENTS in parts else {}, "repairs": {}, "notes": []}
+        return Examination(build, path, parts).run()
 
 
-def _examined(build: Build, path: str) -> dict[str, Any]:
-    import dwarfgpu
+def _bytes_of(value: Any, size: int) -> judge.Bytes:
+    """Return the bytes of an object; None for those without a value."""
+    reading = value.read()
+    count = max(size, value.bits() // 8)
+    data, undefined = (int(number).to_bytes(count, "little") for number in (reading.bits, reading.undefined))
+    return [None if mask else byte for byte, mask in zip(data, undefined, strict=True)][:size]
 
-    program = dwarfgpu.open(path)
-    machine = machine_of(program)
-    listed = printed(path)
-    code = _instructions(path) if build.level == 0 else {}
-    counts: Counter[str] = Counter({"code objects": 1})
-    repairs: Counter[str] = Counter()
-    notes: list[str] = []
-    for low, high in _functions(program):
-        counts["functions"] += 1
-        for pc in _statements(program, low, high):
-            counts["statements"] += 1
-            machine.set_register("pc", pc)
-            for frame in program.attach(machine)[0].frames():
-                if frame.function is None:
-                    break
-                for variable in frame.variables():
-                    outcome, note = _variable(variable, pc, listed)
-                    counts["variables"] += 1
-                    counts[outcome] += 1
-                    repairs.update(repair.name for repair in variable.repairs)
-                    if note:
-                        notes.append(f"{build}: {frame.function.name} {variable.name} at {pc:#x}: {outcome}: {note}")
-                    if build.level == 0 and outcome == "right":
-                        counts[_seen(variable, code.get(low, ""), listed)] += 1
-    return {"counts": dict(counts), "repairs": dict(repairs), "notes": notes[:20]}
+
+def _reason_of_compiler(reason: Any, repairs: Sequence[Any]) -> str:
+    """Return the reason of the judge that a reason of dwarfgpu is; empty if it is none."""
+    if reason.kind == "optimized_out":
+        return judge.EMPTY if "empty" in reason.message else judge.NO_LOCATION
+    if reason.kind == "undefined_operation" and repairs:
+        return judge.POINTED if repairs[0].name == "pointed-variable" else judge.LOCAL
+    return {"no_location_here": judge.NOT_HERE, "undefined": judge.PART}.get(reason.kind, "")
 
 
 def _functions(program: Any) -> list[tuple[int, int]]:
-    found = []
+    ranges = []
     for unit in program.file.dwarf.units:
         waiting = [unit.root]
         while waiting:
             die = waiting.pop()
             waiting += die.children()
             if die.tag_name == "DW_TAG_subprogram":
-                found += die.ranges()[:1]
-    return sorted(found)
+                ranges += die.ranges()[:1]
+    return sorted(ranges)
 
 
 def _statements(program: Any, low: int, high: int) -> list[int]:
@@ -391,41 +400,6 @@ def _statements(program: Any, low: int, high: int) -> list[int]:
     return sorted({row.address for row in rows if low <= row.address < high and row.is_stmt})
 
 
-def _variable(variable: Any, pc: int, listed: Listed) -> tuple[str, str]:
-    """Return what is known of a variable at a statement, and what is to be looked at."""
-    from dwarfgpu.program.types.model import Pointer
-    from dwarfgpu.program.types.sizes import stripped
-
-    lanes = variable.values(LANES).by_lane
-    here = [entry for entry in listed.get(variable.definition.section_offset, ()) if entry[0] <= pc < entry[1]]
-    texts = [text for _first, _last, text, _base in here]
-    states = {lane.state for lane in lanes}
-    if "error" in states:
-        reason = next(lane.reason for lane in lanes if lane.state == "error")
-        if _is_reference(variable.type) and reason.kind in ("memory_unavailable", "missing_context"):
-            return "refers to no memory", ""
-        return "error", f"{reason.message}; {texts}"
-    if states != {"active"}:
-        return "reason of the compiler", ""
-    kind = stripped(variable.type)
-    space = kind.address_space if isinstance(kind, Pointer) else None
-    size = 4 if space in (2, 3, 5) else variable.byte_size()
-    if variable.is_constant() or len(texts) != 1:
-        return ("constant" if variable.is_constant() else "not judged"), ""
-    for lane in lanes:
-        reading = lane.value.read()
-        data = int(reading.bits).to_bytes(max(size, lane.value.bits() // 8), "little")[:size]
-        try:
-            wanted = meant(texts[0], here[0][3], size, lane.lane, is_private_pointer=space == 5)
-        except Unjudged:
-            return "not judged", ""
-        if wanted is None:
-            return "wrong", f"nothing is meant, {data.hex()} is read; {texts}"
-        if data[: len(wanted)] != wanted[:size]:
-            return "wrong", f"{wanted.hex()} is meant, {data.hex()} is read in lane {lane.lane}; {texts}"
-    return "right", ""
-
-
 def _is_reference(kind: Any) -> bool:
     from dwarfgpu.program.types.model import Pointer
     from dwarfgpu.program.types.sizes import stripped
@@ -434,26 +408,56 @@ def _is_reference(kind: Any) -> bool:
     return isinstance(kind, Pointer) and kind.sign != "*"
 
 
-def _instructions(path: str) -> dict[int, str]:
-    """Return the disassembly of each function by its address."""
+_LINE = re.compile(r"^\t(\S.*?) *// ([0-9A-F]{12}):", re.MULTILINE)
+Instructions = list[tuple[int, str]]
+"""Instructions with their addresses."""
+
+
+def _instructions(path: str) -> Instructions:
+    """Return the disassembly of a code object."""
     command = ["llvm-objdump-22", "-d", path]
     text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    return {
-        int(start, 16): body for start, body in re.findall(r"^([0-9a-f]{16}) <.*>:\n((?:.+\n)*)", text, re.MULTILINE)
-    }
+    return [(int(address, 16), line) for line, address in _LINE.findall(text)]
 
 
-def _seen(variable: Any, code: str, listed: Listed) -> str:
-    """Return whether the slot of a variable is one that the function's instructions name."""
-    texts = listed.get(variable.definition.section_offset, [])
-    slots = [re.match(rf"DW_OP_fbreg ({_NUMBER})", text[2]) for text in texts]
-    for slot in filter(None, slots):
-        number = int(slot[1], 0)
-        names = rf"offset:{number}\b|, (?:{number}|{number:#x})\s|v_mov_b32_e32 v\d+, (?:{number}|{number:#x})\b"
-        if number == 0 or re.search(names, code):
-            return "slot named by an instruction"
-        return "slot not named"
-    return "no slot"
+_SLOT = re.compile(r"DW_OP_fbreg ([+-]?\d+)")
+
+
+def _seen(entry: judge.Described, pc: int, code: Instructions) -> str:
+    """Return whether the slot or the vector registers of a variable are what the function's instructions name."""
+    text = entry.at(pc) or ""
+    if slot := _SLOT.match(text):
+        number = int(slot[1])
+        names = rf"offset:{number}\b|, (?:{number}|{number:#x})$|[vs]_(?:mov|add)_\S+ .*, (?:{number}|{number:#x})\b"
+        is_named = number == 0 or any(re.search(names, line) for _address, line in code)
+        return "slot named by an instruction" if is_named else "slot not named"
+    registers = judge.vector_registers(text)
+    if not registers:
+        return "neither slot nor vector register"
+    begins = min(low for low, high, _text in entry.locations if low <= pc < high)
+    return "register written before" if registers <= _known(code, begins) else "register not written before"
+
+
+_VECTORS = re.compile(r"\bv(?:(\d+)|\[(\d+):(\d+)\])")
+
+
+def _known(code: Instructions, before: int) -> set[int]:
+    """Return the vector registers that have a value before an address: of the caller, or written by instructions."""
+    own: set[int] = set()  # written before they are read
+    result: set[int] = set()
+    for address, line in code:
+        for part in line.split(" :: "):
+            operands = [
+                set(range(int(match[1] or match[2]), int(match[3] or match[1] or match[2]) + 1))
+                for match in _VECTORS.finditer(part)
+            ]
+            has_result = "_store_" not in part and re.match(r"\S+ v[\d\[]", part) is not None
+            for read in operands[has_result:]:
+                result |= read - own  # the caller, or the launch, has written it
+            if has_result:
+                own |= operands[0]
+                result |= operands[0] if address < before else set()
+    return result
 
 
 # --- All ------------------------------------------------------------------------------------------------------------
@@ -463,13 +467,24 @@ SAVED = 20
 """After so many builds the counts are written, so that an interrupted run leaves what it has."""
 
 
-def save(totals: dict[str, Counter[str]], repairs: dict[str, Counter[str]]) -> None:
-    """Write the counts."""
-    document = {
-        compiler: {"counts": dict(sorted(counts.items())), "repairs": dict(sorted(repairs[compiler].items()))}
-        for compiler, counts in totals.items()
-    }
+def save(totals: dict[str, Counter[str]], repairs: dict[str, Counter[str]], parts: Sequence[str]) -> None:
+    """Write the counts of the parts that were read; those of others stay."""
+    before = json.loads(COUNTS.read_text(encoding="utf-8")) if len(parts) < 2 and COUNTS.exists() else {}
+    document = {}
+    for compiler, counts in totals.items():
+        known = before.get(compiler, {"counts": {}, "repairs": {}})
+        others = {key: count for key, count in known["counts"].items() if part_of(key) not in parts}
+        used = repairs[compiler] if STATEMENTS in parts else known["repairs"]
+        document[compiler] = {
+            "counts": dict(sorted({**others, **counts}.items())),
+            "repairs": dict(sorted(used.items())),
+        }
     COUNTS.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def part_of(key: str) -> str:
+    """Return what a count is of."""
+    return LAUNCHED if key.startswith(LAUNCHED) else STATEMENTS
 
 
 def main() -> int:
@@ -478,31 +493,40 @@ def main() -> int:
     parser.add_argument("--compilers", default=",".join(COMPILERS))
     parser.add_argument("--programs", default="*")
     parser.add_argument("--every-family", action="store_true")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the code objects there, and use those that are there")
+    parser.add_argument("--parts", default=f"{STATEMENTS},{LAUNCHED}", help="what is read; counts of others stay")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--show", type=int, default=20, metavar="N", help="how many notes are printed")
     options = parser.parse_args()
     compilers = [compiler for compiler in options.compilers.split(",") if has(compiler)]
-    todo = list(builds(compilers, options.programs, every_family=options.every_family))
-    random.Random(1).shuffle(todo)  # what is interrupted is a sample
+    shuffled = random.Random(1).shuffle  # what is interrupted is a sample
+    todo = list(builds(compilers, options.programs, every_family=False))
+    shuffled(todo)
+    if options.every_family:
+        others = sorted(set(builds(compilers, options.programs, every_family=True)) - set(todo))
+        shuffled(others)
+        todo += others
     totals: dict[str, Counter[str]] = {compiler: Counter() for compiler in compilers}
     repairs: dict[str, Counter[str]] = {compiler: Counter() for compiler in compilers}
     notes: list[str] = []
-    with ProcessPoolExecutor(2) as pool:
-        for number, (build, result) in enumerate(zip(todo, pool.map(examine, todo, chunksize=2), strict=True), 1):
+    with ProcessPoolExecutor(options.jobs) as pool:
+        results = pool.map(partial(examine, keep=options.keep, parts=options.parts.split(",")), todo, chunksize=8)
+        for number, (build, result) in enumerate(zip(todo, results, strict=True), 1):
             totals[build.compiler].update(result["counts"])
             repairs[build.compiler].update(result["repairs"])
             notes += result["notes"]
             if sys.stderr.isatty():
                 print(f"\r{number} of {len(todo)}", end="", file=sys.stderr)
             if options.write and number % SAVED == 0:
-                save(totals, repairs)
+                save(totals, repairs, options.parts.split(","))
     for compiler in compilers:
         print(f"{compiler}: {dict(totals[compiler])}")
         print(f"    repairs: {dict(repairs[compiler])}")
     for note in notes[: options.show]:
         print(note)
     if options.write:
-        save(totals, repairs)
+        save(totals, repairs, options.parts.split(","))
     return int(any(counts["wrong"] for counts in totals.values()))
 
 

@@ -230,21 +230,78 @@ def repairs_page() -> str:
 CORPUS_HEAD = """\
 ## What was counted
 
-`python3 tools/dev.py corpus` compiles 40 small OpenCL and HIP programs ({folder}) with each compiler at -O0 to -O2,
-with DWARF 4 and 5, for seven families of processors in turn. At each statement a wave is made by hand, in which every
-vector register and every dword of private memory has a number of its own in each lane, and each parameter and local
-variable of each frame is read in three lanes. These are the counts of 500 of the 1,440 combinations, chosen by chance;
-a row counts variables at statements:
+`python3 tools/dev.py corpus --every-family` compiles 40 small OpenCL and HIP programs ({folder}) with each compiler at
+-O0 to -O2, with DWARF 4 and 5, for every family of processors that the compiler knows: {builds} combinations. At each
+statement a wave is made by hand, in which every vector register and every dword of private memory has a number of its
+own in each lane, and each parameter and local variable of each frame is read in three lanes. A row counts variables at
+statements:
 
-- *right*: the value has the bytes that a second reading of what llvm-dwarfdump prints gives, which shares no code with
-  dwarfgpu and knows what LLVM means (`meant` in tools/corpus.py); *wrong*: it has others.
-- *constant*: DW_AT_const_value. *not judged*: there is a value, and the second reading does not know the expression.
-- *no value*: the compiler's reason: no location, none at this address, or an address in local memory that is not in
-  the file.
-- *refers to no memory*: a C++ reference, whose own value leads out of the memory that the wave has.
-- *error*: there is no value for another reason; a repair that is missed would be here.
-- *slots*: of the right ones at -O0 on the stack, those whose offset an instruction of the function names, and others.
+- *right*: the value has the bytes that the judge gives (tools/corpus_judge.py): it reads what llvm-dwarfdump prints,
+  knows what LLVM means, and shares no code with dwarfgpu. *wrong*: it has others. *not judged*: the judge does not know
+  the expression.
+- *no location* to *only its address*: there is no value, for a reason of the compiler's that the judge names as well.
+- *reference*: a C++ reference that leads out of the memory that the wave has; its address is the one that is meant.
+- *error*: there is no value for another reason. *not shown*: it is missing, though llvm-dwarfdump has it in scope.
+- *repair missed*: the text means something else than it says, and was not repaired, or has no value that is right.
+  *repair applied wrongly*: it was repaired, and means what it says, or has another value.
+
+clang 13 cannot compile virtual_functions.hip at -O2: "illegal SGPR to VGPR copy".
 """
+CORPUS_CODE = """\
+What is right was also looked for in the compiled code. *slot named*: an instruction of the function has the offset of
+the variable on the stack. *register written*: an instruction before the range of the location writes its vector
+registers, or the caller or the launch does. Where it does not, the compiler's range begins too early: LLVM gives a
+variable with one location the whole function, before the instruction that computes it, and in loops a range may begin
+one instruction early. The file does not show that, so that the value is shown as it is.
+"""
+CORPUS_LAUNCHED = """\
+A kernel is also launched, with a number of its own in each argument, and executed from its first instruction on as
+far as the code is straight (tools/corpus_launched.py); for one family in turn, 1,440 combinations. At each statement
+that is reached the parameters are read, and `id` where it is the number of the work-item. *not known yet*: the reason
+names the register or the address that no instruction has set, as s33 at the first instruction. *another value*: all
+are `id` at -O1 and -O2 in array_private.cl, constant_memory.cl and device_globals.hip, and are the compiler's: it
+says that `id` is in v0 behind `v_lshlrev_b32 v0, 2, v0`.
+"""
+CORPUS_REASONS = """\
+What has no value is what GDB and LLDB call optimized out, and for the same reasons: *no location* (parameters of
+kernels are in scalar registers, for which LLVM writes no location), *no location here* (its location list does not
+cover the address), *a part* (a piece without location; the members of a structure that have one are shown). *local
+memory* are arrays in local memory: the file says address 0 for all of them. GDB would show the first bytes of local
+memory for each; dwarfgpu does where that is right (sole-local-variable), and else says that the address is not known.
+"""
+_READS = {
+    "code objects": "code objects",
+    "not built": "not built",
+    "statements": "statements",
+    "reads": "reads",
+    "right": "right",
+    "wrong": "wrong",
+    "not judged": "not judged",
+    "no location": "no location",
+    "no location at this address": "no location here",
+    "empty location": "empty location",
+    "a part without location": "a part",
+    "no address in local memory": "local memory",
+    "only its address is in a register": "only its address",
+    "reference judged by its address": "reference",
+    "error": "error",
+    "not shown": "not shown",
+}
+_REPAIRED = {"repaired": "repaired", "repair missed": "missed", "repair applied wrongly": "applied wrongly"}
+_IN_CODE = {
+    "slot named by an instruction": "slot named",
+    "slot not named": "not named",
+    "register written before": "register written",
+    "register not written before": "not written",
+    "neither slot nor vector register": "constant or computed",
+}
+_LAUNCHED = {
+    "launched: the argument": "the argument",
+    "launched: not the argument": "another value",
+    "launched: not known yet": "not known yet",
+    "launched: a reason of the compiler": "a reason of the compiler",
+    "launched: another error": "another error",
+}
 
 
 def corpus_section() -> list[str]:
@@ -254,32 +311,27 @@ def corpus_section() -> list[str]:
     from corpus import COUNTS
 
     counts = json.loads(COUNTS.read_text(encoding="utf-8"))
-    head = CORPUS_HEAD.replace("{folder}", str(COUNTS.parent.relative_to(ROOT)))
-    keys: tuple[str, ...] = (
-        "code objects",
-        "not built",
-        "statements",
-        "variables",
-        "right",
-        "wrong",
-        "constant",
-        "not judged",
-    )
-    keys += ("reason of the compiler", "refers to no memory", "error", "slot named by an instruction", "slot not named")
-    names = {"reason of the compiler": "no value", "slot named by an instruction": "slots named", "variables": "reads"}
-    lines = [*head.splitlines(), ""]
-    lines.append(f"| compiler | {' | '.join(names.get(key, key) for key in keys)} |")
-    lines.append(f"|---|{'---:|' * len(keys)}")
-    for compiler, found in counts.items():
-        cells = (f"{found['counts'].get(key, 0):,}" for key in keys)
-        lines.append(f"| {_compiler(compiler)} | {' | '.join(cells)} |")
-    lines += ["", "How often each repair was applied, by variables at statements:", ""]
+    builds = sum(found["counts"].get(key, 0) for found in counts.values() for key in ("code objects", "not built"))
+    head = CORPUS_HEAD.replace("{folder}", str(COUNTS.parent.relative_to(ROOT))).replace("{builds}", f"{builds:,}")
+    lines = [*head.splitlines(), "", *_counted(counts, _READS), "", *_counted(counts, _REPAIRED), ""]
+    lines += [*CORPUS_REASONS.splitlines(), "", *CORPUS_CODE.splitlines(), "", *_counted(counts, _IN_CODE), ""]
+    lines += [*CORPUS_LAUNCHED.splitlines(), "", *_counted(counts, _LAUNCHED), ""]
+    lines += ["How often each repair was applied, by variables at statements:", ""]
     lines.append(f"| repair | {' | '.join(map(_compiler, counts))} |")
     lines.append(f"|---|{'---:|' * len(counts)}")
     for repair in REPAIRS:
         cells = (f"{found['repairs'].get(repair.name, 0):,}" for found in counts.values())
         lines.append(f"| [{repair.name}](#{repair.name}) | {' | '.join(cells)} |")
     return [*lines, ""]
+
+
+def _counted(counts: dict[str, Any], keys: dict[str, str]) -> list[str]:
+    """Return a table with a row for each compiler."""
+    lines = [f"| compiler | {' | '.join(keys.values())} |", f"|---|{'---:|' * len(keys)}"]
+    for compiler, found in counts.items():
+        cells = (f"{found['counts'].get(key, 0):,}" for key in keys)
+        lines.append(f"| {_compiler(compiler)} | {' | '.join(cells)} |")
+    return lines
 
 
 def _compiler(number: str) -> str:

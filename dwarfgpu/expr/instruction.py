@@ -287,3 +287,23 @@ def _unknown(path: Path, dialect: Dialect, known_in: Knowers | None) -> IllForme
         return IllFormed("unknown_operation", f"{message}: the sub-opcode 0 is reserved", spec="A.2.5.4.0")
     hint = f"{format_path(path)} is known in: {', '.join(names)}" if names else None
     return IllFormed("unknown_operation", message, spec="DWARF 5, 7.7.1", hint=hint)
+
+
+# --- Operations by name ---------------------------------------------------------------------------------------------
+
+PIECES = frozenset(("DW_OP_piece", "DW_OP_bit_piece"))
+"""What ends a part of a composite; each part is written as a location of its own is."""
+BINARY = frozenset(
+    f"DW_OP_{name}" for name in ("plus", "minus", "mul", "div", "mod", "and", "or", "xor", "shl", "shr", "shra")
+)
+COMPARISONS = frozenset(f"DW_OP_{name}" for name in ("eq", "ge", "gt", "le", "lt", "ne"))
+UNARY = frozenset(f"DW_OP_{name}" for name in ("plus_uconst", "not", "neg", "abs"))
+CONVERSIONS = frozenset(("DW_OP_convert", "DW_OP_reinterpret"))
+
+
+def instruction_of(name: str, operands: tuple[int, ...], start: int, end: int) -> Instruction:
+    """Return an operation in place of those from one offset to another."""
+    row = table.find(name)
+    if row is None:
+        raise AssertionError(name)
+    return Instruction(row, name, operands, start, end)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.info.dies import Attribute, Block, Die
     from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.code.scopes import FunctionScope
@@ -76,6 +77,7 @@ class LoadedCode:
         self._functions: dict[int, Die | None] = {}
         self._scopes: dict[int, tuple[FunctionScope, ...]] = {}
         self._calls: dict[int, tuple[CallFrame, ...]] = {}
+        self._local_sizes: set[int] | None = None
         self.base_types: dict[tuple[Unit, int], BaseType] = {}
         """Those that expressions have asked for, by unit and offset."""
 
@@ -175,6 +177,18 @@ class LoadedCode:
             )
         return expression
 
+    def local_sizes(self) -> set[int]:
+        """Return how many bytes of local memory the kernels have, if the file has one undefined symbol: a variable."""
+        if self._local_sizes is None:
+            from dwarfgpu.objfile.elf.symbols import SHN_UNDEF
+
+            image = self.file.symbol_image
+            names = {symbol.name for symbol in image.symbols() if symbol.section_index == SHN_UNDEF and symbol.name}
+            kernels = self.file.kernels.kernels if len(names) == 1 else ()
+            sizes = {size for kernel in kernels if (size := _local_size(kernel)) != 0}
+            self._local_sizes = {size for size in sizes if size is not None} if None not in sizes else set()
+        return self._local_sizes
+
     def repaired(self, expression: Expression, attribute: Attribute) -> Expression:
         """Return the expression of an attribute with the repairs that the policy allows."""
         if not self.file.is_amdgpu and not HAS_TYPES.intersection(expression.data):
@@ -201,9 +215,19 @@ class LoadedCode:
             around.is_private_pointer,
             around.is_shared,
             around.base_type,
+            around.is_sole_local,
             around.type_name,
         )
         return read_as_meant(expression, site, self.repair)
+
+
+def _local_size(kernel: Kernel) -> int | None:
+    """Return how many bytes of local memory a kernel has; None if the file does not say."""
+    if kernel.descriptor is not None:
+        return kernel.descriptor.group_segment_fixed_size
+    if kernel.code is not None:
+        return kernel.code.workgroup_group_segment_byte_size
+    return None
 
 
 class _Surroundings:
@@ -274,6 +298,12 @@ class _Surroundings:
         else:
             is_same = location.block().data == data
         return is_same and space_of_pointer(entry) != PRIVATE_LANE
+
+    def is_sole_local(self) -> bool:
+        """Whether the object is as large as the local memory of every kernel that has some, and no other is known."""
+        size = self.size()
+        sizes = _unbroken(self.code.local_sizes)
+        return size is not None and sizes == {size}
 
     def base_type(self, offset: int) -> BaseType | None:
         return _unbroken(lambda: base_type_of(self.unit.die_at(offset)))

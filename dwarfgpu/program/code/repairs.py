@@ -12,8 +12,16 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.expr import table
-from dwarfgpu.expr.instruction import Expression, Instruction
+from dwarfgpu.expr.instruction import (
+    BINARY,
+    COMPARISONS,
+    CONVERSIONS,
+    PIECES,
+    UNARY,
+    Expression,
+    Instruction,
+    instruction_of,
+)
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -23,19 +31,13 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 
-PIECES = frozenset(("DW_OP_piece", "DW_OP_bit_piece"))
-"""What ends a part of a composite; each part is written as a location of its own is."""
 _CONSTANTS = ("DW_OP_lit", "DW_OP_const")
-_BINARY = frozenset(
-    f"DW_OP_{name}" for name in ("plus", "minus", "mul", "div", "mod", "and", "or", "xor", "shl", "shr", "shra")
-)
-_COMPARISONS = frozenset(f"DW_OP_{name}" for name in ("eq", "ge", "gt", "le", "lt", "ne"))
-_UNARY = frozenset(f"DW_OP_{name}" for name in ("plus_uconst", "not", "neg", "abs"))
-_CONVERSIONS = frozenset(("DW_OP_convert", "DW_OP_reinterpret"))
 _MOVES = frozenset(("DW_OP_dup", "DW_OP_swap", "DW_OP_over", "DW_OP_drop", "DW_OP_rot", "DW_OP_nop"))
+_WITH_TYPE = CONVERSIONS | {"DW_OP_regval_type", "DW_OP_const_type", "DW_OP_deref_type"}
+_WIDTH_SHOWS = frozenset(f"DW_OP_{name}" for name in ("dup", "shra", "shr", "div", "eq", "ne"))
 _PLACES = frozenset(("DW_OP_fbreg", "DW_OP_addr", "DW_OP_addrx"))
 REGISTER_VALUE = "DW_OP_bregx"
-_COMPUTING = _BINARY | _COMPARISONS | _UNARY | _CONVERSIONS | _MOVES | _PLACES | {REGISTER_VALUE}
+_COMPUTING = BINARY | COMPARISONS | UNARY | CONVERSIONS | _MOVES | _PLACES | {REGISTER_VALUE}
 
 
 @frozen
@@ -129,23 +131,34 @@ def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple
         result += piece
     if not site.is_amdgpu:
         result = list(expression.instructions)
-    for repair, change in ((NARROW, _with_exact_widths), (MIXED, _with_one_type)):
-        changed = change(result, site) if repair in allowed else None
-        if changed is not None:
-            result = changed
-            used.append(repair)
+    names = {instruction.operation.name for instruction in result}
+    if (
+        "DW_OP_convert" in names
+        or (names & _WITH_TYPE and names & (BINARY | COMPARISONS))
+        or ("DW_OP_stack_value" in names and names & _WIDTH_SHOWS)
+    ):
+        result = _with_exact_arithmetic(result, site, allowed, used)
     if not used:
         return expression, ()
     repairs = tuple(dict.fromkeys(used))
     return Repaired(expression, tuple(result), repairs), repairs
 
 
-@cache
-def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repair, ...]:
-    """Return the repairs that a policy allows in an attribute of what a producer has written."""
-    return tuple(
-        repair for repair in REPAIRS if repair.attribute in (attribute, ANY) and policy.allows(repair, producer)
-    )
+def _with_exact_arithmetic(
+    instructions: list[Instruction], site: Site, allowed: Sequence[Repair], used: list[Repair]
+) -> list[Instruction]:
+    """Return operations with the widths and the types that they lack, and add the repairs to those that were used."""
+    from dwarfgpu.program.code.exact_arithmetic import CHANGES
+
+    for name, change in CHANGES.items():
+        repair = BY_NAME[name]
+        changed = (
+            change(instructions, site) if repair in allowed and (site.is_amdgpu or not repair.is_of_lanes) else None
+        )
+        if changed is not None:
+            instructions = changed
+            used.append(repair)
+    return instructions
 
 
 def may_be_idiom(expression: Expression, attribute: str) -> bool:
@@ -167,11 +180,19 @@ def _has_idiom(names: tuple[str, ...], attribute: str) -> bool:
     return False
 
 
+@cache
+def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repair, ...]:
+    """Return the repairs that a policy allows in an attribute of what a producer has written."""
+    return tuple(
+        repair for repair in REPAIRS if repair.attribute in (attribute, ANY) and policy.allows(repair, producer)
+    )
+
+
 @lru_cache(maxsize=4096)
 def _shaped(allowed: tuple[Repair, ...], names: tuple[str, ...]) -> tuple[Repair, ...]:
     """Return the repairs whose pattern operations with these names may match."""
     return tuple(
-        repair for repair in allowed if repair.attribute != ANY and _has_shape(names, _statements(repair.pattern))
+        repair for repair in allowed if not repair.is_arithmetic and _has_shape(names, _statements(repair.pattern))
     )
 
 
@@ -269,7 +290,7 @@ def _rewritten(
                 result += _of_register(operation, site, shift)
         else:
             name, *rest = (word.format(**operands) for word in words)
-            result.append(_instruction(name, tuple(int(operand) for operand in rest), start, end))
+            result.append(instruction_of(name, tuple(int(operand) for operand in rest), start, end))
     return result
 
 
@@ -321,14 +342,7 @@ def _of_register(instruction: Instruction, site: Site, shift: int) -> list[Instr
         return [instruction]
     if offset:
         names += [("DW_OP_consts", (offset,)), ("DW_OP_plus", ())]
-    return [_instruction(name, operands, instruction.offset, instruction.end) for name, operands in names]
-
-
-def _instruction(name: str, operands: tuple[int, ...], start: int, end: int) -> Instruction:
-    row = table.find(name)
-    if row is None:
-        raise AssertionError(name)
-    return Instruction(row, name, operands, start, end)
+    return [instruction_of(name, operands, instruction.offset, instruction.end) for name, operands in names]
 
 
 @cache
@@ -341,137 +355,6 @@ def _statements(text: str) -> tuple[tuple[str, ...], ...]:
 def _alternatives(names: str) -> frozenset[str]:
     """Return the names that an operation of a pattern may have."""
     return frozenset(names.split("|"))
-
-
-# --- Types of fewer bits than their bytes have ------------------------------------------------------------------------
-
-_NAMED_WIDTH = re.compile(r"DW_ATE_(un)?signed_(\d{1,2})$")
-"""The names of the base types that LLVM makes for the integers of its expressions."""
-
-
-def _with_exact_widths(instructions: Sequence[Instruction], site: Site) -> list[Instruction] | None:
-    """Cut the results of conversions to the bits that the names of their types say; None if nothing needs that."""
-    result: list[Instruction] = []
-    is_changed = False
-    for instruction in instructions:
-        result.append(instruction)
-        operand = instruction.operands[0] if instruction.operation.name == "DW_OP_convert" else 0
-        kind = site.base_type(operand) if operand else None
-        named = _NAMED_WIDTH.match(site.type_name(operand) or "") if kind is not None else None
-        if kind is None or named is None or not kind.is_integral or not 0 < int(named[2]) < min(kind.bit_size, 64):
-            continue
-        is_changed = True
-        sign = 1 << (int(named[2]) - 1)
-        added: list[tuple[str, int | None]] = [("convert", 0), ("constu", 2 * sign - 1), ("and", None)]
-        if not named[1]:
-            added += [("constu", sign), ("xor", None), ("constu", sign), ("minus", None)]
-        for name, value in (*added, ("convert", operand)):
-            operands = () if value is None else (value,)
-            result.append(_instruction(f"DW_OP_{name}", operands, instruction.offset, instruction.end))
-    return result if is_changed else None
-
-
-# --- Operands of different types --------------------------------------------------------------------------------------
-
-
-@frozen
-class _Entry:
-    """What is known of an entry of the stack."""
-
-    type: int
-    """The offset of its base type in the unit; 0 is the generic type."""
-    made_by: int
-    """The index of the operation that pushed it."""
-    is_copied: bool = False
-    """Whether another entry is the same value, so that a conversion would change that, too."""
-
-
-_TYPED = {
-    "DW_OP_convert": 0,
-    "DW_OP_reinterpret": 0,
-    "DW_OP_regval_type": 1,
-    "DW_OP_const_type": 0,
-    "DW_OP_deref_type": 1,
-}
-"""The operations with a base type, and the index of the operand that is its offset."""
-_PUSHED = ("DW_OP_lit", "DW_OP_const", "DW_OP_breg", "DW_OP_reg", "DW_OP_addr", "DW_OP_fbreg", "DW_OP_LLVM_push_lane")
-
-
-def _with_one_type(instructions: Sequence[Instruction], site: Site) -> list[Instruction] | None:
-    """Convert an operand of the generic type to the integral type of the other one; None if nothing needs that."""
-    if not any(instruction.operation.name in _TYPED for instruction in instructions):
-        return None
-    converted: dict[int, int] = {}
-    stack: list[_Entry] = []
-    try:
-        for i, instruction in enumerate(instructions):
-            _type_step(instruction, i, stack, converted, site)
-    except (IndexError, _Unclear):
-        return None
-    if not converted:
-        return None
-    result: list[Instruction] = []
-    for i, instruction in enumerate(instructions):
-        result.append(instruction)
-        if i in converted:
-            result.append(_instruction("DW_OP_convert", (converted[i],), instruction.offset, instruction.end))
-    return result
-
-
-class _Unclear(Exception):
-    """The types of the entries are not known any more."""
-
-
-def _type_step(instruction: Instruction, i: int, stack: list[_Entry], converted: dict[int, int], site: Site) -> None:
-    """Take the step of one operation, as far as it is about types."""
-    name = instruction.operation.name
-    if name in _TYPED:
-        if name not in ("DW_OP_regval_type", "DW_OP_const_type"):
-            stack.pop()
-        stack.append(_Entry(instruction.operands[_TYPED[name]], i))
-    elif name in _UNARY:
-        stack.append(_Entry(stack.pop().type, i))
-    elif name in _BINARY or name in _COMPARISONS:
-        right, left = stack.pop(), stack.pop()
-        kind = _common(left, right, converted, site)
-        stack.append(_Entry(kind if name in _BINARY else 0, i))
-    elif name == "DW_OP_dup":
-        stack[-1:] = [_Entry(stack[-1].type, i, is_copied=True)] * 2
-    elif name == "DW_OP_swap":
-        stack[-2:] = [stack[-1], stack[-2]]
-    elif name == "DW_OP_drop":
-        stack.pop()
-    elif name in ("DW_OP_deref", "DW_OP_deref_size", "DW_OP_LLVM_offset_uconst"):
-        stack[-1] = _Entry(0, i)
-    elif name in ("DW_OP_LLVM_offset", "DW_OP_LLVM_form_aspace_address"):
-        stack.pop()
-        stack[-1] = _Entry(0, i)
-    elif name.startswith(_PUSHED):
-        stack.append(_Entry(0, i))
-    elif name in PIECES:
-        stack.clear()
-    elif name not in ("DW_OP_stack_value", "DW_OP_nop"):
-        raise _Unclear
-
-
-def _common(left: _Entry, right: _Entry, converted: dict[int, int], site: Site) -> int:
-    """Return the type that two operands get, after a conversion of one of them."""
-    if left.type == right.type:
-        return left.type
-    types = [None if entry.type == 0 else site.base_type(entry.type) for entry in (left, right)]
-    for entry, kind in zip((left, right), types, strict=True):
-        if entry.type and (kind is None or not kind.is_integral):
-            raise _Unclear
-    one, other = types
-    if one is not None and other is not None and (one == other or one.bit_size != other.bit_size):
-        if one == other:
-            return left.type
-        raise _Unclear
-    keeps, changes = (right, left) if left.type == 0 else (left, right)
-    if changes.is_copied or (changes.type, keeps.type) == (0, 0):
-        raise _Unclear
-    converted[changes.made_by] = keeps.type
-    return keeps.type
 
 
 # --- The repairs --------------------------------------------------------------------------------------------------
@@ -506,8 +389,15 @@ class Site:
     base_type: Callable[[int], BaseType | None] = lambda _offset: None
     """Returns the base type at an offset of the unit; None where there is none."""
 
+    is_sole_local: Callable[[], bool] = lambda: False
+    """Returns whether that object is all local memory that kernels of the file have, so that it begins at 0."""
     type_name: Callable[[int], str | None] = lambda _offset: None
     """Returns the name of the base type at an offset of the unit."""
+
+    def is_vector(self, register: int) -> bool:
+        """Whether a register has an element for each lane."""
+        known = self.target.register(register)
+        return known is not None and known.lane_bits == 32
 
     @property
     def is_amdgpu(self) -> bool:
@@ -531,6 +421,10 @@ class Repair:
     """Who says what it means."""
     not_by: str = ROCM
     """The producers whose output is known to mean what it says, as a pattern of DW_AT_producer."""
+    is_of_lanes: bool = True
+    """Whether it is about code whose registers have lanes."""
+    is_arithmetic: bool = False
+    """Whether it is about the widths and types of what is computed, which no pattern tells."""
 
     def is_excluded(self, producer: str | None) -> bool:
         """Whether the producer is known to mean what the text says."""
@@ -538,8 +432,7 @@ class Repair:
 
 
 def _is_vector(site: Site, operands: Mapping[str, Any]) -> bool:
-    register = site.target.register(operands["R"])
-    return register is not None and register.lane_bits == 32
+    return site.is_vector(operands["R"])
 
 
 def _is_stack(site: Site, operands: Mapping[str, Any]) -> bool:
@@ -598,6 +491,10 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
         "entry K of .debug_addr is not 0",
         lambda site, operands: site.address(operands["K"]) not in (0, None),
     ),
+    "sole": (
+        "the file has one undefined symbol, and its kernels with local memory have as many bytes of it as the object",
+        lambda site, _operands: site.is_sole_local(),
+    ),
     "address 0": ("A is 0", lambda _site, operands: bool(operands["A"] == 0)),
     "address not 0": ("A is not 0", lambda _site, operands: bool(operands["A"] != 0)),
     "buffer scratch": (  # a stack pointer holds addresses of the wave's memory, which interleaves those of lanes
@@ -617,7 +514,12 @@ CLANG_CODE = "what the compiled code does with it; every variable of the fixture
 OF_LANE = "DW_OP_regx {R}; DW_OP_deref_size 4"
 OF_WAVE = f"{OF_LANE}; DW_OP_lit{{WAVE_SHIFT}}; DW_OP_shr"
 ON_STACK = "DW_OP_consts {N}; DW_OP_plus; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
-LDS = "the symbols of local variables, which the loader places, are undefined in the file"
+LDS = (
+    "the symbols of local variables, which the loader places, are undefined in the file; clang before 22 calls local "
+    "memory 2"
+)
+AT_LOCAL_0 = "DW_OP_lit0; DW_OP_lit3; DW_OP_LLVM_form_aspace_address"
+SOLE = "the kernel descriptors, which say how much local memory there is, and the compiled code, which stores it at 0"
 SYMBOL = "the ELF symbol of the variable has that address"
 
 REPAIRS: tuple[Repair, ...] = (
@@ -780,12 +682,31 @@ REPAIRS: tuple[Repair, ...] = (
         source="a vector register is wider than an address, so that no operation can read the whole (A.2.5.4.4.3 (4))",
     ),
     Repair(
+        "sole-local-variable",
+        LOCATION,
+        "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+        AT_LOCAL_0,
+        "the variable is in local memory from its beginning on: it is all local memory that kernels of the file have",
+        ("entry 0", "sole"),
+        seen="clang 16 to 22, LLVM 24",
+        source=SOLE,
+    ),
+    Repair(
+        "sole-local-variable-v4",
+        LOCATION,
+        "DW_OP_addr A; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+        AT_LOCAL_0,
+        "sole-local-variable in DWARF 4, where the address is in the expression",
+        ("address 0", "sole"),
+        seen="clang 16 to 22, LLVM 24",
+        source=SOLE,
+    ),
+    Repair(
         "no-local-address",
         LOCATION,
         "DW_OP_addrx K; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
         "DW_OP_LLVM_undefined",
-        "the variable is in local memory, at an address that the file does not say: every one has the address 0; clang "
-        "before 22 calls local memory 2",
+        "the variable is in local memory, at an address that the file does not say: every one has the address 0",
         ("entry 0",),
         seen="clang 16 to 22, LLVM 24",
         source=LDS,
@@ -795,7 +716,7 @@ REPAIRS: tuple[Repair, ...] = (
         LOCATION,
         "DW_OP_addr A; DW_OP_lit2|DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
         "DW_OP_LLVM_undefined",
-        "the same in DWARF 4, where the address is in the expression",
+        "the variable is in local memory, at an address that the file does not say: every one has the address 0",
         ("address 0",),
         seen="clang 16 to 22, LLVM 24",
         source=LDS,
@@ -841,6 +762,27 @@ REPAIRS: tuple[Repair, ...] = (
         source="the compiled code uses it as the address of scratch instructions",
     ),
     Repair(
+        "sign-extension",
+        LOCATION,
+        "X; DW_OP_dup; DW_OP_constu B-1; DW_OP_shr; DW_OP_lit0; DW_OP_not; DW_OP_mul; DW_OP_constu B; DW_OP_shl; "
+        "DW_OP_or",
+        "X; DW_OP_constu MASK; DW_OP_and; DW_OP_constu SIGN; DW_OP_xor; DW_OP_constu SIGN; DW_OP_minus",
+        "the sign of the low B bits of X is extended; what else is in the register is not of the variable",
+        seen="clang 13 to 16",
+        source="LLVM, DwarfExpression::emitLegacySExt: that is how it extends a sign without base types",
+        is_arithmetic=True,
+    ),
+    Repair(
+        "lane-arithmetic",
+        LOCATION,
+        "X; Y; DW_OP_shra, DW_OP_div, DW_OP_shr, DW_OP_eq or DW_OP_ne, in a value computed of vector registers",
+        "X and Y with the low 32 bits, and the sign for DW_OP_shra and DW_OP_div, before the operation",
+        "what is computed of lanes has their 32 bits, and not the 64 of the generic type",
+        seen="clang 14 to 16",
+        source="LLVM, salvageDebugInfo: the operations are those of integers as wide as the register",
+        is_arithmetic=True,
+    ),
+    Repair(
         "narrow-type",
         ANY,
         "DW_OP_convert T, where LLVM's name of T says fewer bits than T has: DW_ATE_unsigned_1 of a byte",
@@ -849,6 +791,8 @@ REPAIRS: tuple[Repair, ...] = (
         seen="clang 14 to 22, LLVM 24, on every target",
         source="LLVM, DwarfExpression: the name is made of the bits of the conversion, the size is that in whole bytes",
         not_by="",
+        is_of_lanes=False,
+        is_arithmetic=True,
     ),
     Repair(
         "mixed-operands",
@@ -860,10 +804,11 @@ REPAIRS: tuple[Repair, ...] = (
         source="LLVM's integers have a width at each operation, and it writes constants without one; LLDB and GDB 13 "
         "compute such values where the type is as wide as the generic one",
         not_by="",
+        is_of_lanes=False,
+        is_arithmetic=True,
     ),
 )
 """In the order in which they are tried."""
 
 BY_NAME = {repair.name: repair for repair in REPAIRS}
-NARROW, MIXED = BY_NAME["narrow-type"], BY_NAME["mixed-operands"]
 ALL = Policy(names=tuple(BY_NAME))

@@ -14,6 +14,7 @@ from hypothesis import given
 import dwarfgpu
 from dwarfgpu import dialects
 from dwarfgpu.backends.machine import Machine
+from dwarfgpu.cases.question import TopFrame
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import asm, listing
@@ -22,6 +23,7 @@ from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register, Undefined
 from dwarfgpu.expr.types import BaseType
+from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.code.repairs import ALL as EVERY
 from dwarfgpu.program.code.repairs import (
     AUTO,
@@ -50,6 +52,9 @@ ALL = EVERY
 LANE = 5
 
 PRIVATE = "DW_OP_lit5; DW_OP_swap; DW_OP_xderef"
+EXTENDED = "DW_OP_dup; DW_OP_constu 7; DW_OP_shr; DW_OP_lit0; DW_OP_not; DW_OP_mul; DW_OP_constu 8; DW_OP_shl; DW_OP_or"
+"""How LLVM extends the sign of 8 bits without base types."""
+LANE_OF_V4 = "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset; DW_OP_deref_size 4"
 IN_LANE = "DW_OP_regx v3; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
 
 
@@ -77,6 +82,7 @@ def site(  # noqa: PLR0917
     size=4,
     private_pointer=False,
     shared=False,
+    sole=False,
 ):
     return Site(
         attribute,
@@ -89,6 +95,7 @@ def site(  # noqa: PLR0917
         lambda: private_pointer,
         lambda: shared,
         TYPES.get,
+        lambda: sole,
         {7: "DW_ATE_unsigned_1", 8: "DW_ATE_signed_3", 1: "DW_ATE_unsigned_32", 9: "bool"}.get,
     )
 
@@ -268,12 +275,19 @@ EACH = {
     "half-vector-register": (f"DW_OP_bregx v3 0; DW_OP_constu 0xffff; DW_OP_and; {PRIVATE}", {}),
     "computed-value": (f"DW_OP_consts -3; {PRIVATE}; DW_OP_stack_value", {}),
     "vector-value": ("DW_OP_bregx v3 -1; DW_OP_stack_value", {}),
+    "sole-local-variable": (
+        "DW_OP_addrx 2; DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
+        {"address": 0, "sole": True},
+    ),
+    "sole-local-variable-v4": ("DW_OP_addr 0; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", {"sole": True}),
     "no-local-address": ("DW_OP_addrx 2; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", {"address": 0}),
     "no-local-address-v4": ("DW_OP_addr 0; DW_OP_lit3; DW_OP_swap; DW_OP_xderef", {}),
     "global-variable": ("DW_OP_addrx 2; DW_OP_lit1; DW_OP_swap; DW_OP_xderef", {}),
     "global-variable-v4": ("DW_OP_addr 0x40; DW_OP_lit1; DW_OP_swap; DW_OP_xderef", {}),
     "scaled-frame-base": ("DW_OP_regx s33", {"attribute": "DW_AT_frame_base"}),
     "narrow-frame-base": ("DW_OP_regx s33", {"attribute": "DW_AT_frame_base", "target": "amdgcn-gfx942"}),
+    "sign-extension": (f"DW_OP_lit3; {EXTENDED}; DW_OP_stack_value", {}),
+    "lane-arithmetic": (f"{LANE_OF_V4}; DW_OP_lit3; DW_OP_shra; DW_OP_stack_value", {}),
     "narrow-type": ("DW_OP_lit3; DW_OP_convert 7; DW_OP_stack_value", {}),
     "mixed-operands": ("DW_OP_lit3; DW_OP_convert 3; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value", {}),
 }
@@ -325,7 +339,6 @@ def test_policies():
 
 # --- Values that are computed -----------------------------------------------------------------------------------------
 
-LANE_OF_V4 = "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset; DW_OP_deref_size 4"
 WIDENED = "DW_OP_convert 1; DW_OP_convert 3"
 LANE_OF_V5 = LANE_OF_V4.replace("v4", "v5")
 
@@ -446,6 +459,88 @@ def test_operands_of_host_programs_get_one_type():
         "DW_OP_lit3; DW_OP_convert 3; DW_OP_lit8; DW_OP_convert 3; DW_OP_mul; DW_OP_lit1; DW_OP_convert 3; DW_OP_plus; "
         "DW_OP_stack_value"
     )
+
+
+CUT = "DW_OP_constu 255; DW_OP_and; DW_OP_constu 128; DW_OP_xor; DW_OP_constu 128; DW_OP_minus"
+
+
+@pytest.mark.parametrize(
+    "text, becomes, names",
+    [
+        (f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", f"{LANE_OF_V4}; {CUT}; DW_OP_stack_value", True),
+        # a lane has no more than the 32 bits that are extended
+        (
+            f"DW_OP_bregx v4 0; {EXTENDED.replace('7', '31').replace('8', '32')}; DW_OP_stack_value",
+            f"{LANE_OF_V4}; {EXTENDED.replace('7', '31').replace('8', '32')}; DW_OP_stack_value",
+            False,
+        ),
+        # no extension: the numbers do not belong together
+        (
+            f"DW_OP_bregx v4 0; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
+            f"{LANE_OF_V4}; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
+            False,
+        ),
+    ],
+)
+def test_the_extension_of_a_sign_reads_the_bits_that_it_extends(text, becomes, names):
+    assert rewritten(text) == (becomes, ["vector-value", *(["sign-extension"] if names else [])])
+    assert rewritten(f"DW_OP_lit3; {EXTENDED}; DW_OP_stack_value", site(target="x86_64"), ALL)[1] == []
+
+
+def value_of(text, elements, **around):
+    """Compute a value in lane 5 of a wave whose vector registers have these elements."""
+    program = resolve("amdgcn-gfx90a")
+    machine = Machine(program)
+    machine.add_waves(1)
+    for number, element in elements.items():
+        machine.set_register(f"v{number}", [[element if lane == LANE else 0xDEAD for lane in range(64)]])
+    expression = asm.parse(text, dialects.get("llvm-user"), Format(), target=program)
+    meant = repaired(expression, site(**around))[0]
+    context = Context(target=program, unit=Unit(), backend=machine, lanes=LaneSet.one(LANE), frame=TopFrame(machine))
+    return told(evaluate(meant, context).of(0))[1]
+
+
+@pytest.mark.parametrize("number, value", [(0x7F, 127), (0x80, -128), (0xABCD80, -128), (0xFFFFFF05, 5)])
+def test_what_is_extended_has_its_sign_whatever_is_above_it(number, value):
+    found = value_of(f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", {4: number})
+    assert found & 0xFFFFFFFF == value & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    "left, right, operation, value",
+    [
+        (0xFFFFFFF8, 0, "DW_OP_lit3; DW_OP_shra", -1),  # (int)-8 >> 3
+        (0x7FFFFFFF, 1, "DW_OP_lit3; DW_OP_shra", -(1 << 28)),  # the sum has no bit above a lane
+        (0xFFFFFFFF, 9, "DW_OP_lit2; DW_OP_shr", 2),
+        (0xFFFFFFFF, 1, "DW_OP_not; DW_OP_lit4; DW_OP_shr", 0x0FFFFFFF),
+        (0xFFFFFFF8, 0, "DW_OP_lit2; DW_OP_div", -4),
+        (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_eq", 1),
+        (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_ne", 0),
+        (24, 8, "DW_OP_lit3; DW_OP_shra", 4),
+    ],
+)
+def test_what_is_computed_of_lanes_has_their_32_bits(left, right, operation, value):
+    text = f"DW_OP_bregx v4 0; DW_OP_bregx v5 0; DW_OP_plus; {operation}; DW_OP_stack_value"
+    assert rewritten(text)[1] == ["vector-value", "lane-arithmetic"]
+    assert value_of(text, {4: left, 5: right}) & 0xFFFFFFFF == value & 0xFFFFFFFF
+
+
+def test_what_is_added_to_a_lane_counts_as_computed():
+    assert value_of("DW_OP_bregx v4 9; DW_OP_lit2; DW_OP_shr; DW_OP_stack_value", {4: 0xFFFFFFFF}) == 2
+
+
+@pytest.mark.parametrize(
+    "text, around",
+    [
+        ("DW_OP_bregx v4 0; DW_OP_lit3; DW_OP_shl; DW_OP_stack_value", {}),  # higher bits do not show
+        ("DW_OP_bregx v4 0; DW_OP_lit0; DW_OP_ne; DW_OP_stack_value", {}),  # a lane and 0 have no higher bits
+        ("DW_OP_bregx v4 9; DW_OP_lit3; DW_OP_shr; DW_OP_stack_value", {"size": 8}),
+        ("DW_OP_bregx v4 0; DW_OP_convert 1; DW_OP_convert 6; DW_OP_stack_value", {}),
+        (f"DW_OP_bregx s33 8; {PRIVATE}; DW_OP_stack_value", {}),  # the shift is of the repair
+    ],
+)
+def test_other_values_are_computed_as_they_are_written(text, around):
+    assert "lane-arithmetic" not in rewritten(text, site(**around))[1]
 
 
 # --- What the code around shows ---------------------------------------------------------------------------------------
@@ -592,6 +687,39 @@ def told(location):
     return "undefined", 0
 
 
+LOCAL = sorted(
+    path.relative_to(FIXTURES).as_posix() for path in FIXTURES.glob("*/*.co") if b"tile\0" in path.read_bytes()
+)
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_a_local_variable_is_at_0_where_it_is_all_the_local_memory_of_the_kernels(name, require_tool):
+    """As llvm-readelf tells: the undefined symbols are those of local variables, the notes have the bytes."""
+    tool = require_tool("llvm-readelf-22")
+    done = subprocess.run(
+        [tool, "--dyn-syms", "--notes", str(FIXTURES / name)], capture_output=True, text=True, check=True
+    )
+    undefined = set(re.findall(r" UND (\S+)", done.stdout))
+    sizes = {int(size) for size in re.findall(r"(?i)group_?segment_?fixed_?size: *(\d+)", done.stdout)} - {0}
+    program = dwarfgpu.open(str(FIXTURES / name))
+    for function in functions_of(program):
+        if not any(name_of(entry) == "tile" for entry in function.children()):
+            continue
+        frame = program.attach(machine_at(program, function.ranges()[0][0]))[0].frame().outer
+        variable = next(variable for variable in frame.variables() if variable.name == "tile")
+        if not variable.locations() or "DW_OP_xderef" not in variable.locations()[0].operations:
+            continue
+        is_sole = len(undefined) == 1 and sizes == {known_size(variable.type)}
+        (repair,) = variable.repairs
+        assert repair.name.startswith("sole-local-variable" if is_sole else "no-local-address")
+        assert told(variable.location(LANE)) == (("local", 0) if is_sole else ("undefined", 0))
+
+
+def name_of(entry):
+    origin = entry.find("DW_AT_abstract_origin")
+    return entry.name if origin is None else origin.reference().name
+
+
 def functions_of(program):
     for unit in program.file.dwarf.units:
         waiting = [unit.root]
@@ -656,6 +784,8 @@ def check(variable, text, pc, scaled, program):
         return 0
     if "bregx" in parts[0] and len(parts) == 1 and larger_than_lane(variable.type) and wanted[0][0].startswith("v"):
         wanted = [("undefined", 0)]
+    if variable.repairs and variable.repairs[0].name.startswith("sole-local-variable"):
+        wanted = [("local", 0)]  # the test of local variables says where that is right
     if "fbreg" in listed[0].operations and variable.frame.outer.function.find("DW_AT_frame_base") is None:
         return 0  # what remains of a function that was inlined everywhere
     location = variable.location(LANE)

@@ -1,0 +1,90 @@
+"""The corpus: a program for each shape, compiled by the clang that is installed and judged; and the judge itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+import corpus
+import corpus_judge as judge
+import corpus_launched
+
+BAD = ("not built", "wrong", "error", "not judged", "not shown", "repair missed", "repair applied wrongly")
+
+SLICE = [
+    ("bools.cl", "gfx900", 2, 5),  # values computed of lanes
+    ("vectors.cl", "gfx1030", 1, 4),  # pieces, and parts without location
+    ("half_precision.hip", "gfx90a", 1, 5),  # the low half of a lane
+    ("references.hip", "gfx1100", 0, 5),  # references, private memory with flat scratch
+    ("array_local.cl", "gfx942", 2, 4),  # local memory
+    ("inheritance.hip", "gfx803", 0, 4),  # objects on a scaled stack
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program, processor, level, version", SLICE)
+def test_every_variable_has_a_value_or_a_reason_of_the_compiler(program, processor, level, version, require_tool):
+    for tool in ("clang-22", "ld.lld-22", "llvm-dwarfdump-22", "llvm-objdump-22"):
+        require_tool(tool)
+    build = corpus.Build(program, "22", processor, level, version)
+    result = corpus.examine(build, None, (corpus.STATEMENTS, corpus.LAUNCHED))
+    counts = result["counts"]
+    assert {name: counts[name] for name in BAD if counts.get(name)} == {}, result["notes"]
+    assert counts["reads"] == sum(counts.get(name, 0) for name in (*judge.REASONS, "right", corpus.REFERENCE))
+    assert counts.get("repaired")
+    assert not counts.get(corpus_launched.ERROR)
+
+
+@pytest.mark.parametrize(
+    "text, size, data",
+    [
+        ("DW_OP_fbreg +8, DW_OP_lit1, DW_OP_swap, DW_OP_xderef", 4, judge.memory(0x108, 4, 5)),
+        (
+            "DW_OP_bregx VGPR2+0, DW_OP_lit5, DW_OP_swap, DW_OP_xderef",
+            2,
+            judge.in_register(2, 5).to_bytes(4, "little")[:2],
+        ),
+        ("DW_OP_bregx 0x602 +0, DW_OP_stack_value", 4, judge.in_register(2, 5).to_bytes(4, "little")),
+        ("DW_OP_consts -3, DW_OP_lit1, DW_OP_swap, DW_OP_xderef, DW_OP_stack_value", 2, b"\xfd\xff"),
+        (
+            "DW_OP_regx VGPR2, DW_OP_piece 0x4, DW_OP_piece 0x4",
+            8,
+            [*judge.in_register(2, 5).to_bytes(4, "little"), *[None] * 4],
+        ),
+    ],
+)
+def test_the_judge_knows_what_llvm_means(text, size, data):
+    assert judge.meant(text, 0x100, size, 5, is_private_pointer=False) == list(data)
+    assert judge.needs_repair(text) is ("consts" in text or "VGPR" in text or "fbreg" in text or "0x602" in text)
+
+
+@pytest.mark.parametrize(
+    "text, size, reason",
+    [
+        ("", 4, judge.EMPTY),
+        ("DW_OP_addrx 0x1, DW_OP_lit3, DW_OP_swap, DW_OP_xderef", 4, judge.LOCAL),
+        ("DW_OP_bregx VGPR2+0, DW_OP_lit5, DW_OP_swap, DW_OP_xderef", 20, judge.POINTED),
+    ],
+)
+def test_the_judge_names_the_reasons_of_compilers(text, size, reason):
+    with pytest.raises(judge.NoValue, match=reason):
+        judge.meant(text, 0, size, 5, is_private_pointer=False)
+
+
+def test_a_wave_executes_what_it_knows_and_forgets_the_rest():
+    wave = corpus_launched.Wave({"s4": 0x40, "v0": 7, "s33": 0}, 64, (), None, is_scaled=True)
+    code = [
+        (0, "v_mov_b32_e32 v1, s4"),
+        (4, "buffer_store_dword v1, off, s[0:3], s33 offset:8"),
+        (8, "v_exp_f32_e32 v0, v1"),
+        (12, "s_cbranch_execz 4"),
+        (16, "v_mov_b32_e32 v1, 0"),
+    ]
+    assert list(wave.run(code)) == [0, 4, 8, 12]
+    assert wave.registers["v1"] == 0x40
+    assert wave.registers["v0"] is None
+    assert [int(wave.private[address][5]) for address in range(8, 12)] == [0x40, 0, 0, 0]
