@@ -16,7 +16,7 @@ from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import check_integral, coerce, result_of
-from dwarfgpu.expr.instruction import BINARY, END, MANY, PUSH, RAW, UNARY
+from dwarfgpu.expr.instruction import END, MANY, STEP_BINARY, STEP_PUSH, STEP_RAW, STEP_UNARY
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
@@ -154,7 +154,7 @@ class Evaluation:
                     if trace is not None:
                         before = tuple(stack)
                 form = step.form
-                if form is PUSH:
+                if form is STEP_PUSH:
                     if step.operand is not MANY:
                         result = step.run(self, step.operand)
                     elif step.operands:
@@ -166,7 +166,7 @@ class Evaluation:
                         self._overflow(limit)
                     if not careful:
                         continue
-                elif form is BINARY:
+                elif form is STEP_BINARY:
                     try:
                         left = stack[-2]
                     except IndexError:
@@ -185,7 +185,7 @@ class Evaluation:
                     stack[-1] = result
                     if not careful:
                         continue
-                elif form is UNARY:
+                elif form is STEP_UNARY:
                     if not stack:
                         raise self._underflow(step)
                     top = stack[-1]
@@ -199,7 +199,7 @@ class Evaluation:
                         stack[-1] = step.run(self, top, *step.operands)
                     if not careful:
                         continue
-                elif form is RAW:
+                elif form is STEP_RAW:
                     if step.operation is END and self.callers is None:
                         return False
                     position = self.index = size - self.steps.__length_hint__()

@@ -51,7 +51,7 @@ _FITS: dict[str, type | None] = {"value": Value, "integral": Value, "location": 
 MANY: Any = object()
 """In place of the only operand of a step, where it has none or several."""
 
-PUSH, UNARY, BINARY, RAW, OTHER = range(5)
+STEP_PUSH, STEP_UNARY, STEP_BINARY, STEP_RAW, STEP_OTHER = range(5)
 """Forms of steps: one that pushes an entry, that replaces the top entry or the two top entries by one, that works on
 the stack itself, and any other."""
 
@@ -97,10 +97,10 @@ class Step:
 
     def _form(self) -> int:
         if self.arity < 0:
-            return RAW
+            return STEP_RAW
         if self.outputs != 1 or self.arity > 2 or (self.arity == 2 and self.operands):
-            return OTHER
-        return (PUSH, UNARY, BINARY)[self.arity]
+            return STEP_OTHER
+        return (STEP_PUSH, STEP_UNARY, STEP_BINARY)[self.arity]
 
 
 class Expression:

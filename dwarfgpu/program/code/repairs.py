@@ -132,16 +132,21 @@ def repaired(expression: Expression, site: Site, policy: Policy = AUTO) -> tuple
     if not site.is_amdgpu:
         result = list(expression.instructions)
     names = {instruction.operation.name for instruction in result}
-    if (
-        "DW_OP_convert" in names
-        or (names & _WITH_TYPE and names & (BINARY | COMPARISONS))
-        or ("DW_OP_stack_value" in names and names & _WIDTH_SHOWS)
-    ):
+    if _needs_exact_arithmetic(names):
         result = _with_exact_arithmetic(result, site, allowed, used)
     if not used:
         return expression, ()
     repairs = tuple(dict.fromkeys(used))
     return Repaired(expression, tuple(result), repairs), repairs
+
+
+def _needs_exact_arithmetic(names: set[str]) -> bool:
+    """Return whether operations with these names compute with numbers whose widths and types show."""
+    return bool(
+        "DW_OP_convert" in names
+        or (names & _WITH_TYPE and names & (BINARY | COMPARISONS))
+        or ("DW_OP_stack_value" in names and names & _WIDTH_SHOWS)
+    )
 
 
 def _with_exact_arithmetic(
@@ -164,7 +169,7 @@ def _with_exact_arithmetic(
 def may_be_idiom(expression: Expression, attribute: str) -> bool:
     """Return whether the operations of an expression have the shape of an idiom, wherever it is."""
     instructions = expression.instructions
-    if any(instruction.operation.name in _TYPED for instruction in instructions):
+    if _needs_exact_arithmetic({instruction.operation.name for instruction in instructions}):
         return True
     return _has_idiom(tuple([instruction.name for instruction in instructions]), attribute)
 
