@@ -120,7 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(*flags, dest="commands", metavar=metavar, action=_InOrder, const=kind, help=text)
     for flags, name, text in (
-        (("-batch", "--batch"), "batch", "leave after that; the first error ends it with its status"),
+        (("-batch", "--batch"), "batch", "leave after that; the exit status is the worst of all commands"),
         (("-nx", "--nx"), "no_init", "do not read the init file"),
         (("-q", "--quiet"), "quiet", "say nothing at the start"),
     ):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SHORT = {"verbose": ("-v",)}
 """Options that have a short name at the shell."""
+TALKING = ("debug", "serve")
+"""The commands that talk to a user or a debugger, so that there is no answer that a file could hold."""
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -50,9 +52,7 @@ def run(words: Sequence[str]) -> int:
         if options is None:
             return OK
         session = Session(options.color, as_json=options.json, as_lines=options.jsonl)
-        status: int = options.run(session)
-        check_mappings()
-        session.out.flush()
+        status = _run(session, options)
     except DwarfGpuError as error:
         if shows_traceback:
             raise
@@ -77,6 +77,21 @@ def run(words: Sequence[str]) -> int:
         return INTERRUPTED
     except SystemExit as stop:  # argparse has printed help
         return stop.code if isinstance(stop.code, int) else USAGE
+    return status
+
+
+def _run(session: Session, options: Any) -> int:
+    """Run a command; its answer goes to the file that `-o` names, if it does."""
+    path: str | None = getattr(options, "output", None)
+    status: int
+    if path is None:
+        status = options.run(session)
+        check_mappings()
+        session.out.flush()
+        return status
+    with session.written_to(path):
+        status = options.run(session)
+        check_mappings()
     return status
 
 
@@ -124,7 +139,7 @@ def _other_parser(name: str) -> _ArgumentParser:
         debug.add_arguments(parser)
     if name == "completion":
         parser.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
-    _add_common(parser)
+    _add_common(parser, has_answer=name not in TALKING)
     return parser
 
 
@@ -185,7 +200,7 @@ def _question_parser(name: str, command: Command, *, needs_help: bool = True) ->
         _add(parser, argument, is_expression=is_expression, is_free=has_state and argument.name == "file")
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
-    _add_common(parser)
+    _add_common(parser, has_answer=all(option.flag != "-o" for option in command.shell_options))
     return parser
 
 
@@ -356,7 +371,7 @@ def _budget(given: dict[str, Any]) -> int:
 
 def _is_negative(word: str) -> bool:
     """Whether a word is an expression such as ``-x``: options of commands that read expressions have two dashes."""
-    return word[:1] == "-" and word[1:2] not in ("", "-") and word not in ("-h", *chain(*SHORT.values()))
+    return word[:1] == "-" and word[1:2] not in ("", "-") and word not in ("-h", "-o", *chain(*SHORT.values()))
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -368,13 +383,15 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.RawDescriptionHelpFormatter(prog, width=width - 2)
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
+def _add_common(parser: argparse.ArgumentParser, *, has_answer: bool = True) -> None:
     common = parser.add_argument_group("output")
     form = common.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON document")
     form.add_argument("--jsonl", action="store_true", help="print one JSON document a line")
     common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="use colour (auto)")
     common.add_argument("--budget", metavar="N", help="how much the answer may cost, or `unlimited`")
+    if has_answer:
+        common.add_argument("-o", "--output", metavar="FILE", help="write the answer to a file, whole or not at all")
     common.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
-from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable
+from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.written_text import SafeStream, styled
 
 if TYPE_CHECKING:
@@ -60,7 +60,22 @@ class Session:
             progress.show_on(sys.stderr)
         self.as_json = as_json
         self.as_lines = as_lines
+        self._color = color
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}
+
+    @contextmanager
+    def written_to(self, path: str) -> Iterator[None]:
+        """Write what is meant for standard output to a file, which changes only when all of it is there."""
+        before = self.out.raw
+        with whole_output(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            try:
+                self.out.raw = stream
+                self._colors[self.out] = self._color == "always"
+                yield
+                self.out.flush()
+            finally:
+                self.out.raw = before
+                self._colors[self.out] = _wants_color(self._color, self.out)
 
     def print(self, text: str = "") -> None:
         """Write a line of data."""

@@ -40,6 +40,11 @@ def _make(name: str) -> Dialect:
     return {"llvm-user": llvm.LLVM_USER, "llvm-legacy": llvm.LLVM_LEGACY, "amdgpu-2020": llvm.AMDGPU_2020}[name]
 
 
+def encoding_in(operation: str) -> tuple[str, ...]:
+    """Return the dialects that have a number for an operation."""
+    return tuple(name for name in NAMES if operation in get(name).by_name)
+
+
 @lru_cache(1024)
 def known_in(path: Path) -> tuple[str, ...]:
     """Return the dialects that know a path, with the operation it encodes there."""

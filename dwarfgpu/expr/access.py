@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.encoding.cursor import ByteOrder
+    from dwarfgpu.expr.storages import Storage
     from dwarfgpu.targets.target import TargetRegister
 
 
@@ -146,10 +147,10 @@ class Accessor:
         offset = place.bit_offset
         if isinstance(offset, int):
             if offset + bit_size > size:
-                raise _past_storage(offset, bit_size, size, use)
+                raise _past_storage(place.storage, offset, bit_size, use)
             return
         beyond = offset > size - bit_size
-        refuse(beyond, lambda slot: _past_storage(int(b.select(offset, slot)), bit_size, size, use))
+        refuse(beyond, lambda slot: _past_storage(place.storage, int(b.select(offset, slot)), bit_size, use))
 
     def _slice(self, stream: Bits, stream_size: int, offset: Bits, size: int) -> Bits:
         """Return ``size`` bits of a stream from a bit offset on."""
@@ -522,6 +523,7 @@ def _places_differ() -> IllFormed:
     return IllFormed("bad_operand", "the places of a location hold different values", spec="A.2.5.3")
 
 
-def _past_storage(offset: int, bit_size: int, size: int, use: str) -> EvaluationError:
-    message = f"{bit_size} bits at bit offset {offset} reach past the end of the storage of {size} bits"
+def _past_storage(storage: Storage, offset: int, bit_size: int, use: str) -> EvaluationError:
+    name = storage.register.name if isinstance(storage, Register) else "the storage"
+    message = f"{bit_size} bits at bit offset {offset} go past the end of {name}, which has {storage.bit_size} bits"
     return EvaluationError(f"{use}_past_storage", message, spec="A.2.5.4.3.4 (4)")

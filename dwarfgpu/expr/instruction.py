@@ -285,7 +285,9 @@ def _unknown(path: Path, dialect: Dialect, known_in: Knowers | None) -> IllForme
     message = f"{format_path(path)} is not an operation of dialect {dialect.name}"
     if reserved:
         return IllFormed("unknown_operation", f"{message}: the sub-opcode 0 is reserved", spec="A.2.5.4.0")
-    hint = f"{format_path(path)} is known in: {', '.join(names)}" if names else None
+    hint = None
+    if names:
+        hint = f"{format_path(path)} is known in: {', '.join(names)}; the option `dialect` chooses one"
     return IllFormed("unknown_operation", message, spec="DWARF 5, 7.7.1", hint=hint)
 
 

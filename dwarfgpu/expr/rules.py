@@ -87,7 +87,7 @@ class Rules:
 
     DWARF 5, 2.5.1.4: both "must have the same type", so in AMD A.2.5.4.3.2 and in DWARF 6. LLDB
     (Scalar::PromoteToMaxType) computes in the base type where that is at least as wide as the generic type. No preset
-    does; compilers that rely on it are read as they are meant by the repair mixed-operands.
+    does; the repair mixed-operands evaluates what compilers that rely on it write.
     """
 
     wide_dereference: Literal["truncate", "ill_formed"]

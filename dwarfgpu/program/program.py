@@ -148,6 +148,13 @@ class Attached:
     def __repr__(self) -> str:
         return f"Attached({self.program.file.name!r}, {self.state.target.name}, {len(self)} waves)"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; the texts of the layer above are only loaded for that."""
+        from importlib import import_module
+
+        html: str = import_module("dwarfgpu.render.notebook").waves_html(self)
+        return html
+
     def __len__(self) -> int:
         return self.stopped.machine.wave_count
 

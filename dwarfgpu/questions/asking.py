@@ -72,7 +72,7 @@ def focus(selection: Selection) -> list[int] | None:
 
 
 def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attached | None]:
-    """Return the program and the machine, with other idioms of compilers read as they are meant."""
+    """Return the program and the machine, with other repairs applied."""
     program, attached = selection.opened, selection.attached
     if repair is None:
         return program, attached
@@ -90,7 +90,7 @@ def repaired(selection: Selection, repair: str | None) -> tuple[Program, Attache
 
 
 def frame_repaired(selection: Selection, repair: str | None) -> Frame:
-    """Return the selected frame, with other idioms of compilers read as they are meant."""
+    """Return the selected frame, with other repairs applied."""
     program, attached = repaired(selection, repair)
     if attached is None:
         return program.outside

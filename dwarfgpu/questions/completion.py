@@ -193,6 +193,13 @@ def _section(_debugger: Debugger, line: str, at: int) -> Found:
     return start, [Candidate(each) for each in SECTIONS if each.startswith(line[start:])]
 
 
+def _layout(_debugger: Debugger, line: str, at: int) -> Found:
+    from dwarfgpu.questions.control import LAYOUTS
+
+    start = _last_word(line, at)
+    return start, [Candidate(each) for each in (*LAYOUTS, "next", "prev") if each.startswith(line[start:])]
+
+
 def _register(debugger: Debugger, line: str, at: int) -> Found:
     start = _last_word(line, at)
     return start, registers(debugger, line[start:].removeprefix("$"), "$" if line[start:].startswith("$") else "")
@@ -285,6 +292,7 @@ KINDS: dict[str, Complete] = {
     "path": _path,
     "place": _names("function", files=True),
     "register": _register,
+    "layout": _layout,
     "section": _section,
     "setting": _setting,
     "shown": _shown,

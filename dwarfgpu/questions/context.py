@@ -184,7 +184,7 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
     style = "dim"
     try:
         if variable.frame.activation is None:
-            text = "no state holds it"
+            text = "no state"
         else:
             one = answer(variable, name, None if lane is None else [lane]).by_lane[0]
             text = OPTIMIZED_OUT if one.reason is None else one.reason.placeholder

@@ -112,7 +112,7 @@ def _help_of_setting(debugger: Debugger, setting: Setting) -> None:
     output.lines(wrapped(f"set {setting.name} {values}", output.width))
     output.lines(f"  {line}" for line in wrapped(_sentence(setting.help), output.width - 2))
     now = setting.text(debugger.settings[setting.name])
-    output.lines(wrapped(f"  It is {now}, by default {setting.text(setting.default)}.", output.width))
+    output.lines(wrapped(f"  Now {now}; default {setting.text(setting.default)}.", output.width))
 
 
 def _upper(text: str) -> str:
@@ -151,7 +151,7 @@ def apropos(debugger: Debugger, arguments: Arguments) -> None:
         debugger.output.line(debugger.output.style("name", name) + first[len(name) :])
         debugger.output.lines(f"    {line}" for line in rest)
     if not found:
-        debugger.output.line(f"nothing is about {arguments.text!r}")
+        debugger.output.line(f"No command and no setting matches {arguments.text!r}.")
 
 
 # --- Settings -------------------------------------------------------------------------------------------------------
@@ -184,7 +184,10 @@ def set_(debugger: Debugger, arguments: Arguments) -> None:
         debugger.execute(f"set var {text}")
         return
     if found is None and text.split()[0] in OF_GDB:
-        debugger.output.line(f"`set {text[:60]}` is a setting of GDB that changes nothing here")
+        name = " ".join(text.split()[: 2 if len(text.split()) > 2 else 1])
+        if name not in debugger.told:
+            debugger.told.add(name)
+            debugger.output.line(f"`set {text[:60]}` is a setting of GDB that changes nothing here")
         return
     debugger.settings.set(*_setting(debugger, text))
 
@@ -217,6 +220,9 @@ def show(debugger: Debugger, arguments: Arguments) -> None:
     found = debugger.settings.find(text)
     if text and len(wanted) < 2 and found is not None and not found[1]:
         wanted = [found[0]]
+    if not wanted and text.split()[0] in OF_GDB:
+        debugger.output.line(f"`{text[:60]}` is a setting of GDB that changes nothing here")
+        return
     if not wanted:
         near = nearest(text, known)
         hint = f"did you mean `show {near}`?" if near else "`show` lists them"
@@ -265,12 +271,63 @@ def history(debugger: Debugger, arguments: Arguments) -> None:
         debugger.output.lines(f"{'':5}  {one}" for one in rest)
 
 
+LAYOUTS = ("src", "asm", "split", "regs")
+"""The layouts of the full screen, in the order in which `layout next` takes them."""
+
+
 def tui(debugger: Debugger, arguments: Arguments) -> None:
-    """^X a, or `quit`, leaves it again."""
-    arguments.none()
+    """^X a, `tui disable` or `quit` leaves it again. `layout` chooses what it shows."""
+    wanted = arguments.text or ("disable" if debugger.is_full_screen else "enable")
+    if wanted not in ("enable", "disable"):
+        raise arguments.wrong(f"takes enable or disable, not {wanted[:40]!r}")
+    if (wanted == "enable") != debugger.is_full_screen:
+        _switch_screen(debugger)
+
+
+def _switch_screen(debugger: Debugger) -> None:
+    """Show the full screen, or leave it."""
     if debugger.full_screen is None:
         raise UsageError("there is no terminal for a full screen", kind="no_terminal")
     debugger.full_screen()
+
+
+def layout(debugger: Debugger, arguments: Arguments) -> None:
+    """`layout src` shows the source, asm the instructions, split both, and regs the source with the registers of the
+    frame in place of the variables; next and prev take the one after or before. The full screen is shown if it is not
+    yet.
+    """
+    wanted = arguments.text or debugger.layout
+    steps = {"next": 1, "n": 1, "prev": -1, "p": -1}
+    if wanted in steps:
+        wanted = LAYOUTS[(LAYOUTS.index(debugger.layout) + steps[wanted]) % len(LAYOUTS)]
+    meant = [name for name in LAYOUTS if name.startswith(wanted)]
+    if len(meant) != 1 and wanted not in LAYOUTS:
+        raise arguments.wrong(f"is one of {', '.join(LAYOUTS)}, next and prev, not {wanted[:40]!r}")
+    debugger.layout = meant[0]
+    if not debugger.is_full_screen:
+        _switch_screen(debugger)
+
+
+def focus(debugger: Debugger, arguments: Arguments) -> None:
+    """Arrow keys change lane and frame and edit the command line, whichever window is meant: src, asm, regs, cmd, next
+    or prev.
+    """
+    windows = ("src", "asm", "regs", "cmd", "next", "prev")
+    if arguments.text and not any(name.startswith(arguments.text) for name in windows):
+        raise arguments.wrong(f"takes {', '.join(windows)}, not {arguments.text[:40]!r}")
+    _needs_full_screen(debugger)
+
+
+def refresh(debugger: Debugger, arguments: Arguments) -> None:
+    """^L does the same."""
+    arguments.none()
+    _needs_full_screen(debugger)
+    debugger.redraw()
+
+
+def _needs_full_screen(debugger: Debugger) -> None:
+    if not debugger.is_full_screen:
+        raise UsageError("the full screen is not shown", kind="no_terminal", hint="`tui` shows it")
 
 
 def quit_(debugger: Debugger, arguments: Arguments) -> None:

@@ -66,9 +66,16 @@ class Debugger(Selection):
         self.shell_status: int | None = None
         """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
-        """Shows the full screen, where there is a terminal."""
+        """Shows the full screen, where there is a terminal; leaves it while it is shown."""
+        self.is_full_screen = False
+        self.redraw: Callable[[], None] = lambda: None
+        """Draws the full screen anew."""
         self.status = 0
         """The worst exit status of the answers so far: 1 where one has findings, or is that there is no answer."""
+        self.told: set[str] = set()
+        """The settings of GDB without effect that were named already: each is named once."""
+        self.layout = "src"
+        """What the full screen shows: ``src``, ``asm``, ``split`` or ``regs``."""
         self.is_watched = False
         """Whether somebody at a prompt types the lines and reads what is written."""
         self._changes = 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.dialects import encoding_in
+from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.program.code import encoding_context
@@ -72,7 +73,13 @@ def disassemble(selection: Selection, arguments: Arguments) -> Document:
 def assemble(selection: Selection, arguments: Arguments) -> Document:
     """TEXT is operations, separated by semicolons or lines; at the shell - reads it from standard input."""
     context = encoding_of(selection, arguments)
-    data = encoding_context.assemble(_needed(arguments, "an expression as text"), context)
+    try:
+        data = encoding_context.assemble(_needed(arguments, "an expression as text"), context)
+    except Unsupported as error:
+        names = encoding_in(error.where.operation or "") if error.kind == "no_encoding" else ()
+        if names:
+            error.hint = f"it has a number in: {', '.join(names)}; the option `dialect` chooses one"
+        raise
     document = {"dialect": context.dialect.name, "bytes": data.hex(), "size": len(data)}
     return Document(document, [data.hex()])
 

@@ -155,7 +155,7 @@ def _path(arguments: Arguments) -> str:
     arguments.needed()
     words = arguments.words
     if len(words) != 1:
-        raise arguments.wrong("takes one file; a name with blanks stands in quotes")
+        raise arguments.wrong("takes one file; a name with blanks needs quotes")
     return os.path.expanduser(words[0])  # noqa: PTH111 (`pathlib` costs start-up time)
 
 
@@ -185,13 +185,13 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
 
     words = arguments.words or [f"core.{os.getpid()}"]
     if len(words) != 1:
-        raise arguments.wrong("takes one file; a name with blanks stands in quotes")
+        raise arguments.wrong("takes one file; a name with blanks needs quotes")
     kind = "pair" if arguments.has("pair") else "gpu" if arguments.has("gpu") else "merged"
     machine = debugger.machine
     written = write_core(machine.stopped, os.path.expanduser(words[0]), kind)  # noqa: PTH111
     debugger.output.line(f"Saved corefile {' and '.join(written.names)}")
     if written.unknown:
-        message = f"warning: {counted(written.unknown, 'register')} of which nothing is known are 0 in it"
+        message = f"warning: {counted(written.unknown, 'register')} with unknown contents are written as 0"
         debugger.output.line(debugger.output.style("error", message))
 
 

@@ -187,7 +187,7 @@ def check_command(
     if {"-s", "-c"} <= flags:
         raise arguments.wrong("takes -c or -s, not both")
     if not command:
-        raise arguments.wrong("needs a command behind the list")
+        raise arguments.wrong("needs a command after the list")
     debugger.registry.find(command)
 
 

@@ -420,7 +420,7 @@ def _format(command: Command, text: str) -> tuple[str, str]:
     if not whole.startswith("/"):
         return "", text
     if not command.formats:
-        raise UsageError(f"`{command.name}` has no formats, so no slash", hint=f"`{command.usage}`")
+        raise UsageError(f"`{command.name}` takes no format", hint=f"`{command.usage}`")
     match = _WORD.match(whole)
     form = "" if match is None else match[1][1:]
     return form, whole[1 + len(form) :]
@@ -439,7 +439,9 @@ def _option(command: Command, flag: str, after: str) -> Argument | None:
         return None  # a minus
     if len(meant) != 1 or not flag[1:2].isalpha():
         what = f"is {' or '.join(meant)}" if meant else "is no option of it"
-        raise UsageError(f"`{command.name}`: {flag[:40]} {what}", hint=f"it is written `{command.usage}`")
+        near = None if meant else nearest(flag, known)
+        hint = f"it is written `{command.usage}`" if near is None else f"did you mean {near}?"
+        raise UsageError(f"`{command.name}`: {flag[:40]} {what}", hint=hint)
     return known[meant[0]]
 
 

@@ -201,7 +201,7 @@ def alias(debugger: Debugger, arguments: Arguments) -> None:
     command, rest = debugger.registry.find(text)
     whole = f"{command.name} {rest.strip()}".rstrip()
     if command.name == name:
-        raise UsageError(f"{name} would stand for itself", hint="an alias is of another command")
+        raise UsageError(f"{name} cannot be an alias of itself", hint="an alias is of another command")
     debugger.aliases[name] = whole
     summary = f"the same as `{whole}`"
     row = evolve(command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None)

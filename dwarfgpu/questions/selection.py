@@ -35,7 +35,7 @@ WAVE = option("-wave N", "the wave or thread, by its number from 1 or by its id"
 FRAME = option("-frame N", "the frame, 0 for the innermost one (0); inlined ones count", read=int)
 LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
 DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
-REPAIR = option("-repair R", "read idioms of compilers as they are meant: auto, all, off, or names (auto)")
+REPAIR = option("-repair R", "repair what compilers are known to write wrong: auto, all, off, or names (auto)")
 WAVES = option("-wave LIST", "the waves or threads, by numbers from 1, by id, or all")
 PC = option("-pc A", "frames at an address, without a state: 0x1900, k, k+0x40 or k.hip:17")
 FORCE = option("-force", "use a state although its code has changed")
@@ -274,7 +274,7 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
         selection.use(program, None)
         for name in ("wave", "frame", "lane"):
             if options.get(name) is not None:
-                raise UsageError(f"--{name} is about a machine, and none is given", hint="--state S names one")
+                raise UsageError(f"--{name} needs a state", hint="--state names a snapshot or a core file")
         return
     from dwarfgpu.program.stack.stopped import open_stopped
 
@@ -288,7 +288,7 @@ def one_state(state: str | Sequence[str]) -> str:
     """Return the only name of a state; several are the core files of one crash."""
     if isinstance(state, str):
         return state
-    raise UsageError("several states are the core files of one crash, and these are none", hint="give one --state")
+    raise UsageError("several --state options must name the core files of one crash", hint="give one --state")
 
 
 def _focus(selection: Selection, options: Mapping[str, Any]) -> None:

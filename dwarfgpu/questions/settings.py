@@ -164,7 +164,7 @@ SETTINGS = (
     Setting("disassembler", "", "the llvm-objdump, llvm-mc or objdump to use; none looks for one"),
     Setting("caller-registers", "listed", "which registers of callers count as kept without a rule: those of locations "
             "that hold after the call (listed, as in GDB), or none (saved)", choices=("listed", "saved")),
-    Setting("repair", "auto", "idioms of compilers that are read as they are meant: auto, all, off, or names",
+    Setting("repair", "auto", "which known mistakes of compilers are repaired: auto, all, off, or names",
             check=_check_repair),
     Setting("dialect", "auto", "which bytes of expressions are which operation; auto is by the target",
             choices=("auto", "dwarf5", "gnu", "llvm-user", "llvm-legacy", "amdgpu-2020", "dwarf6"),

@@ -164,9 +164,10 @@ def _stretches(debugger: Debugger, text: str) -> Iterator[tuple[Linespec | None,
         yield None, *_range(debugger, text, count)
     else:
         places = places_of(debugger).read(text)
-        for place in places:
-            is_said = place.is_address or len(places) > 1
-            yield (place if is_said else None), _file_of(place), *_around(place.line, count)
+        stretches = {(_file_of(place).path, *_around(place.line, count)): place for place in reversed(places)}
+        for (_path, first, last), place in reversed(stretches.items()):  # a kernel and its stub are at one line
+            is_said = place.is_address or len(stretches) > 1
+            yield (place if is_said else None), _file_of(place), first, last
 
 
 def _range(debugger: Debugger, text: str, count: int) -> tuple[SourceFile, int, int]:
@@ -183,7 +184,7 @@ def _range(debugger: Debugger, text: str, count: int) -> tuple[SourceFile, int, 
     if _file_of(end).path != file.path:
         raise UsageError("Specified first and last lines are in different files.", kind="no_line")
     if end.line < place.line:
-        raise UsageError(f"the lines {place.line} to {end.line} are none", kind="no_line")
+        raise UsageError(f"line {end.line}, the last one, is before line {place.line}, the first one", kind="no_line")
     return file, place.line, end.line
 
 
@@ -470,7 +471,7 @@ def set_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
     """
     words = arguments.words
     if len(words) != 2 or not words[0]:
-        raise arguments.wrong("needs the beginning of a path, and what stands for it")
+        raise arguments.wrong("needs the beginning of a path, and its replacement")
     kept = sources_of(debugger)
     kept.reader.moved[words[0]] = os.path.expanduser(words[1])  # noqa: PTH111
     kept.reader.forget()

@@ -67,7 +67,7 @@ def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
         return f"lane {lane} is unused: it has no work-item"
     if not here.by_attribute or found.pc is None:
         return f"lane {lane} is inactive"
-    return f"lane {lane} is inactive; it stands in {lane_place(here, found, short=False)}"
+    return f"lane {lane} is inactive; it is in {lane_place(here, found, short=False)}"
 
 
 # --- Choosing one ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr import listing
 from dwarfgpu.program.code.declarations import declared, undeclared
 from dwarfgpu.program.code.repairs import as_written, repairs_of
-from dwarfgpu.program.language.evaluator import Evaluator
+from dwarfgpu.program.language.evaluator import Evaluator, nearly
 from dwarfgpu.program.language.expression import static_type, type_named
 from dwarfgpu.program.stack.linespec import frame_base_of, scope_at, symbol_at
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
@@ -323,7 +323,8 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
         tagged = _TAGGED.match(text)
         if tagged is not None:
             message = f"No {tagged[1]} type named {tagged[2]}."
-            raise UsageError(message, kind="no_type") from None
+            hint = nearly(frame, tagged[2], ("type",))
+            raise UsageError(message, kind="no_type", hint=hint) from None
     if debugger.attached is None:  # where a variable is does not matter for its type
         named = variables_named(frame, text)
         if named:

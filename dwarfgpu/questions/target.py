@@ -149,7 +149,7 @@ def print_registers(selection: Selection, arguments: Arguments) -> Document:
     target = selection.frame.target
     registers = [each for each in registers_of(selection.frame) if pattern.search(each.name)]
     if not registers:
-        raise UsageError(f"no register is called like {arguments.text[:40]!r}", kind="no_register")
+        raise UsageError(f"no register matches {arguments.text[:40]!r}", kind="no_register")
 
     def rule_of(register: Any) -> str:
         if register.number < 0:

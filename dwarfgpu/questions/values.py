@@ -122,7 +122,7 @@ def _split(text: str, words: list[Any]) -> list[str]:
     if words[1].kind == "end":
         return []
     if words[1].text != ",":
-        raise UsageError("Invalid argument syntax", kind="bad_format", hint="a comma stands behind the text")
+        raise UsageError("Invalid argument syntax", kind="bad_format", hint="a comma follows the text")
     found = []
     depth, start = 0, words[1].end
     for word in words[2:]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 OPTIMIZED_OUT = "<optimized out>"
-NEEDS_MACHINE = "a machine is named with --state; --location shows where the file says that a variable is"
+NEEDS_MACHINE = "--state names a snapshot or a core file; --location shows the locations without one"
 
 
 # --- Where a question is asked --------------------------------------------------------------------------------------
@@ -98,8 +98,7 @@ class Asked:
         arguments = self.arguments
         for name in ("wave", "frame"):
             if arguments.has(name) and not (name == "frame" and arguments.has("pc")):
-                message = f"--{name} is about a machine, and none is given"
-                raise UsageError(message, hint="name a snapshot or a core file with --state")
+                raise UsageError(f"--{name} needs a state", hint="--state names a snapshot or a core file")
         if not arguments.has("pc"):
             return self.program.outside
         from dwarfgpu.program.code.code_lookup import parse_address
@@ -218,8 +217,8 @@ class Answers(_VariablesDocument):
             raise UsageError(f"{forms[1]} does not go with {forms[0]}", hint="choose one form")
         for name in ("trace", "location"):
             if arguments.has(name) and forms and forms[0] in ("--csv", "--npz"):
-                message = f"{forms[0]} has no place for what --{name} shows"
-                raise UsageError(message, hint="--json has, and so has text")
+                message = f"{forms[0]} has no column for --{name} shows"
+                raise UsageError(message, hint="text and --json show it")
 
     def write_answer(self, output: Output, form: str) -> None:
         """Write the answers as text, JSON, columns of text or arrays."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Key = TypeVar("Key")
 
-PER_ROW = (8, 16, 32)
+PER_ROW = (4, 8, 16, 32)
 """How many lanes may stand on one row of a map."""
 
 
@@ -251,6 +251,9 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     here = lanes_here(selection)
     flags = {*arguments.options, "all"}
     wanted = arguments.get("lane") or arguments.text
+    if wanted and not wanted[:1].isdigit() and wanted[:1] != "-" and wanted != "all":
+        hint = f"`map {wanted[:40]}` and `map -values {wanted[:40]}` show an expression in every lane"
+        raise UsageError(f"{wanted[:40]!r} is not a list of lanes such as 0,3,8-11", hint=hint)
     chosen = chosen_lanes(here, wanted, flags)
     chosen.sort(key=lambda lane: lane.number)
     problems = list(here.problems)
@@ -315,11 +318,13 @@ def _no_lanes(states: Iterable[str], text: str) -> UsageError:
 def lane_map(selection: Selection, arguments: Arguments) -> Document:
     """Without an expression each place in the program has a letter, a capital where the lanes there are active. With
     one each value has a shade, or each range of values where there are many; parentheses are around those of inactive
-    lanes. A row has 8 lanes where the work-groups are 8 work-items wide, and else 16; -row says otherwise.
+    lanes. -values shows the values themselves.
+
+    A row has 8 lanes where the work-groups are 8 work-items wide, and else 16; -row says otherwise.
     """
     from dwarfgpu.program.variables.answers import answer
     from dwarfgpu.render.lanes import lanes_document
-    from dwarfgpu.render.wave_map import places_map, values_map
+    from dwarfgpu.render.wave_map import places_map, values_grid, values_map
 
     here = lanes_here(selection)
     per_row = _per_row(here, arguments)
@@ -334,11 +339,12 @@ def lane_map(selection: Selection, arguments: Arguments) -> Document:
     found = answer(selection.frame[arguments.text], arguments.text)
     writer = asking.renderer(selection, asking.print_format(arguments))
     look = evolve(writer.look, is_pretty=False)
+    drawn = values_grid if arguments.has("values") else values_map
     return asking.answered(
         selection,
         writer,
         found,
-        lambda output: values_map(here, found, look, per_row, output.width, output.style),
+        lambda output: drawn(here, found, look, per_row, output.width, output.style),
     )
 
 

@@ -225,7 +225,7 @@ class VariablesRenderer:
         lines = [head]
         locations = variable.locations() if places is None else places
         if not locations:
-            what = "a constant" if variable.is_here() else "no location: it is optimized out"
+            what = "a constant" if variable.is_here() else "no location: optimized out"
             if variable.is_listed:
                 what = "no location here"
             lines[0] += self.style("dim", f"  ({what})")

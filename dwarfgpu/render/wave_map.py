@@ -42,6 +42,8 @@ SHADES = ":-=+*%#@"
 """From the lowest value to the highest."""
 NO_VALUE = {"absent": "x", "undefined": "u", "error": "!"}
 NOT_A_NUMBER = "n"
+INACTIVE_NOTE = "  (parentheses: the lane is inactive)"
+LONGEST_CELL = 24
 
 
 # --- Places -------------------------------------------------------------------------------------------------------
@@ -121,11 +123,7 @@ def values_map(
             look_of_value = "number" if answer.value is not None else "error"
             signs[number] = text, look_of_value if answer.is_active else "dim"
     yield from _head(wave_lanes, width, style)
-    title = shown(values.text) + ("" if values.type is None else f"  {safe_text(values.type)}")
-    yield from (style("kind", line) for line in fitted(cut(title), width))
-    for variable in values.repaired:
-        names = ", ".join(repair.name for repair in variable.repairs)
-        yield from (style("dim", line) for line in fitted(f"{variable.name} is repaired ({names})", width))
+    yield from _titles(values, width, style)
     yield from _grid(signs, wave_lanes.lane_count, per_row, width, style)
     yield ""
     rows = [TableRow((kind.sign, str(len(kind.lanes)), kind.text, _list(kind.lanes))) for kind in kinds]
@@ -133,10 +131,52 @@ def values_map(
         rows.append(TableRow((NOTHING[UNUSED], str(len(unused)), "(unused)", _list(unused))))
     yield from columns(("", "Count", "Value", "Lanes"), rows, width, style)
     if any(not lane_answer.is_active for lane_answer in lanes.values()):
-        yield style("dim", "  (parentheses: the lane is inactive)")
+        yield style("dim", INACTIVE_NOTE)
     for kind in kinds:
         if kind.reason:
             yield from (style("error", line) for line in fitted(f"{kind.sign} {kind.reason}", width))
+
+
+def values_grid(
+    wave_lanes: Lanes, values: Values, look: Look, per_row: int, width: int = WIDTH, style: Style = plain_style
+) -> Iterator[str]:
+    """Yield the value in each lane, in rows of lanes under the numbers of their columns."""
+    unused = {lane.number for lane in wave_lanes.lanes if lane.state == UNUSED}
+    lanes = {answer.lane or 0: answer for answer in values.by_lane if answer.lane not in unused}
+    cells = dict.fromkeys(unused, (NOTHING[UNUSED], "dim"))
+    missing = list(_missing(lanes))
+    signs = {lane: kind.sign for kind in missing for lane in kind.lanes}
+    for lane, answer in lanes.items():
+        text = signs.get(lane) or _cell(answer, look)
+        style_of = "number" if answer.value is not None else "error"
+        cells[lane] = (text if answer.is_active else f"({text})", style_of if answer.is_active else "dim")
+    yield from _head(wave_lanes, width, style)
+    yield from _titles(values, width, style)
+    size = max((len(text) for text, _style in cells.values()), default=1)
+    places = {lane: (f"{text:>{size + 1}}", kind) for lane, (text, kind) in cells.items()}
+    yield from _grid(places, wave_lanes.lane_count, per_row, width, style, cell=size + 1)
+    if missing or any(not answer.is_active for answer in lanes.values()):
+        yield ""
+    if any(not answer.is_active for answer in lanes.values()):
+        yield style("dim", INACTIVE_NOTE)
+    for kind in missing:
+        text = f"  {kind.sign} {kind.text}{kind.reason and f' ({kind.reason})'}: lanes {_list(kind.lanes)}"
+        yield from (style("error", line) for line in fitted(text, width, 4))
+
+
+def _cell(answer: LaneAnswer, look: Look) -> str:
+    """Return a value as it fits a cell."""
+    text = " ".join(value_text(answer.value, look).split())  # type: ignore[arg-type]
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 3]}..."
+
+
+def _titles(values: Values, width: int, style: Style) -> Iterator[str]:
+    """Yield what was asked, its type, and the variables that were repaired."""
+    title = shown(values.text) + ("" if values.type is None else f"  {safe_text(values.type)}")
+    yield from (style("kind", line) for line in fitted(cut(title), width))
+    for variable in values.repaired:
+        names = ", ".join(repair.name for repair in variable.repairs)
+        yield from (style("dim", line) for line in fitted(f"{variable.name} is repaired ({names})", width))
 
 
 def _shades(lanes: dict[int, LaneAnswer], look: Look) -> list[_Kind]:
@@ -223,12 +263,16 @@ def _head(wave_lanes: Lanes, width: int, style: Style) -> Iterator[str]:
     yield from (style("kind", line) for line in fitted(title, width))
 
 
-def _grid(signs: dict[int, tuple[str, str]], count: int, per_row: int, width: int, style: Style) -> Iterator[str]:
-    while per_row > 8 and LABEL + 2 + CELL * per_row > width:
+def _grid(
+    signs: dict[int, tuple[str, str]], count: int, per_row: int, width: int, style: Style, cell: int = CELL
+) -> Iterator[str]:
+    fewest = 8 if cell == CELL else 1
+    while per_row > fewest and LABEL + 2 + cell * per_row > width:
         per_row //= 2
-    numbers = "".join(f"{column:^{CELL}}" for column in range(min(per_row, count)))
+    side = "^" if cell == CELL else ">"
+    numbers = "".join(f"{column:{side}{cell}}" for column in range(min(per_row, count)))
     yield style("dim", f"{' ' * (LABEL + 2)}{numbers}".rstrip())
     for first in range(0, count, per_row):
-        cells = [signs.get(lane, (" " * CELL, "")) for lane in range(first, min(first + per_row, count))]
+        cells = [signs.get(lane, (" " * cell, "")) for lane in range(first, min(first + per_row, count))]
         text = "".join(style(kind, sign) if kind else sign for sign, kind in cells)
         yield f"{style('dim', f'{first:{LABEL}}')}  {text}".rstrip()

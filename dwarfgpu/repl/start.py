@@ -60,12 +60,9 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
     worst = status
     for kind, text in options.commands or ():
         script = partial(run_script, runner.debugger, text)
-        status = do(script if kind == "file" else partial(runner.execute, text))
-        if status and options.batch:
-            return status
-        worst = max(worst, status)
+        worst = max(worst, do(script if kind == "file" else partial(runner.execute, text)))
     if options.batch:
-        return runner.debugger.status
+        return max(worst, runner.debugger.status)
     if is_interactive:
         return _prompt(runner)
     return max(worst, _read_lines(runner), runner.debugger.status)
@@ -98,7 +95,7 @@ def _open(debugger: Debugger, options: Any) -> None:
     """Open the file and the state of the command line, and select what it names."""
     for name in ("wave", "frame", "lane"):
         if options.state is None and getattr(options, name) is not None:
-            raise UsageError(f"--{name} needs a state", hint="name a snapshot or a core file with --state")
+            raise UsageError(f"--{name} needs a state", hint="--state names a snapshot or a core file")
     if options.file is None and options.state is None:
         return
     from dwarfgpu.questions.files import attach_state, open_file

@@ -10,7 +10,16 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindings
-from prompt_toolkit.layout import BufferControl, Dimension, Float, FloatContainer, HSplit, Layout, Window
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Dimension,
+    Float,
+    FloatContainer,
+    HSplit,
+    Layout,
+    Window,
+)
 from prompt_toolkit.layout.controls import UIContent, UIControl
 from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.layout.processors import AppendAutoSuggestion, BeforeInput
@@ -18,6 +27,7 @@ from prompt_toolkit.layout.processors import AppendAutoSuggestion, BeforeInput
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.questions.output import SOURCE
+from dwarfgpu.questions.registry import read_arguments
 from dwarfgpu.questions.scripts import is_open, word_of
 from dwarfgpu.questions.sources import file_of, shown_line, standing_lanes, text_of
 from dwarfgpu.render.layout import shown
@@ -79,10 +89,12 @@ class FullScreen:
         before = debugger.next_line, debugger.ask, debugger.full_screen, debugger.is_watched
         debugger.next_line, debugger.ask, debugger.full_screen = None, None, self._leave
         debugger.is_watched = False  # its windows show what the context view does
+        debugger.is_full_screen, debugger.redraw = True, self.app.renderer.clear
         try:
             wait_for(self.app.run_async())
         finally:
             debugger.next_line, debugger.ask, debugger.full_screen, debugger.is_watched = before
+            debugger.is_full_screen, debugger.redraw = False, lambda: None
         if self._leaving is not None:
             raise self._leaving
 
@@ -96,14 +108,23 @@ class FullScreen:
             lexer=CommandColors(),
         )
         self._buffer_window = Window(line, height=1, wrap_lines=False)
-        rules = [Window(char="-", height=1, style="class:border") for _ in range(2)]
+        rules = [Window(char="-", height=1, style="class:border") for _ in range(3)]
+        shows_code = Condition(lambda: self._debugger.layout in ("asm", "split"))
+        shows_source = Condition(lambda: self._debugger.layout != "asm")
+        shows_both = shows_source & shows_code
         return FloatContainer(
             HSplit(
                 [
                     Window(Panel(self._title), height=1, style="class:bottom-toolbar"),
-                    Window(Panel(panels.source), height=Dimension(weight=4, min=1)),
+                    ConditionalContainer(
+                        Window(Panel(panels.source), height=Dimension(weight=4, min=1)), filter=shows_source
+                    ),
+                    ConditionalContainer(rules[2], filter=shows_both),
+                    ConditionalContainer(
+                        Window(Panel(panels.code), height=Dimension(weight=4, min=1)), filter=shows_code
+                    ),
                     rules[0],
-                    Window(Panel(panels.lanes), height=Dimension(weight=4, min=1)),
+                    Window(Panel(panels.middle), height=Dimension(weight=4, min=1)),
                     rules[1],
                     Window(Panel(panels.output), height=Dimension(weight=3, min=1)),
                     self._buffer_window,
@@ -251,6 +272,8 @@ class Panels:
         self._terminal = terminal
         self._table: LaneTable | None = None
         self._seen: Any = None
+        self._answers: dict[Any, list[str]] = {}
+        """What commands wrote for windows, while the same is selected."""
         self.written: list[str] = []
         """The lines of output."""
         self.scrolled = 0
@@ -264,6 +287,7 @@ class Panels:
     def forget(self) -> None:
         """Read the variables again, as a command may have assigned some."""
         self._table = None
+        self._answers.clear()
 
     # --- Source ---------------------------------------------------------------------------------------------------
 
@@ -303,6 +327,43 @@ class Panels:
                 [(style, f"{mark}{count} {number:{digits}} "), *to_formatted_text(ANSI(written(line)), style=style)]
             )
         return lines
+
+    # --- Instructions and registers -------------------------------------------------------------------------------
+
+    def code(self, width: int, height: int) -> list[StyleAndTextTuples]:
+        """Return the instructions of the function around that of the frame."""
+        lines = self._answered("disassemble")[1:-1]
+        current = next((index for index, line in enumerate(lines) if line.startswith("=>")), 0)
+        first = max(0, min(current - height // 2, len(lines) - height))
+        return [
+            [("class:current" if line.startswith("=>") else "", line.expandtabs(TAB)[:width])]
+            for line in lines[first : first + height]
+        ]
+
+    def middle(self, width: int, height: int) -> list[StyleAndTextTuples]:
+        """Return the registers of the frame where the layout has them, else the variables in the lanes."""
+        if self._debugger.layout != "regs":
+            return self.lanes(width, height)
+        lines = self._answered("context registers", width)
+        return [[("", line.expandtabs(TAB)[:width])] for line in lines[:height]]
+
+    def _answered(self, command: str, width: int | None = None) -> list[str]:
+        """Return the lines that a command writes for what is selected, or why it writes none; they are kept."""
+        debugger = self._debugger
+        key = command, width, debugger.attached, debugger.wave_number, debugger.frame_number, debugger.lane
+        if key not in self._answers:
+            self._answers = {known: text for known, text in self._answers.items() if known[2:] == key[2:]}
+            with debugger.output.collected(width) as texts:
+                try:
+                    with errors_are_ours():
+                        row, rest = debugger.registry.find(command)
+                        document = row.load()(debugger, read_arguments(row, rest))
+                        if document is not None:
+                            document.write(debugger.output)
+                except DwarfGpuError as error:
+                    texts.append(" ".join(str(error).split()))
+            self._answers[key] = "".join(texts).splitlines()
+        return self._answers[key]
 
     # --- Lanes ----------------------------------------------------------------------------------------------------
 

@@ -169,8 +169,8 @@ ARRAYS = ROOT / "fixtures/asm/types.powerpc64"
         (("--csv", "--json"), "--csv does not go with --json"),
         (("--csv", "--npz", "-"), "--npz does not go with --csv"),
         (("--jsonl", "--npz", "-"), "--npz does not go with --jsonl"),
-        (("--csv", "--trace"), "--csv has no place for what --trace shows"),
-        (("--npz", "-", "--location"), "--npz has no place for what --location shows"),
+        (("--csv", "--trace"), "--csv has no column for --trace shows"),
+        (("--npz", "-", "--location"), "--npz has no column for --location shows"),
         (("--frame", "-1"), "there is no frame -1"),
         (("--lane", "-1"), "Unrecognized option at: -1"),
     ],
@@ -236,7 +236,7 @@ def test_each_expression_has_its_trace(run):
 def test_what_needs_a_machine_says_how_to_name_one(run):
     status, out, err = run("eval", FILE, "even", "--pc", "0x1548")
     assert (status, out.splitlines()[0][:14]) == (1, "even = <error>")
-    assert err.startswith("hint: a machine is named with --state")
+    assert err.startswith("hint: --state names a snapshot or a core file")
     assert run("eval", FILE, "even", "--pc", "0x1548", "--location")[2] == ""
 
 

@@ -47,7 +47,7 @@ class TestHelp:
         assert run("help set pagination").splitlines() == [
             "set pagination on | off",
             "  Whether long output stops when the screen is full.",
-            "  It is on, by default on.",
+            "  Now on; default on.",
         ]
         assert run("help show editing") == run("help set editing-mode")
 
@@ -73,7 +73,7 @@ class TestApropos:
         assert "backtrace -- " in run("apropos ^where|where")
 
     def test_nothing_is_an_answer(self, run: Run) -> None:
-        assert run("apropos zzz") == "nothing is about 'zzz'\n"
+        assert run("apropos zzz") == "No command and no setting matches 'zzz'.\n"
 
     def test_what_is_no_expression_fails(self, run: Run) -> None:
         assert "regular expression" in run.fails("apropos (").message

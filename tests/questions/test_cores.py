@@ -136,7 +136,7 @@ def test_a_core_file_is_generated(tmp_path):
     name = tmp_path / "again"
     text = run(f"gcore {name}")
     assert f"Saved corefile {name}" in text
-    assert "registers of which nothing is known are 0 in it" in text
+    assert "registers with unknown contents are written as 0" in text
     assert "exists" in run.fails(f"generate-core-file {name}").message
     after = Run(None)
     assert "3 waves" in after(f"core {name}")

@@ -60,7 +60,7 @@ def test_a_lane(run):
         "[Switching to wave 1, lane 5 (AMDGPU Lane 1:1:1:1/5 (0,0,0)[5,0,0])]",
         "#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16",
     ]
-    assert run("lane 4").splitlines()[2] == "lane 4 is inactive; it stands in X () at src/asm/lane-pc.c:19"
+    assert run("lane 4").splitlines()[2] == "lane 4 is inactive; it is in X () at src/asm/lane-pc.c:19"
     assert run("lane 50").splitlines()[2] == "lane 50 is unused: it has no work-item"
     assert run("lane 0x11").startswith("[Switching to wave 1, lane 17 ")
 

@@ -75,7 +75,7 @@ NO_JSON = {
     "generate-core-file": ACTION,
     **dict.fromkeys(("wave", "wave find", "lane", "frame", "up", "down"), SELECTS),
     **dict.fromkeys(("wave apply", "lane apply", "frame apply", "with", "pipe", "source", "shell"), RUNS),
-    **dict.fromkeys(("context", "display", "undisplay", "info display", "tui"), VIEW),
+    **dict.fromkeys(("context", "display", "undisplay", "info display", "tui", "layout", "focus", "refresh"), VIEW),
     **dict.fromkeys(("output", "printf", "echo"), ALONE),
     **dict.fromkeys(("directory", "set substitute-path", "unset substitute-path", "show substitute-path"), DEBUGGER),
     **dict.fromkeys(("help", "apropos", "set", "show", "show values", "show convenience", "show version"), DEBUGGER),

@@ -145,7 +145,7 @@ class TestAliases:
 
     def test_no_alias_stands_for_itself(self, run: Script) -> None:
         run("alias e = echo a")
-        assert run.fails("alias e = e b").message == "e would stand for itself"
+        assert run.fails("alias e = e b").message == "e cannot be an alias of itself"
 
 
 class TestLines:

@@ -85,7 +85,7 @@ def test_listsize(run):
         ("list nosuch", 'Function "nosuch" not defined.'),
         ("list nosuch.c:3", "No source file named nosuch.c."),
         ("list lane-pc.c:nosuch", 'Function "nosuch" not defined in "lane-pc.c".'),
-        ("list 9,7", "the lines 9 to 7 are none"),
+        ("list 9,7", "line 7, the last one, is before line 9, the first one"),
         ("list *0", "No line number known for 0x0."),
         ("list *result", None),
         ("list *(", None),

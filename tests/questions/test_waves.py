@@ -193,9 +193,9 @@ def test_the_lane_that_is_looked_at_stands_alone(run):
         ("info lanes -active 0", "No lanes match '-active 0'."),
         ("info lanes 50", "No lanes match '50'."),
         ("info lanes -1", "Unrecognized option at: -1"),
-        ("info lanes x", "'x' is no lane and no range"),
+        ("info lanes x", "'x' is not a list of lanes such as 0,3,8-11"),
         ("info lanes -odd", "`info lanes`: -odd is no option of it"),
-        ("map -row 5", "`map` has rows of 8, 16, 32 lanes, not '5'"),
+        ("map -row 5", "`map` has rows of 4, 8, 16, 32 lanes, not '5'"),
         ("map nothing", "no variable `nothing` in X"),
     ],
 )

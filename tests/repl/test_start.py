@@ -50,11 +50,22 @@ class TestBatch:
             ("quit 7", 7, ""),
         ],
     )
-    def test_the_first_error_ends_it_with_its_status(self, command: str, status: int, message: str) -> None:
-        done = Done(*STOPPED, "-batch", "-ex", command, "-ex", "echo no\\n")
-        assert (done.out, done.status) == ("", status)
+    def test_an_error_ends_no_other_command_and_is_the_status(self, command: str, status: int, message: str) -> None:
+        done = Done(*STOPPED, "-batch", "-ex", command, "-ex", "echo on\\n")
+        assert (done.out, done.status) == ("" if command == "quit 7" else "on\n", status)
         assert message in done.err
         assert not message or done.err.startswith("dwarfgpu: error: ")
+
+    def test_a_script_ends_at_its_error_and_what_follows_it_runs(self, tmp_path: Path, require_tool) -> None:
+        """As in GDB: `-ex` goes on after an error, a script does not."""
+        script = tmp_path / "a"
+        script.write_text("echo one\\n\nprint nosuch\necho two\\n\n")
+        commands = ("-nx", "-batch", "-ex", "print nosuch", "-x", str(script), "-ex", "echo three\\n")
+        ours = Done(*STOPPED, *commands)
+        assert (ours.out, ours.status) == ("one\nthree\n", 2)
+        assert f"{script}:2: no variable `nosuch`" in ours.err
+        gdb = subprocess.run([require_tool("gdb"), *commands], capture_output=True, text=True, check=False)
+        assert gdb.stdout == ours.out
 
     def test_a_file_that_cannot_be_opened_ends_it(self) -> None:
         done = Done("/nowhere/x", "-batch", "-ex", "echo no\\n")
@@ -76,9 +87,7 @@ class TestBatch:
     def test_the_focus_is_that_of_a_machine(self, option: str) -> None:
         done = Done(FILE, option, "0", "-batch", "-ex", "echo no\\n")
         assert (done.out, done.status) == ("", 2)
-        assert (
-            done.err == f"dwarfgpu: error: {option} needs a state\nhint: name a snapshot or a core file with --state\n"
-        )
+        assert done.err == f"dwarfgpu: error: {option} needs a state\nhint: --state names a snapshot or a core file\n"
 
     def test_options_may_have_two_dashes(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_text("echo two\\n\n")

@@ -10,6 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.pc_ranges import Position
 from dwarfgpu.program.code import scopes
+from dwarfgpu.program.code.completion_index import did_you_mean
 from dwarfgpu.program.code.scopes import FunctionScope
 
 if TYPE_CHECKING:
@@ -174,7 +175,8 @@ def addresses_of_function(file: CodeObject, name: str) -> dict[int, str]:
     for symbol in () if addresses else file.symbol_image.symbols_called(name):
         addresses.setdefault(symbol.value, symbol.name)
     if not addresses:
-        raise NotFound("no_symbol", f"{file.name} has no symbol {name!r}")
+        hint = did_you_mean([file], name, ("function",))
+        raise NotFound("no_symbol", f"{file.name} has no symbol {name!r}", hint=hint)
     return addresses
 
 
@@ -406,7 +408,7 @@ def named(file: CodeObject, name: str) -> tuple[Named, ...]:
         for symbol in symbols
     ]
     if not results:
-        hint = "a name may have scopes, as in ns::f"
+        hint = did_you_mean([file], name) or "a name may have scopes, as in ns::f"
         if not file.has_dwarf:
             hint = "it has no .debug_info: only symbols are known"
         raise NotFound("no_name", f"{file.name} has nothing that is called {name!r}", hint=hint)

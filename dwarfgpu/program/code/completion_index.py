@@ -8,7 +8,7 @@ from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -23,6 +23,9 @@ _SYMBOLS = {
 }
 
 
+MOST_READ = 1 << 20
+"""Entries of more bytes are not read for a name that is like another."""
+MOST_COMPARED = 20_000
 STEP = 500
 """So many names are read between two looks at the clock."""
 
@@ -91,10 +94,36 @@ class KnownNames:
                 if not number % STEP:
                     yield
 
+    def near(self, word: str, kinds: Collection[str] = ()) -> str | None:
+        """Return the name of some kinds (all) that is most like a word, if one is."""
+        self.read()
+        alike = (
+            name
+            for name in self._names
+            if abs(len(name) - len(word)) <= 1 + len(word) // 3
+            and (not kinds or not self._kinds[name].isdisjoint(kinds))
+        )
+        return nearest(word, islice(alike, MOST_COMPARED))
+
     def files(self, letters: str) -> list[str]:
         """Return the source files whose names begin with some letters, without their folders."""
         self.read()
         return [name for name in self._sources if name.startswith(letters)]
+
+
+def near_name(files: Collection[CodeObject], word: str, kinds: Collection[str] = ()) -> str | None:
+    """Return the name in some files that is most like a word, where they are small enough to ask for it."""
+    names = KnownNames(files)
+    return names.near(word, kinds) if names.size <= MOST_READ else None
+
+
+def did_you_mean(files: Collection[CodeObject], word: str, kinds: Collection[str] = ()) -> str | None:
+    """Return the hint of a name that is nearly one of some files; None where none is like it."""
+    try:
+        near = near_name(files, word, kinds)
+    except DwarfGpuError:  # the names cannot be read, which other questions say
+        return None
+    return None if near is None or near == word else f"did you mean {near}?"
 
 
 def _sources(file: CodeObject) -> Iterator[str]:

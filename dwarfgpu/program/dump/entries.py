@@ -12,6 +12,7 @@ from dwarfgpu.objfile.info.dies import VALUE_KINDS
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers
 from dwarfgpu.objfile.info.scopes import in_scopes, scopes_of, split_name
 from dwarfgpu.program.code.code_lookup import line_table, tidy
+from dwarfgpu.program.code.completion_index import did_you_mean
 from dwarfgpu.program.code.dumped_expressions import CodeReader, DumpedExpression, entry_name
 from dwarfgpu.program.code.file_summary import kind_of_unit
 from dwarfgpu.program.dump.lists import DumpedListEntry, ListReader
@@ -328,7 +329,8 @@ class EntryDump:
             asked = [f"is called {' or '.join(wanted.names)}"] if wanted.names else []
             if wanted.tags:
                 asked.append(f"is a {' or '.join(name_of('DW_TAG', tag) for tag in sorted(wanted.tags))}")
-            raise NotFound("no_entry", f"{name} has no entry that {' and '.join(asked)}")
+            hint = did_you_mean([self.file], wanted.names[0]) if wanted.names else None
+            raise NotFound("no_entry", f"{name} has no entry that {' and '.join(asked)}", hint=hint)
 
 
 _NAMED = (

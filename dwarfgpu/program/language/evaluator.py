@@ -8,6 +8,7 @@ a : b``, the evaluation raises `Diverge`, and the caller evaluates each part of 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field
@@ -46,6 +47,8 @@ from dwarfgpu.program.values.storage import Address
 from dwarfgpu.program.variables.variable import PARAMETER, STATIC, Variable
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from dwarfgpu.bits import Bits
     from dwarfgpu.lanes import LaneSet
     from dwarfgpu.program.language.names import Meaning
@@ -704,12 +707,20 @@ def hint_for(frame: Frame, node: Name) -> str | None:
     if ranges:
         return f"it is in scope at {_listed([f'{low:#x} to {high:#x}' for low, high in ranges], FEW)}"
     if frame.place is None:
-        return "locals need a frame: give an address, or attach a state"
+        return nearly(frame, node.text) or "locals need a frame: give an address, or attach a state"
     known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
     near = nearest(node.text, known)
     if near is not None:
         return f"did you mean {near}?"
-    return f"there are {_listed(known, MANY)}" if known else None
+    return nearly(frame, node.text) or (f"there are {_listed(known, MANY)}" if known else None)
+
+
+def nearly(frame: Frame, name: str, kinds: Collection[str] = ()) -> str | None:
+    """Return the hint of a name that the file of the frame nearly has; without a frame the first files are asked."""
+    from dwarfgpu.program.code.completion_index import did_you_mean
+
+    codes = islice(frame.state.loaded.codes, FEW) if frame.code is None else (frame.code,)
+    return did_you_mean([code.file for code in codes], name, kinds)
 
 
 def _elsewhere(frame: Frame, node: Name) -> list[str]:

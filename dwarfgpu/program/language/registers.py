@@ -40,7 +40,7 @@ def named(evaluator: Evaluator, name: str) -> Any:
             )
         return ScalarOperand(model.base("int"), lanes.lane)
     if name in _WAVE and frame.stack is not None:
-        return ScalarOperand(model.base("int"), frame.stack.wave)
+        return ScalarOperand(model.base("int"), frame.stack.wave + 1)  # as users number waves
     register = _register(evaluator, name)
     part = part_of(frame.target, name) if register is None else None
     if part is not None:

@@ -38,6 +38,13 @@ class Wave:
     def __repr__(self) -> str:
         return f"Wave({self.id!r})"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; the texts of the layer above are only loaded for that."""
+        from importlib import import_module
+
+        html: str = import_module("dwarfgpu.render.notebook").wave_html(self)
+        return html
+
     @property
     def id(self) -> str:
         """The name that the machine gives it."""

@@ -43,6 +43,13 @@ class Object:
         where = "" if address is None or not isinstance(address.value, int) else f" at {address.value:#x}"
         return f"<Object {safe_text(self.type)}{where}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; the texts of the layer above are only loaded for that."""
+        from importlib import import_module
+
+        html: str = import_module("dwarfgpu.render.notebook").object_html(self)
+        return html
+
     @property
     def inner(self) -> t.Type:
         """The type without names and qualifiers."""

@@ -126,7 +126,7 @@ class Bytes:
 
     def read(self, bit_offset: int, bit_size: int) -> Reading:
         if not 0 <= bit_offset <= self._size - bit_size:
-            message = f"{bit_size} bits at bit offset {bit_offset} reach past the end of {self._size} bits"
+            message = f"a read of {bit_size} bits at bit offset {bit_offset} goes past the end of {self._size} bits"
             raise EvaluationError("read_past_storage", message, spec="A.2.5.4.3.4 (4)")
         shift = bit_offset if self.byte_order == "little" else self._size - bit_size - bit_offset
         mask = (1 << bit_size) - 1
@@ -163,7 +163,7 @@ def cannot_access(address: Address, space_name: str | None = None) -> Evaluation
 
 
 def _nothing_computes(dynamic: Dynamic) -> MissingContext:
-    return MissingContext("machine", f"{dynamic.attribute} must be computed, which needs a machine")
+    return MissingContext("machine", f"{dynamic.attribute} must be computed, which needs a state")
 
 
 # --- Locations of the evaluator -----------------------------------------------------------------------

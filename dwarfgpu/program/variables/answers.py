@@ -196,6 +196,13 @@ class Values:
         lanes = "1 lane" if len(self.lanes) == 1 else f"{len(self.lanes)} lanes"
         return f"<Values{self.text and f' {self.text}'}: {kind}, {waves}{lanes}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; the texts of the layer above are only loaded for that."""
+        from importlib import import_module
+
+        html: str = import_module("dwarfgpu.render.notebook").values_html(self)
+        return html
+
     @property
     def byte_order(self) -> ByteOrder:
         """The byte order of the target."""

@@ -46,7 +46,7 @@ FAILED = "error"
 _OF_REGISTERS = ("DW_OP_regx", "DW_OP_breg", "DW_OP_LLVM_aspace_bregx")
 """How the operations begin whose first operand is a register; all others are made of them."""
 _ENTRY_VALUES = ("DW_OP_entry_value", "DW_OP_GNU_entry_value")
-_NOT_PASSED = "it is computed from what a parameter was at the call, which nothing tells"
+_NOT_PASSED = "it is computed from the value of a parameter at the call, which no call site gives"
 _ABSENT = frozenset((NO_LOCATION_HERE, NOT_IN_SCOPE, NOT_ENTERED, OPTIMIZED_OUT))
 _UNDEFINED = frozenset((UNDEFINED, UNDEFINED_OPERATION, UNDEFINED_RULE, NOT_PASSED))
 
@@ -148,7 +148,7 @@ def why_undefined(
     """Return why a location is undefined, as its expressions and the inner frames tell; None if they do not."""
     for expression in expressions:
         if not expression.instructions:
-            return unavailable(OPTIMIZED_OUT, "its location description is empty: it is optimized out here")
+            return unavailable(OPTIMIZED_OUT, "its location description is empty here")
         for step in expression.code:
             name = step.operation.name
             if name == "DW_OP_LLVM_undefined":

@@ -234,7 +234,7 @@ class Variable(Quantity):
         if location is None:
             constant = die.find_number(dw.DW_AT_const_value)
             if constant is None:
-                what = "it has neither a location nor a constant value: it is optimized out"
+                what = "it has neither a location nor a constant value"
                 raise reasons.unavailable(reasons.OPTIMIZED_OUT, what)
             return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
         unit = frame.unit_info(location.die.unit, self.code)

@@ -1,0 +1,149 @@
+"""What a notebook shows of values, lanes and waves: small tables of HTML in the colours of the page around them."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.render.layout import cut, shown
+from dwarfgpu.render.values import Look, value_text
+from dwarfgpu.render.variables import VariablesRenderer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.stack.wave import Lane, Wave
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.variables.answers import LaneAnswer, Values
+
+MAX_ROWS = 64
+"""How many rows a table has; the last one says how many more there are."""
+PER_ROW = 16
+LONGEST_CELL = 60
+NO_VALUE = {"absent": "absent", "undefined": "undefined", "error": "error"}
+IDLE = "opacity:.55"
+"""The style of what is inactive: readable on light and dark pages."""
+
+
+def values_html(values: Values) -> str:
+    """Return a table of the values: for one wave a cell for each lane, for several waves a row for each wave."""
+    look = VariablesRenderer(values.frame).look
+    heading = _heading(values.text, None if values.type is None else safe_text(values.type))
+    if values.waves is not None:
+        return heading + _table(("wave", "lane", "value"), _rows_of_waves(values, look))
+    answers = values.by_lane
+    if len(answers) == 1:
+        answer = answers[0]
+        lane = "" if answer.lane is None else f" (lane {answer.lane})"
+        return f"{heading}<div>{_cell(answer, look)}{lane}</div>"
+    numbered = {answer.lane or 0: answer for answer in answers}
+    rows = []
+    for first in sorted({lane - lane % PER_ROW for lane in numbered}):
+        cells = (numbered.get(lane) for lane in range(first, first + PER_ROW))
+        rows.append((_plain(first), *("" if answer is None else _cell(answer, look) for answer in cells)))
+    return heading + _table(("lane", *map(str, range(PER_ROW))), rows) + _note("(parentheses: the lane is inactive)")
+
+
+def _rows_of_waves(values: Values, look: Look) -> Iterator[tuple[str, ...]]:
+    names = values.names
+    for wave, name in enumerate(names):
+        for position in range(len(values.lanes)):
+            answer = values.at(wave, position)
+            yield _plain(name), _plain("" if answer.lane is None else answer.lane), _cell(answer, look)
+
+
+def object_html(value: Object) -> str:
+    """Return a value with its type."""
+    return f"{_heading('', safe_text(value.type))}<code>{_plain(_text(value, Look()))}</code>"
+
+
+def wave_html(wave: Wave) -> str:
+    """Return a wave with a map of its lanes; a thread has none."""
+    has_lanes = wave.state.target.execution_mask is not None
+    return _heading(wave.id, None) + (_lane_map(wave.lanes) if has_lanes else "")
+
+
+def _lane_map(lanes: Sequence[Lane]) -> str:
+    """Return a table of lanes: A where a lane is active, I where it is not, ? where that is not known."""
+    signs = {True: "A", False: "I", None: "?"}
+    rows = []
+    for first in range(0, len(lanes), PER_ROW):
+        part = lanes[first : first + PER_ROW]
+        rows.append((_plain(first), *(_styled(signs[lane.is_active], is_idle=not lane.is_active) for lane in part)))
+    return _table(("lane", *map(str, range(min(PER_ROW, len(lanes))))), rows)
+
+
+def waves_html(attached: Attached) -> str:
+    """Return a table of the waves, or threads, with the place of each."""
+    noun = "wave" if attached.has_waves else "thread"
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for number, wave in enumerate(attached, 1):
+            try:
+                frame = wave.frame(0)
+                source = frame.call.source
+                place = frame.name or "??"
+                if source is not None and source.file is not None:
+                    place += f" at {source.file}:{source.line}"
+            except DwarfGpuError as error:
+                place = f"<{error.what}>"
+            yield _plain(number), _plain(wave.id), _plain(place)
+
+    return _table(("number", noun, "place"), rows(), len(attached))
+
+
+# --- Parts --------------------------------------------------------------------------------------------------------
+
+
+def _table(head: Iterable[str], rows: Iterable[tuple[str, ...]], count: int | None = None) -> str:
+    """Return a table; the cells are HTML, the names of columns are not."""
+    body = []
+    rest = 0
+    for number, row in enumerate(rows):
+        if number == MAX_ROWS:
+            rest = 0 if count is None else count - MAX_ROWS
+            body.append(f"<tr><td>... {f'and {rest} more' if rest else 'and more'}</td></tr>")
+            break
+        body.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>")
+    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _heading(text: str, kind: str | None) -> str:
+    parts = [f"<b>{_plain(text)}</b>"] * bool(text) + [f"<i>{_plain(kind or '')}</i>"] * bool(kind)
+    return f"<div>{' '.join(parts)}</div>" if parts else ""
+
+
+def _note(text: str) -> str:
+    return f'<div style="{IDLE}">{escape(text)}</div>'
+
+
+def _cell(answer: LaneAnswer, look: Look) -> str:
+    """Return the value of a lane, or the kind of the reason why it has none, which a pointer on it shows whole."""
+    if answer.value is None:
+        message = "" if answer.reason is None else answer.reason.message
+        text = f"&lt;{NO_VALUE[answer.state]}&gt;"
+        content = f'<span title="{_plain(message)}">{text}</span>'
+    else:
+        content = _plain(_text(answer.value, look))
+    return _styled(content if answer.is_active else f"({content})", is_idle=not answer.is_active)
+
+
+def _styled(html: str, *, is_idle: bool) -> str:
+    return f'<span style="{IDLE}">{html}</span>' if is_idle else html
+
+
+def _text(value: Object, look: Look) -> str:
+    try:
+        text = " ".join(value_text(value, look).split())
+    except DwarfGpuError as error:
+        return f"<{error.what}>"
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 3]}..."
+
+
+def _plain(value: Any) -> str:
+    """Return a text of a file as HTML shows it: nothing in it is markup."""
+    return escape(cut(shown(str(value))))

@@ -1,0 +1,7 @@
+"""Waves are numbered from 1 and lanes from 0, at the prompt and at the shell, in every table and variable."""
+
+from __future__ import annotations
+
+from tests.paths import ROOT
+
+FILE = str(ROOT / "fixtures/asm/unwind-calls.gfx90a.w64.co")
