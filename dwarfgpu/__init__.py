@@ -83,6 +83,7 @@ _HOMES = {
 }
 _RENAMED = {
     "dialect": ("dialects", "get"),
+    "html": ("render.notebook", "html"),
     "load_snapshot": ("program.stack.snapshot_files", "load"),
     "open": ("program.program", "open_program"),
     "save_snapshot": ("backends.snapshot", "save"),
@@ -127,6 +128,7 @@ __all__ = [
     "decode",
     "dialect",
     "evaluate",
+    "html",
     "launch",
     "lines",
     "load_snapshot",

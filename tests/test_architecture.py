@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 # A unit is a module or package of dwarfgpu. Every unit may import itself. `backends.protocol` is a unit of its own, all
 # other modules of backends/ are the unit `backends`.
 
-GROUND = {"errors", "immutable", "strict_json", "dwarf_constants", "budget", "regular_files", "progress"}
+GROUND = {"errors", "immutable", "notebooks", "strict_json", "dwarf_constants", "budget", "regular_files", "progress"}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"backends.protocol", "expr"}
 LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "isa", "backends", "program"}
@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "regular_files": {"errors"},
     "progress": set(),
     "immutable": set(),
+    "notebooks": set(),
     "strict_json": {"errors", "immutable"},
     "dwarf_constants": set(),
     # the toolbox
@@ -127,7 +128,7 @@ ONE_VARIABLE = (
 )
 """The command that shows one variable of one lane of a snapshot."""
 MOST_ENTERED = 110
-MOST_LOADED = 141
+MOST_LOADED = 144
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),
     *("dwarfgpu.cases", "dwarfgpu.repl", "dwarfgpu.expr.asm", "dwarfgpu.expr.verify"),

@@ -525,5 +525,6 @@ def _places_differ() -> IllFormed:
 
 def _past_storage(storage: Storage, offset: int, bit_size: int, use: str) -> EvaluationError:
     name = storage.register.name if isinstance(storage, Register) else "the storage"
-    message = f"{bit_size} bits at bit offset {offset} go past the end of {name}, which has {storage.bit_size} bits"
-    return EvaluationError(f"{use}_past_storage", message, spec="A.2.5.4.3.4 (4)")
+    what = f"the {use} of {bit_size} bits at bit offset {offset}"
+    message = f"{what} goes past the end of {name}, which has {storage.bit_size} bits"
+    return EvaluationError("read_past_storage", message, spec="A.2.5.4.3.4 (4)")

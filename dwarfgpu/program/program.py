@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.repairs import AUTO, Policy, policy_of
 from dwarfgpu.program.stack.selectors import no_wave
@@ -135,7 +136,7 @@ class Program:
         return self._last
 
 
-class Attached:
+class Attached(ShownInNotebooks):
     """A program with a machine: a sequence of waves (threads)."""
 
     def __init__(self, program: Program, stopped: Stopped, state: Execution | None = None) -> None:
@@ -147,13 +148,6 @@ class Attached:
 
     def __repr__(self) -> str:
         return f"Attached({self.program.file.name!r}, {self.state.target.name}, {len(self)} waves)"
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows; the texts of the layer above are only loaded for that."""
-        from importlib import import_module
-
-        html: str = import_module("dwarfgpu.render.notebook").waves_html(self)
-        return html
 
     def __len__(self) -> int:
         return self.stopped.machine.wave_count

@@ -6,7 +6,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.stack.wave import Wave
 from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.values.objects import Object
+from dwarfgpu.program.variables.answers import Values
 from dwarfgpu.render.layout import cut, shown
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.render.variables import VariablesRenderer
@@ -15,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.stack.wave import Lane, Wave
-    from dwarfgpu.program.values.objects import Object
-    from dwarfgpu.program.variables.answers import LaneAnswer, Values
+    from dwarfgpu.program.stack.wave import Lane
+    from dwarfgpu.program.variables.answers import LaneAnswer
 
 MAX_ROWS = 64
 """How many rows a table has; the last one says how many more there are."""
@@ -26,6 +28,15 @@ LONGEST_CELL = 60
 NO_VALUE = {"absent": "absent", "undefined": "undefined", "error": "error"}
 IDLE = "opacity:.55"
 """The style of what is inactive: readable on light and dark pages."""
+
+
+def html(thing: Values | Object | Wave | Attached) -> str:
+    """Return the HTML of values, of one value, of a wave, or of what is attached."""
+    if isinstance(thing, Values):
+        return values_html(thing)
+    if isinstance(thing, Object):
+        return object_html(thing)
+    return wave_html(thing) if isinstance(thing, Wave) else waves_html(thing)
 
 
 def values_html(values: Values) -> str:

@@ -71,7 +71,7 @@ def test_values_at_entry_in_each_other(tmp_path: Path) -> None:
     for _ in range(1000):
         data = b"\xa3" + encode_unsigned(len(data)) + data
     case = Case(tmp_path, gpu(variable("a", location=data)))
-    assert "what a parameter was at the" in checked(case("locals", "--lane", "1")).out
+    assert "computed from the value of a parameter at the" in checked(case("locals", "--lane", "1")).out
     checked(bounded("dump", case.file))
     checked(bounded("verify", case.file))
     checked(bounded("eval", "--hex", data.hex(), "--trace"))

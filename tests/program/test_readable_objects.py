@@ -59,6 +59,6 @@ def test_programs_waves_and_frames_are_shown_by_their_names():
 
 def test_an_answer_is_shown_with_its_type_and_its_lanes():
     frame = dwarfgpu.open(KERNEL).attach(STATE)[0].frame(0)
-    assert repr(frame.eval("1 + 1")) == "<Values: int, 64 lanes>"
-    assert repr(frame.eval("1 + 1", 3)) == "<Values: int, 1 lane>"
+    assert repr(frame.eval("1 + 1")) == "<Values 1 + 1: int, 64 lanes>"
+    assert repr(frame.eval("1 + 1", 3)) == "<Values 1 + 1: int, 1 lane>"
     assert not re.search(" object at 0x", repr(frame.expression("1").object(0)))

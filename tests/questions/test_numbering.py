@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from tests.paths import ROOT
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
 
 FILE = str(ROOT / "fixtures/asm/unwind-calls.gfx90a.w64.co")

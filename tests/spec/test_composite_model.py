@@ -596,4 +596,5 @@ def test_an_access_past_a_storage_is_called_what_it_is(use):
     location = Location((SingleLocation(Implicit(1, 8), 0),))
     with pytest.raises(DwarfGpuError) as caught:
         accessor.read(location, 16) if use == "read" else accessor.write(location, 16, 0)
-    assert caught.value.kind == f"{use}_past_storage"
+    assert caught.value.kind == "read_past_storage"
+    assert f"the {use} of 16 bits" in str(caught.value)

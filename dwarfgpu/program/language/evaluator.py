@@ -712,7 +712,8 @@ def hint_for(frame: Frame, node: Name) -> str | None:
     near = nearest(node.text, known)
     if near is not None:
         return f"did you mean {near}?"
-    return nearly(frame, node.text) or (f"there are {_listed(known, MANY)}" if known else None)
+    here = f"there are {_listed(known, MANY)}" if known else None
+    return " ".join(filter(None, (nearly(frame, node.text), here))) or None
 
 
 def nearly(frame: Frame, name: str, kinds: Collection[str] = ()) -> str | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.stack.call_stack import Stack, negative_frame
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Lane:
     """Whether it executes the code at the place of the wave; None where that is not known."""
 
 
-class Wave:
+class Wave(ShownInNotebooks):
     """One wave, or one thread of a host program."""
 
     def __init__(self, state: Execution, stopped: Stopped, index: int) -> None:
@@ -37,13 +38,6 @@ class Wave:
 
     def __repr__(self) -> str:
         return f"Wave({self.id!r})"
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows; the texts of the layer above are only loaded for that."""
-        from importlib import import_module
-
-        html: str = import_module("dwarfgpu.render.notebook").wave_html(self)
-        return html
 
     @property
     def id(self) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, shown
 from dwarfgpu.immutable import immutable
+from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
@@ -28,7 +29,7 @@ MAX_NESTING = 32
 
 
 @immutable
-class Object:
+class Object(ShownInNotebooks):
     """A value of a type, at a place."""
 
     type: t.Type
@@ -42,13 +43,6 @@ class Object:
         address = self.address
         where = "" if address is None or not isinstance(address.value, int) else f" at {address.value:#x}"
         return f"<Object {safe_text(self.type)}{where}>"
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows; the texts of the layer above are only loaded for that."""
-        from importlib import import_module
-
-        html: str = import_module("dwarfgpu.render.notebook").object_html(self)
-        return html
 
     @property
     def inner(self) -> t.Type:

@@ -15,6 +15,7 @@ from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet, run_in_parts
+from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
@@ -133,7 +134,7 @@ class _Chunk:
         return slot - self.first if self.first <= slot < self.first + self.lanes.count else -1
 
 
-class Values:
+class Values(ShownInNotebooks):
     """What something is in some lanes of one wave, or of several waves that are at one place.
 
     ``array`` has one element a lane, of a numpy type that is like the type of the program: a number for a scalar, a
@@ -195,13 +196,6 @@ class Values:
         waves = "" if self.waves is None else f"{len(self.waves)} waves, "
         lanes = "1 lane" if len(self.lanes) == 1 else f"{len(self.lanes)} lanes"
         return f"<Values{self.text and f' {self.text}'}: {kind}, {waves}{lanes}>"
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows; the texts of the layer above are only loaded for that."""
-        from importlib import import_module
-
-        html: str = import_module("dwarfgpu.render.notebook").values_html(self)
-        return html
 
     @property
     def byte_order(self) -> ByteOrder:

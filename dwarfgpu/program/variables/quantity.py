@@ -31,6 +31,8 @@ class Quantity(ABC):
     """Something with a value in each lane of a frame."""
 
     frame: Frame
+    text: str
+    """What it is called: the name of a variable, the text of an expression."""
 
     @property
     @abstractmethod
@@ -125,7 +127,7 @@ class Quantity(ABC):
 
         ``lanes`` are numbers, ``active``, or all. Without numpy the array is a list.
         """
-        values = values_of(self, "", lanes)
+        values = values_of(self, self.text, lanes)
         values.raise_misuse()
         values.read()
         values.reasons  # noqa: B018 (what is written to the machine later does not change them)

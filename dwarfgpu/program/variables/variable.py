@@ -111,6 +111,7 @@ class Variable(Quantity):
     def __init__(self, frame: Frame, die: Die, code: LoadedCode, kind: str, *, is_shadowed: bool = False) -> None:
         self.frame = frame
         self.die = die
+        self.text = self.name
         self.code = code
         self.kind = kind
         """``parameter``, ``local``, ``static`` or ``constant``."""

@@ -853,7 +853,8 @@ def test_a_variable_tells_its_repairs_and_what_the_text_says():
     assert told(variable.location(LANE)) == ("private_lane", 0x1000 + 4)
     alone = variable.as_written()
     assert alone.repairs == ()
-    with pytest.raises(DwarfGpuError, match="64 bits at bit offset 0 go past the end of s33, which has 32 bits"):
+    past = "the read of 64 bits at bit offset 0 goes past the end of s33, which has 32 bits"
+    with pytest.raises(DwarfGpuError, match=past):
         alone.location(LANE)
     off = dwarfgpu.open(str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"), repair="off")
     assert off.attach(machine_at(program, pc))[0].frame()["base"].repairs == ()
