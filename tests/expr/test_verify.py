@@ -222,6 +222,7 @@ KINDS = [
     ("DW_OP_piece 4; DW_OP_reg5", ["bad_piece"], OK, OK),
     ("DW_OP_piece 4; DW_OP_lit1; DW_OP_lit2", ["bad_piece"], OK, OK),
     ("DW_OP_addr 8; DW_OP_addr 8; DW_OP_multiloc; DW_OP_not", KIND, KIND, KIND),
+    ("DW_OP_addr 8; DW_OP_addr 8; DW_OP_lit0; DW_OP_lit0; DW_OP_overlay; DW_OP_not", OK, OK, KIND),
 ]
 
 
@@ -247,9 +248,9 @@ def test_kinds(program, dwarf5, amd, dwarf6):
             ["warning wrong_kind 0x5"],
         ),
         (
-            "DW_OP_addr 8; DW_OP_addr 8; DW_OP_lit0; DW_OP_lit0; DW_OP_overlay; DW_OP_not",
+            "DW_OP_addr 8; DW_OP_addr 8; DW_OP_lit0; DW_OP_push_lane; DW_OP_overlay; DW_OP_not",
             rules.AMD,
-            ["warning wrong_kind 0x15"],
+            ["warning wrong_kind 0x16"],
         ),
         # an implicit pointer is found where it points
         (
