@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     """The entries that an operation pops, by their letters."""
 
 
+ADDRESS_IS_VALUE = ", which is one only if it is a byte address in the default address space"
+INTEGER_IS_LOCATION = ", which is one only if its type is integral"
+
 _MAX_PLACES = 8  # so many places of a location are known
 _READ = "A.2.5.4.3.4 (4)"
 _PARTS = "A.2.5.4.4.6"
@@ -76,7 +79,7 @@ class KnownEffects:
         self.report = report
         self.in_caller = in_caller
         """Whether registers are those of a caller, which call frame information may have elsewhere."""
-        self.push = StackInterner().push
+        self.stacks = StackInterner()
         self._shapes: dict[str, Shape] = {}
 
     def shape(self, row: Operation) -> Shape:
@@ -114,7 +117,7 @@ class KnownEffects:
                 pushed = self._location(at, shape, entries)
             else:
                 pushed = self._value(at, shape, entries)
-            stack = self.push(stack, pushed)
+            stack = self.stacks.push(stack, pushed)
         return stack
 
     def _underflow(self, at: Instruction, needed: int, stack: EntryStack) -> EntryStack:
@@ -132,16 +135,20 @@ class KnownEffects:
             return entry
         return self._as_location(at, entry) if wanted == "location" else self._as_value(at, entry)
 
+    def may_be_value(self, kind: str) -> bool:
+        """Return whether only an evaluation tells if a location of a kind is a value, too."""
+        has_spaces = self.target is not None and len(self.target.address_spaces) > 1
+        return kind == LOCATION or (kind == CONTEXT and has_spaces)
+
     def _as_value(self, at: Instruction, entry: KnownEntry) -> KnownEntry:
         kind = entry.kind
         if kind in VALUES:
             return entry
-        has_spaces = self.target is not None and len(self.target.address_spaces) > 1
         message = f"{at.name} needs a value, found {kind}"
         if kind in NO_VALUES:
             self.report("path", "wrong_kind", message, at, "A.2.5.4.4.3")
-        elif kind == LOCATION or (kind == CONTEXT and has_spaces):
-            message += ", which is one only if it is a byte address in the default address space"
+        elif self.may_be_value(kind):
+            message += ADDRESS_IS_VALUE
             self.report("warning", "wrong_kind", message, at, "A.2.5.4.4.3")
         if kind in (ANY, *NO_VALUES):
             return KnownEntry(VALUE)
@@ -158,7 +165,7 @@ class KnownEffects:
         if kind == TYPED and self.rules.value_as_location == "generic":
             self.report("path", "wrong_kind", message, at, "A.2.5.4.4.3")
         elif kind == TYPED:
-            message += ", which is one only if its type is integral"
+            message += INTEGER_IS_LOCATION
             self.report("warning", "wrong_kind", message, at, "DWARF 6 (230524.1)")
         if entry.number is not None:
             return KnownEntry(MEMORY, places=(self._memory(entry.number),))
@@ -428,14 +435,14 @@ class KnownEffects:
         below = stack
         for _ in range(index):
             below = below.below
-        return self.push(stack, self._taken(at, below.entry, "any"))
+        return self.stacks.push(stack, self._taken(at, below.entry, "any"))
 
     def stack_value(self, at: Instruction, stack: EntryStack) -> EntryStack:
         if not stack.depth:
             return self._underflow(at, 1, stack)
         size = self._taken(at, stack.entry, "value").bit_size
         places = () if size is None else (KnownPlace(IMPLICIT, "an implicit value", size),)
-        return self.push(stack.below, KnownEntry(IMPLICIT, places=places))
+        return self.stacks.push(stack.below, KnownEntry(IMPLICIT, places=places))
 
     def piece(self, at: Instruction, stack: EntryStack) -> EntryStack:
         """Add a part to a composite, or start one (A.2.5.4.4.6 (1) and (2))."""
@@ -446,8 +453,8 @@ class KnownEffects:
             self._check_piece(at, self._taken(at, stack.entry, "location").places, size, offset)
             stack = stack.below
         if stack.kind != INCOMPLETE:
-            return self.push(stack, self._grown(at, INCOMPLETE, 0, size))
-        return self.push(stack.below, self._grown(at, INCOMPLETE, stack.entry.parts_size, size))
+            return self.stacks.push(stack, self._grown(at, INCOMPLETE, 0, size))
+        return self.stacks.push(stack.below, self._grown(at, INCOMPLETE, stack.entry.parts_size, size))
 
     def _piece_dwarf6(self, at: Instruction, stack: EntryStack, size: int, offset: int) -> EntryStack:
         """Add a part to a composite, or start one (DWARF 6, 230524.1)."""
@@ -464,7 +471,7 @@ class KnownEffects:
             self._check_piece(at, self._taken(at, stack.entry, "location").places, size, offset)
         if stack.depth > 1:
             base = below.entry.parts_size if below.kind == COMPOSITE else None
-        return self.push(below.below, self._grown(at, COMPOSITE, base, size))
+        return self.stacks.push(below.below, self._grown(at, COMPOSITE, base, size))
 
     def _grown(self, at: Instruction, kind: str, base: int | None, size: int) -> KnownEntry:
         """Return a composite with a part more than a base of so many bits has."""
@@ -494,15 +501,16 @@ class KnownEffects:
             message = f"a composite under construction is needed, found {stack.kind}"
             self.report("warning" if may_be else "path", "wrong_kind", message, at, None)
             if stack.kind != COMPOSITE:
-                return self.push(stack.below, KnownEntry(COMPOSITE))
-        return self.push(stack.below, KnownEntry(COMPOSITE, places=stack.entry.places))
+                return self.stacks.push(stack.below, KnownEntry(COMPOSITE))
+        return self.stacks.push(stack.below, KnownEntry(COMPOSITE, places=stack.entry.places))
 
 
 def _may_be_base(entry: KnownEntry) -> bool:
     """Return whether an entry may be the start of a composite, to which a piece can be added."""
-    if entry.kind != COMPOSITE:
-        return entry.kind in MAY_BE_COMPOSITE
-    return not entry.places or not entry.places[0].bit_offset
+    places = entry.places
+    if places and (places[0].storage != COMPOSITE or places[0].bit_offset):
+        return False
+    return entry.kind in MAY_BE_COMPOSITE
 
 
 _RAW = {  # the effect of any other raw operation is not known

@@ -110,12 +110,12 @@ class EntryStack:
 
     __slots__ = ("below", "depth", "entry", "plain")
 
-    def __init__(self, entry: KnownEntry, below: EntryStack | None = None, plain: EntryStack | None = None) -> None:
+    def __init__(self, entry: KnownEntry, below: EntryStack | None = None) -> None:
         self.entry = entry
         self.below: EntryStack = self if below is None else below
         self.depth: int = 0 if below is None else below.depth + 1
-        self.plain: EntryStack = self if plain is None else plain
-        """The stack with no more than the kinds of the entries."""
+        self.plain: EntryStack | None = None
+        """The stack with no more than the kinds of the entries, once it is made."""
 
     @property
     def kind(self) -> str:
@@ -132,16 +132,24 @@ class StackInterner:
 
     def __init__(self) -> None:
         self._stacks: dict[tuple[KnownEntry, EntryStack], EntryStack] = {}
-        self._plain: dict[str, KnownEntry] = {}
 
     def push(self, stack: EntryStack, entry: KnownEntry) -> EntryStack:
         """Return a stack with an entry more."""
         known = self._stacks.get((entry, stack))
         if known is None:
-            kind = self._plain.setdefault(entry.kind, KnownEntry(entry.kind))
-            plain = None if entry == kind and stack.plain is stack else self.push(stack.plain, kind)
-            known = self._stacks[entry, stack] = EntryStack(entry, stack, plain)
+            known = self._stacks[entry, stack] = EntryStack(entry, stack)
         return known
+
+    def plain(self, stack: EntryStack) -> EntryStack:
+        """Return a stack with no more than the kinds of the entries."""
+        rest = []
+        while stack.depth and stack.plain is None:
+            rest.append(stack)
+            stack = stack.below
+        made = stack.plain or stack
+        for node in reversed(rest):
+            made = node.plain = self.push(made, KnownEntry(node.kind))
+        return made
 
 
 # --- Effects ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.known_effects import KnownEffects
+from dwarfgpu.expr.known_effects import ADDRESS_IS_VALUE, INTEGER_IS_LOCATION, KnownEffects
 from dwarfgpu.expr.known_entries import (
     ANY,
     COMPOSITE,
@@ -122,7 +122,7 @@ class _ExpressionWalk:
     def findings(self, initial_depth: int, wanted: str | None, *, in_cfi: bool = False) -> list[Finding]:
         stack = EMPTY
         for _ in range(initial_depth):
-            stack = self.effects.push(stack, KnownEntry(ANY))
+            stack = self.effects.stacks.push(stack, KnownEntry(ANY))
         for end in self.walk(stack, wanted):
             self.finish(end, wanted)
         self.check_whole(in_cfi=in_cfi)
@@ -178,7 +178,7 @@ class _ExpressionWalk:
         if not known and index < len(self.instructions):
             self.check(self.instructions[index])
         if len(known) >= _MAX_PRECISE:
-            stack = stack.plain
+            stack = self.effects.stacks.plain(stack)
         if stack in known:
             return False
         self.budget -= 1
@@ -222,15 +222,19 @@ class _ExpressionWalk:
             message = "a location after pieces has no piece of its own"
             self.report("path", "bad_piece", message, None, "DWARF 5, 2.6.1.2")
         kind = COMPOSITE if stack.kind == INCOMPLETE else stack.kind
+        spec, doubt = "A.2.5.4", None
         fits = kind not in NO_VALUES
         if wanted == "location":
-            fits = kind != TYPED or self.rules.value_as_location == "integral"
+            fits = kind != TYPED
+            doubt = INTEGER_IS_LOCATION if self.rules.value_as_location == "integral" else None
         elif wanted == _ENTRY_VALUE:
             fits = kind == REGISTER or (fits and kind not in (MEMORY, CONTEXT, LOCATION))
+            spec = "A.2.5.4.3.4 (8)"
+        elif self.effects.may_be_value(kind):
+            fits, doubt = False, ADDRESS_IS_VALUE
         if not fits and wanted is not None:
-            message = f"a {wanted} is wanted, the result is {kind}"
-            spec = "A.2.5.4.3.4 (8)" if wanted == _ENTRY_VALUE else "A.2.5.4"
-            self.report("path", "bad_result_kind", message, None, spec)
+            message = f"a {wanted} is wanted, the result is {kind}{doubt or ''}"
+            self.report("warning" if doubt else "path", "bad_result_kind", message, None, spec)
 
     # --- What holds for an operation by itself --------------------------------------------------------------------
 
@@ -246,7 +250,7 @@ class _ExpressionWalk:
         for number in registers_of(at):
             if self.target is not None and self.target.register(number) is None:
                 message = f"{self.target.name} has no register {number}"
-                self.report("error", "register_unavailable", message, at)
+                self.report("error", "bad_operand", message, at, "A.2.5.4.4.4 (2)")
         if at.operation.spec in _BREG:
             self.effects.check_address(at)
         if at.operation.ends_location and self.rules.location_ends_expression:
