@@ -250,7 +250,7 @@ class _ExpressionWalk:
         for number in registers_of(at):
             if self.target is not None and self.target.register(number) is None:
                 message = f"{self.target.name} has no register {number}"
-                self.report("error", "bad_operand", message, at, "A.2.5.4.4.4 (2)")
+                self.report("error", "register_unavailable", message, at, "A.2.5.4.4.4 (2)")
         if at.operation.spec in _BREG:
             self.effects.check_address(at)
         if at.operation.ends_location and self.rules.location_ends_expression:

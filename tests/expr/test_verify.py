@@ -377,11 +377,11 @@ def test_address_spaces(program, target, expected):
     "program, target, expected",
     [
         ("DW_OP_regx v4", AMDGCN, []),
-        ("DW_OP_regx 5", AMDGCN, ["error bad_operand 0x0"]),
-        ("DW_OP_reg5", AMDGCN, ["error bad_operand 0x0"]),
-        ("DW_OP_breg5 0", AMDGCN, ["error bad_operand 0x0"]),
+        ("DW_OP_regx 5", AMDGCN, ["error register_unavailable 0x0"]),
+        ("DW_OP_reg5", AMDGCN, ["error register_unavailable 0x0"]),
+        ("DW_OP_breg5 0", AMDGCN, ["error register_unavailable 0x0"]),
         ("DW_OP_reg5", X86_64, []),
-        ("DW_OP_regx 0x10000", X86_64, ["error bad_operand 0x0"]),
+        ("DW_OP_regx 0x10000", X86_64, ["error register_unavailable 0x0"]),
         ("DW_OP_regx 0x10000", None, []),
     ],
 )
