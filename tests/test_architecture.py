@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "program": LIBRARY,
     # what is wrong with a file
     "verification": LIBRARY,
-    "render": EVALUATOR | {"dialects", "program"},
+    "render": EVALUATOR | {"dialects", "program", "verification"},
     # the questions that a user can ask, whichever face asks
     "questions": GROUND | {"targets", "dialects", "expr", "program", "verification", "render"},
     # the JSON contract of case files

@@ -15,6 +15,8 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, is_dead
+from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.types.sizes import contradiction
 from dwarfgpu.progress import counted
 from dwarfgpu.verification.attribute_rules import (
     CLASSES,
@@ -92,7 +94,8 @@ RULES: dict[str, CheckRule] = rules(
     ("address", ERROR, "DWARF 5, 7.5.5", "An address is in the table of the unit.", "emit it to .debug_addr"),
     ("file-number", WARNING, "DWARF 5, 2.14", "The file of a declaration is one of the line table.",
      "number the files as the line table of the unit does"),
-    ("byte-size", WARNING, "DWARF 5, 5.1", "The size of a type fits what it is made of.", "correct DW_AT_byte_size"),
+    ("pointer-size", ERROR, "A.5.3", "A pointer has the size that addresses have in its address space.",
+     "leave DW_AT_byte_size out, or write the size of addresses there"),
     ("member-outside", WARNING, "DWARF 5, 5.7.6", "A member is within the structure that it is of.",
      "correct DW_AT_data_member_location or the size of the structure"),
 )  # fmt: skip
@@ -101,12 +104,13 @@ SHF_EXECINSTR = 4
 """The section holds instructions (gABI, "Section Attribute Flags")."""
 _RANGED = SCOPES | {dw.DW_TAG_compile_unit, dw.DW_TAG_skeleton_unit}
 _STRUCTURES = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type))
+_STRINGS_ELSEWHERE = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt))
+"""Strings that are in the entry, or in another file."""
+_POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
 _MODIFIERS = frozenset((
     *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
     *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
 ))  # fmt: skip
-MAX_MODIFIERS = 64
-"""So many types that only modify another one are followed."""
 _VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "DW_MSPACE_LLVM": 0x8000}
 """From where on numbers are of vendors."""
 
@@ -114,7 +118,7 @@ _VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "
 class Plan:
     """What is looked at in the entries of an abbreviation."""
 
-    __slots__ = ("checks", "is_ranged", "parents", "problems", "references", "tag")
+    __slots__ = ("checks", "is_ranged", "parents", "problems", "references", "size", "tag")
 
     def __init__(self, abbreviation: Abbreviation) -> None:
         self.tag = abbreviation.tag
@@ -123,9 +127,11 @@ class Plan:
         """What is wrong with every such entry: rule, message and clause."""
         self.references: list[tuple[int, int]] = []
         """The values that are references into the unit: their slots and attributes."""
-        self.checks: list[tuple[int, int, Callable[[Attribute], Iterator[Problem]]]] = []
-        """The values that are looked at in each entry: slot, index of the attribute, and check."""
+        self.checks: list[tuple[int, Callable[[Attribute], Iterator[Problem]]]] = []
+        """The attributes whose values are looked at in each entry: index and check."""
         self.is_ranged = False
+        self.size: int | None = None
+        """The index of the attribute with the size of a structure."""
 
 
 class EntryChecks:
@@ -195,14 +201,15 @@ class _UnitChecks:
         self.pending: list[tuple[int, int, int]] = []
         """References in the unit: the offset of the entry, the attribute, and where it leads."""
         self.files: int | None = None
-        self.sizes: list[int | None] = [None]
-        """The size of the structure at each depth."""
+        self.structure: int | None = None
+        """The size of the structure that owns the entry at hand."""
 
     def problems(self) -> Iterator[Problem]:
         unit, tags, pending = self.unit, self.tags, self.pending
         plans: dict[Abbreviation, Plan] = {}
         owners: list[int] = [0] * 64
         spans: list[list[tuple[int, int]] | None] = [None] * 64
+        sizes: list[int | None] = [None] * 64
         count = 0
         for offset, depth, abbreviation, values in unit.entries():
             count += 1
@@ -214,7 +221,9 @@ class _UnitChecks:
             if depth >= len(owners):
                 owners.extend([0] * depth)
                 spans.extend([None] * depth)
+                sizes.extend([None] * depth)
             owners[depth] = tag
+            sizes[depth] = None if plan.size is None else abbreviation.value(plan.size, values)
             for slot, attribute in plan.references:
                 pending.append((offset, attribute, values[slot]))
             if plan.problems or plan.checks or plan.parents is not None or plan.is_ranged:
@@ -224,7 +233,8 @@ class _UnitChecks:
                 if plan.parents is not None and depth and owners[depth - 1] not in plan.parents[0]:
                     owner = name_of("DW_TAG", owners[depth - 1])
                     yield self._problem(RULES["parent"], f"{die.tag_name} is owned by {owner}", die, plan.parents[1])
-                for _slot, index, check in plan.checks:
+                self.structure = sizes[depth - 1] if depth else None
+                for index, check in plan.checks:
                     try:
                         yield from check(die._attribute(index))  # noqa: SLF001 (by its index, without a name)
                     except DwarfGpuError as error:
@@ -280,6 +290,9 @@ class _UnitChecks:
         ):
             message = "there are both DW_AT_location and DW_AT_const_value"
             plan.problems.append((RULES["location-and-constant"], message, "DWARF 5, 4.1"))
+        index = abbreviation.index_of(dw.DW_AT_byte_size)
+        if tag in _STRUCTURES and index >= 0 and class_of(abbreviation.forms[index], 0, 5) == "constant":
+            plan.size = index
         plan.is_ranged = tag in _RANGED and (
             dw.DW_AT_ranges in attributes or (dw.DW_AT_low_pc in attributes and dw.DW_AT_high_pc in attributes)
         )
@@ -306,31 +319,29 @@ class _UnitChecks:
             return
         check = self._check_for(plan, name, number, form, kind)
         if check is not None:
-            plan.checks.append((slot, index, check))
+            plan.checks.append((index, check))
 
     def _check_for(
         self, plan: Plan, name: str, number: int, form: int, kind: str
     ) -> Callable[[Attribute], Iterator[Problem]] | None:
         """Return the check of the values of an attribute; None where none can be wrong."""
-        if kind in ("exprloc", "block"):
-            return None if kind == "block" else self._expression
+        if kind == "constant":
+            if name == "DW_AT_byte_size":
+                return self._pointer if plan.tag in _POINTERS else None
+            if name in _OF_CONSTANTS:
+                return _OF_CONSTANTS[name](self)
+            return self._named_value if name in VALUE_KINDS else None
+        if kind == "reference":
+            return None if form == dw.DW_FORM_ref_sig8 or number == dw.DW_AT_sibling else self._far_reference
+        if kind == "string":
+            return None if form in _STRINGS_ELSEWHERE else self._string
+        if kind == "address":
+            return self._address if form in forms.ADDRESS_INDEX and has_addresses(self.unit) else None
+        if kind == "rnglist":
+            return None if plan.tag in _RANGED else self._range_list
         if kind == "loclist":
-            return self._location_list
-        if kind == "rnglist" and plan.tag not in _RANGED:
-            return self._range_list
-        if kind == "reference" and form != dw.DW_FORM_ref_sig8:
-            return self._far_reference if number != dw.DW_AT_sibling else None
-        if kind == "string" and form not in (dw.DW_FORM_string, dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt):
-            return self._string
-        if name in _VALUES:
-            return _VALUES[name](self)
-        if name in VALUE_KINDS and kind == "constant":
-            return self._named_value
-        if kind == "address" and form in forms.ADDRESS_INDEX and has_addresses(self.unit):
-            return self._address
-        if name in ("DW_AT_decl_file", "DW_AT_call_file"):
-            return self._file
-        return None
+            return self._location_list if name != "DW_AT_GNU_locviews" else None
+        return self._expression if kind == "exprloc" else None
 
     # --- Values ---------------------------------------------------------------------------------------------------
 
@@ -339,8 +350,7 @@ class _UnitChecks:
         yield from self.checks.expressions.of_attribute(attribute, block.data, block.section, block.offset)
 
     def _location_list(self, attribute: Attribute) -> Iterator[Problem]:
-        if attribute.name != "DW_AT_GNU_locviews":
-            yield from self.checks.lists.locations(attribute)
+        yield from self.checks.lists.locations(attribute)
 
     def _range_list(self, attribute: Attribute) -> Iterator[Problem]:
         yield from self.checks.lists.ranges(attribute)
@@ -427,6 +437,17 @@ class _UnitChecks:
         if value not in names("DW_MSPACE_LLVM") and value < _VENDOR["DW_MSPACE_LLVM"]:
             message = f"{attribute.name} is {value:#x}, which is not a memory space"
             yield self._problem(RULES["memory-space"], message, attribute.die)
+
+    def _member(self, attribute: Attribute) -> Iterator[Problem]:
+        """Check that a member begins within its structure; one without a size may be at the end."""
+        if self.structure is not None and attribute.value > self.structure:
+            message = f"the member is at {attribute.value} of {self.structure} bytes"
+            yield self._problem(RULES["member-outside"], message, attribute.die)
+
+    def _pointer(self, attribute: Attribute) -> Iterator[Problem]:
+        error = contradiction(Types().of(attribute.die))
+        if error is not None:
+            yield self._problem(RULES["pointer-size"], error.message, attribute.die, error.spec)
 
     # --- Addresses ------------------------------------------------------------------------------------------------
 
@@ -522,13 +543,17 @@ class _UnitChecks:
             yield self._problem(RULES["reference-tag"], message, die, wanted[1])
 
 
-_VALUES: dict[str, Callable[[_UnitChecks], Callable[[Attribute], Iterator[Problem]]]] = {
+_OF_CONSTANTS: dict[str, Callable[[_UnitChecks], Callable[[Attribute], Iterator[Problem]]]] = {
     "DW_AT_LLVM_lanes": lambda checks: checks._positive("lanes"),  # noqa: SLF001 (of this module)
     "DW_AT_LLVM_vector_size": lambda checks: checks._positive("vector-size"),  # noqa: SLF001
     "DW_AT_LLVM_address_space": lambda checks: checks._space,  # noqa: SLF001
     "DW_AT_address_class": lambda checks: checks._space,  # noqa: SLF001
     "DW_AT_LLVM_memory_space": lambda checks: checks._memory_space,  # noqa: SLF001
+    "DW_AT_data_member_location": lambda checks: checks._member,  # noqa: SLF001
+    "DW_AT_decl_file": lambda checks: checks._file,  # noqa: SLF001
+    "DW_AT_call_file": lambda checks: checks._file,  # noqa: SLF001
 }
+"""The checks of numbers."""
 
 
 def _is_allowed(kind: str, allowed: frozenset[str], name: str, version: int) -> bool:
