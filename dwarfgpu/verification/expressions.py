@@ -15,7 +15,7 @@ from dwarfgpu.expr.listing import operands_of
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.loaded import LoadedCode
-from dwarfgpu.program.code.repairs import ALL, repairs_of
+from dwarfgpu.program.code.repairs import ALL, may_be_idiom, repairs_of
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
 
 if TYPE_CHECKING:
@@ -220,7 +220,11 @@ class ExpressionChecks:
             repairs = repairs_of(self.code.repaired(expression, attribute))
         except DwarfGpuError:
             return None
-        return ", ".join(repair.name for repair in repairs) or None
+        if repairs:
+            return ", ".join(repair.name for repair in repairs)
+        # which of the idioms it is depends on addresses that are known when the program is linked
+        is_whole = self.code.file.image.is_linked and has_addresses(attribute.die.unit)
+        return None if is_whole or not may_be_idiom(expression, attribute.name) else "one that the linked program shows"
 
     # --- Operands that depend on the unit ---------------------------------------------------------------------------
 

@@ -31,7 +31,6 @@ RULES: dict[str, CheckRule] = rules(
     ("no-base", ERROR, "DWARF 5, 2.6.2", "An offset is relative to a base address.",
      "give the unit a DW_AT_low_pc, or the list a base address"),
     ("reversed", ERROR, "DWARF 5, 2.6.2", "An entry ends where it begins, or after that.", "correct the addresses"),
-    ("empty-entry", WARNING, "DWARF 5, 2.6.2", "An entry covers some addresses.", "leave the entry out"),
     ("overlap", WARNING, "A.2.6.2", "Ranges of one list do not overlap.", "leave the address range out of one of them"),
     ("address-index", ERROR, "DWARF 5, 7.27", "The index of an address is in the table of the unit.",
      "emit the address to .debug_addr"),
@@ -84,12 +83,9 @@ class ListChecks:
         bounds = Bounds(_context(die.unit), before_5="lists" not in section)
         spans: list[tuple[int, int, int]] = []
         defaults = 0
-        has_views = False
         for entry in entries:
             if entry.kind == dw.DW_LLE_GNU_view_pair:
-                has_views = True
                 continue
-            is_viewed, has_views = has_views, False
             if entry.expression is not None:
                 yield from self.expressions.of_attribute(attribute, entry.expression, section, entry.expression_offset)
             if is_location and entry.kind == dw.DW_LLE_default_location:
@@ -107,10 +103,7 @@ class ListChecks:
                 continue
             if span is None:
                 continue
-            if span[0] == span[1] and not is_viewed and span[0] not in bounds.dead:
-                message = f"the entry covers nothing at {span[0]:#x}"
-                yield Problem(RULES["empty-entry"], message, section, entry.offset, die)
-            elif span[0] < span[1]:
+            if span[0] < span[1]:
                 spans.append((*span, entry.offset))
         if not is_location:
             yield from _overlaps(spans, section, attribute)
