@@ -50,10 +50,21 @@ PF_X = 1
 
 
 class LoadedCode:
-    """One file of code in a running program. ``bias`` is what is added to the addresses in the file."""
+    """One file of code in a running program. ``bias`` is what is added to the addresses in the file.
 
-    def __init__(self, file: CodeObject, bias: int = 0, *, dialect: str | None = None, repair: Policy = OFF) -> None:
-        if not file.image.is_linked:
+    A file that is not linked cannot run; with ``is_linked`` it is read as if it were.
+    """
+
+    def __init__(
+        self,
+        file: CodeObject,
+        bias: int = 0,
+        *,
+        dialect: str | None = None,
+        repair: Policy = OFF,
+        is_linked: bool = False,
+    ) -> None:
+        if not (is_linked or file.image.is_linked):
             message = f"{file.name} is not linked, so it cannot have been loaded"
             raise UsageError(message, hint="link it, or name the file that was linked from it")
         self.file = file
