@@ -311,19 +311,20 @@ class KnownEffects:
     def select(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownPlace, ...]:
         """Check the parts that DW_OP_LLVM_select_bit_piece takes (A.2.5.4.4.6 (5))."""
         size, count = (shape.operand(at.operands, name) for name in "SC")
+        spec = shape.row.spec
         zero, one, mask = entries["L0"].places, entries["L1"].places, entries["M"].number
         if not size or not count:
             return ()
         if mask is None:  # the last part is one of either location
             lacking = [next((place for place in places if size * count > place.left), None) for places in (zero, one)]
             if lacking[0] is not None and lacking[1] is not None:
-                self._refuse_part(at, lacking[0], size, (count - 1) * size)
+                self._refuse_part(at, lacking[0], size, (count - 1) * size, spec)
         elif count <= self.generic.bit_size:
             for bit, start, stop in runs(mask, count):
                 places = one if bit else zero
-                if not self._check_move(at, places, (stop - 1) * size, "A.2.5.4.4.6 (5)"):
+                if not self._check_move(at, places, (stop - 1) * size, spec):
                     break
-                if not self._check_part(at, places, (stop - start) * size, start * size):
+                if not self._check_part(at, places, (stop - start) * size, start * size, spec):
                     break
         return self._composite(at, size * count)
 
