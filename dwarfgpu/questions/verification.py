@@ -33,8 +33,9 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
     every frame of every wave is evaluated, and what fails is reported with its reason. At a prompt: the variable NAME,
     or all that the frame sees.
 
-    -ops or -hex: an expression by itself, as which -cfi takes an operand of call frame information. The exit status of
-    the program is 1 if there are findings.
+    -ops or -hex: an expression by itself, as which -cfi takes an operand of call frame information: branches, the depth
+    of the stack, kinds, constants and the sizes of storages on every path. The exit status of the program is 1 if there
+    are findings.
     """
     if arguments.get("rules") == "":
         return _rules()
