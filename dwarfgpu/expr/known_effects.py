@@ -74,7 +74,7 @@ class KnownEffects:
     ) -> None:
         self.rules = rules
         self.target = target
-        self.generic = types.generic(address_size)
+        self.generic = types.generic(max(address_size, 1))
         self.is_big = (byte_order if target is None else target.byte_order) == "big"
         self.report = report
         self.in_caller = in_caller
@@ -208,7 +208,10 @@ class KnownEffects:
         return self._generic() if kind == GENERIC and not reads_bytes else KnownEntry(kind)
 
     def _computed(self, at: Instruction, row: Operation, entries: Entries) -> int | None:
-        """Perform an operation on constants; return the number it gives, or report that it always fails."""
+        """Perform an operation on constants; return the number it gives, or report that it always fails.
+
+        Of an evaluation it asks no more than the rules and the generic type, which are known here.
+        """
         run: Any = row.run
         values = [Value(self.generic, entries[letter].number or 0) for letter, _ in self.shape(row).inputs]
         try:
@@ -237,10 +240,9 @@ class KnownEffects:
 
     def _memory(self, address: int | None, space: AddressSpace | None = None) -> KnownPlace:
         """Return an address of an address space, else of the default one."""
-        bits, name = self.generic.bit_size, "memory"
-        if self.target is not None:
-            space = self.target.default_space if space is None else space
-            bits, name = space.address_bits, f"the memory of {space.name}"
+        bits, name = self.generic.bit_size, "the default address space"
+        if space is not None:
+            bits, name = space.address_bits, f"the address space {space.name}"
         offset = None if address is None else (address & (1 << bits) - 1) * 8
         return KnownPlace(MEMORY, name, 8 << bits, offset)
 
@@ -274,7 +276,7 @@ class KnownEffects:
 
     def moved(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownPlace, ...]:
         """Return the places that an operation moves (A.2.5.4.4.1 (1) to (3))."""
-        number = entries["B"].number if "B" in entries else shape.operand(at.operands, "B") if shape.names else None
+        number = entries["B"].number if "B" in entries else shape.operand(at.operands, "B")
         unit = 1 if shape.row.spec == "A.2.5.4.4.1 (3)" else 8
         bits = None if number is None else unit * self._signed(number)
         places = entries["L"].places
@@ -306,7 +308,7 @@ class KnownEffects:
         """Check the part that DW_OP_LLVM_extend repeats (A.2.5.4.4.6 (4))."""
         size, count = (shape.operand(at.operands, name) for name in "SC")
         self._check_part(at, entries["L"].places, size)
-        return self._composite(at, size * count)
+        return self._composite(at, size * count) if size and count else ()
 
     def select(self, at: Instruction, shape: Shape, entries: Entries) -> tuple[KnownPlace, ...]:
         """Check the parts that DW_OP_LLVM_select_bit_piece takes (A.2.5.4.4.6 (5))."""

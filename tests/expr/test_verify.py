@@ -551,7 +551,7 @@ def test_sizes_of_storages(program, expected):
         ),
         (
             "DW_OP_const4u 0xffffffff; DW_OP_lit3; DW_OP_LLVM_form_aspace_address; DW_OP_deref",
-            "DW_OP_deref reads 64 bits of the memory of local from bit 34359738360 on, which has 34359738368 bits",
+            "DW_OP_deref reads 64 bits of the address space local from bit 34359738360 on, which has 34359738368 bits",
         ),
         ("DW_OP_lit1; DW_OP_lit0; DW_OP_div", "DW_OP_div always fails: the divisor is 0"),
         (
