@@ -27,8 +27,8 @@ from dwarfgpu.expr.known_entries import (
     VALUES,
     KnownEntry,
     KnownPlace,
-    Shape,
     StackInterner,
+    shape_of,
 )
 from dwarfgpu.expr.listing import registers_of
 from dwarfgpu.expr.pieces import runs
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from dwarfgpu.expr.instruction import Instruction
-    from dwarfgpu.expr.known_entries import EntryStack
+    from dwarfgpu.expr.known_entries import EntryStack, Shape
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.table import Operation
     from dwarfgpu.targets.target import AddressSpace, Target
@@ -80,14 +80,6 @@ class KnownEffects:
         self.in_caller = in_caller
         """Whether registers are those of a caller, which call frame information may have elsewhere."""
         self.stacks = StackInterner()
-        self._shapes: dict[str, Shape] = {}
-
-    def shape(self, row: Operation) -> Shape:
-        """Return the effect of an operation."""
-        shape = self._shapes.get(row.name)
-        if shape is None:
-            shape = self._shapes[row.name] = Shape(row)
-        return shape
 
     @property
     def largest_storage(self) -> int:
@@ -213,7 +205,7 @@ class KnownEffects:
         Of an evaluation it asks no more than the rules and the generic type, which are known here.
         """
         run: Any = row.run
-        values = [Value(self.generic, entries[letter].number or 0) for letter, _ in self.shape(row).inputs]
+        values = [Value(self.generic, entries[letter].number or 0) for letter, _ in shape_of(row).inputs]
         try:
             value = run(self, *values, *row.fixed, *at.operands)
         except DwarfGpuError as error:
@@ -400,7 +392,7 @@ class KnownEffects:
     def check_address(self, at: Instruction, space: AddressSpace | None = None) -> None:
         """Check that a register can hold an address of an address space, else of the default one (A.2.5.4.4.3 (7))."""
         bits = self.generic.bit_size if self.target is None else (space or self.target.default_space).address_bits
-        self._check_read(at, self.register(at, self.shape(at.operation), {}), bits)
+        self._check_read(at, self.register(at, shape_of(at.operation), {}), bits)
 
     def _check_move(self, at: Instruction, places: Iterable[KnownPlace], bits: int, spec: str) -> bool:
         """Check that places so many bits further on are in their storages, as far as it is known."""

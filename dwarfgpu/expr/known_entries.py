@@ -218,3 +218,14 @@ class Shape:
         if row.needs - {"unit"}:
             return CONTEXT
         return MEMORY if row.operands else LOCATION
+
+
+_SHAPES: dict[str, Shape] = {}
+
+
+def shape_of(row: Operation) -> Shape:
+    """Return the effect of an operation, of which there is one for each row."""
+    shape = _SHAPES.get(row.name)
+    if shape is None:
+        shape = _SHAPES[row.name] = Shape(row)
+    return shape

@@ -34,6 +34,7 @@ from dwarfgpu.expr.known_entries import (
     TYPED,
     UNKNOWN,
     KnownEntry,
+    shape_of,
 )
 from dwarfgpu.expr.listing import operands_of, registers_of
 from dwarfgpu.immutable import frozen
@@ -156,7 +157,7 @@ class _ExpressionWalk:
                     yield stack
                     break
                 last = self.instructions[index]
-                shape = self.effects.shape(last.operation)
+                shape = shape_of(last.operation)
                 condition = stack.entry.number if shape.inputs else 1
                 stack = self.effects.apply(last, shape, stack)
                 if shape.branches:
@@ -261,7 +262,7 @@ class _ExpressionWalk:
                     self.report("error", "after_location", message, following, "DWARF 5, 2.6.1")
 
     def check_size(self, at: Instruction, kind: str, size: int) -> None:
-        names = self.effects.shape(at.operation).names
+        names = shape_of(at.operation).names
         if kind == "u1":  # of a value to be read; the size of a type of its own is not known
             if size == 0 or (size > self.address_size and "DR" not in names):
                 is_error = size == 0 or self.rules.wide_dereference == "ill_formed"
