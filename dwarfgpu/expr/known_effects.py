@@ -256,6 +256,11 @@ class KnownEffects:
         register = None if self.target is None else self.target.register(registers_of(at)[0])
         return () if register is None else (KnownPlace(REGISTER, register.name, register.bit_size),)
 
+    def undefined(self, _at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownPlace, ...]:
+        """Return the start of the undefined storage, where the rules give it a size (A.2.5.4.4.2)."""
+        size = self.largest_storage
+        return (KnownPlace(UNDEFINED, "the undefined storage", size),) if self.rules.undefined_has_size else ()
+
     def implicit_value(self, at: Instruction, _shape: Shape, _entries: Entries) -> tuple[KnownPlace, ...]:
         return (KnownPlace(IMPLICIT, "an implicit value", 8 * len(at.operands[0])),)
 
@@ -310,9 +315,10 @@ class KnownEffects:
         if not size or not count:
             return ()
         if mask is None:  # the last part is one of either location
-            lacking = [next((place for place in places if size * count > place.left), None) for places in (zero, one)]
-            if lacking[0] is not None and lacking[1] is not None:
-                self._refuse_part(at, lacking[0], size, (count - 1) * size, spec)
+            needed = size * count
+            first, second = ([place for place in places if not place.may_hold(needed)] for places in (zero, one))
+            if first and second:
+                self._refuse_part(at, first[0], size, needed - size, spec)
         elif count <= self.generic.bit_size:
             for bit, start, stop in runs(mask, count):
                 places = one if bit else zero
@@ -385,7 +391,7 @@ class KnownEffects:
     def _check_read(self, at: Instruction, places: Iterable[KnownPlace], bits: int, least: int | None = None) -> None:
         """Check that bits that are read are in the storage of each place (A.2.5.4.3.4 (4))."""
         for place in places:
-            if (bits if least is None else least) > place.left:
+            if not place.may_hold(bits if least is None else least):
                 what = f"{bits} bits" if least is None else f"{bits >> 3} bytes"
                 self._refuse(at, place, "read_past_storage", f"{at.name} reads {what} of {place.text()}", _READ)
 
@@ -412,7 +418,7 @@ class KnownEffects:
     ) -> bool:
         """Check that a part, so many bits further on, is in the storage of each place (A.2.5.4.4.6)."""
         for place in places:
-            if size + offset > place.left:
+            if not place.may_hold(size + offset):
                 self._refuse_part(at, place, size, offset, spec)
                 return False
         return True
@@ -481,11 +487,11 @@ class KnownEffects:
             if from_end and place.storage in (REGISTER, IMPLICIT):
                 if offset >= place.bit_size:
                     self._refuse_move(at, place, offset, _LEAST_SIGNIFICANT)
-                elif size + offset > place.left:
+                elif not place.may_hold(size + offset):
                     self._refuse_part(at, place, size, 0, _LEAST_SIGNIFICANT)
             elif offset and not from_end and not place.allows_move(offset):
                 self._refuse_move(at, place, offset, "A.2.5.4.4.6 (2)")
-            elif size + offset > place.left:
+            elif not place.may_hold(size + offset):
                 self._refuse_part(at, place, size, offset)
 
     def piece_end(self, at: Instruction, stack: EntryStack) -> EntryStack:
@@ -520,6 +526,7 @@ _PLACES = {  # by the clause of the operation
     "A.2.5.4.4.1 (1)": KnownEffects.moved,
     "A.2.5.4.4.1 (2)": KnownEffects.moved,
     "A.2.5.4.4.1 (3)": KnownEffects.moved,
+    "A.2.5.4.4.2 (1)": KnownEffects.undefined,
     "A.2.5.4.4.4 (1)": KnownEffects.register,
     "A.2.5.4.4.4 (2)": KnownEffects.register,
     "A.2.5.4.4.5 (1)": KnownEffects.implicit_value,

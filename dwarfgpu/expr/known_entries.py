@@ -35,7 +35,7 @@ NOTHING = "nothing"
 VALUES = frozenset((GENERIC, TYPED, VALUE))
 NO_VALUES = frozenset((ELSEWHERE, REGISTER, IMPLICIT, UNDEFINED, COMPOSITE, NOTHING))
 MAY_BE_COMPOSITE = frozenset((COMPOSITE, LOCATION, CONTEXT, ANY))
-ONE_PLACE = frozenset((MEMORY, ELSEWHERE, REGISTER, IMPLICIT, COMPOSITE))
+ONE_PLACE = frozenset((MEMORY, ELSEWHERE, REGISTER, IMPLICIT, UNDEFINED, COMPOSITE))
 # The storage of the locations that the operations of section A.2.5.4.4.<n> push.
 _STORAGES = {"2": UNDEFINED, "4": REGISTER, "5": IMPLICIT, "6": COMPOSITE}
 _EMPTY_COMPOSITE = "DWARF 6 (230524.1), 3.12 (1)"
@@ -63,6 +63,10 @@ class KnownPlace:
     def left(self) -> int:
         """The number of bits from the position to the end of the storage, or the most that it may be."""
         return self.bit_size - (self.bit_offset or 0)
+
+    def may_hold(self, bits: int) -> bool:
+        """Return whether so many bits from the position on may be in the storage; any number of undefined ones is."""
+        return bits <= self.left or self.storage == UNDEFINED
 
     def allows_move(self, bits: int) -> bool:
         """Return whether a position so many bits further on may be in the storage (A.2.5.4.4.1 (1) and (3))."""
