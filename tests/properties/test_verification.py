@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 RULES = ("amd", "amd", *PRESETS)
 SIZES = (0, 1, 2, 4, 8, 16, 31, 32, 33, 63, 64, 65, 128)
 OFFSETS = (0, 3, 4, 8, 127, 128, 255, 256)
+COMPUTES = ("DW_OP_plus", "DW_OP_minus", "DW_OP_mul", "DW_OP_and", "DW_OP_shl", "DW_OP_lt", "DW_OP_plus_uconst 1")
 BRANCHES = ("DW_OP_bra", "DW_OP_skip")
 
 
@@ -73,6 +74,8 @@ class SizedWriter(Writer):
                 "DW_OP_lit9; DW_OP_stack_value",
                 f"DW_OP_regx {register}; DW_OP_LLVM_extend {size} {count}",
                 f"DW_OP_regx {register}; DW_OP_const1u {size}; DW_OP_LLVM_bit_offset",
+                f"DW_OP_regx {register}; DW_OP_piece 4; DW_OP_bit_piece {size} 0; DW_OP_LLVM_piece_end",
+                f"DW_OP_regx {register}; DW_OP_regx {other}; DW_OP_lit0; DW_OP_lit4; DW_OP_LLVM_overlay",
                 "DW_OP_const2u 0x1000",
             )
         )
@@ -86,6 +89,8 @@ class SizedWriter(Writer):
                 f"DW_OP_LLVM_extend {size} {count}",
                 f"DW_OP_const2u {chance.choice(OFFSETS)}; DW_OP_LLVM_offset",
                 f"DW_OP_LLVM_offset_uconst {chance.choice(OFFSETS)}",
+                f"DW_OP_const1u {size}; DW_OP_lit{count % 32}; {chance.choice(COMPUTES)}; DW_OP_LLVM_bit_offset",
+                f"DW_OP_const1u {size}; DW_OP_lit{count % 32}; {chance.choice(COMPUTES)}; DW_OP_LLVM_offset",
                 f"DW_OP_const1s {chance.choice((-32, -1, 1, 31, 32, 64))}; DW_OP_LLVM_bit_offset",
                 f"DW_OP_regx {other}; DW_OP_const1u {size}; DW_OP_LLVM_select_bit_piece {size} {count}",
                 f"DW_OP_lit1; DW_OP_const1u {size}; DW_OP_const1u {chance.choice(SIZES)}; DW_OP_LLVM_bit_overlay",
