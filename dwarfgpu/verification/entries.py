@@ -338,6 +338,7 @@ class _UnitChecks:
         if allowed is not None and form != dw.DW_FORM_indirect and not _is_allowed(kind, allowed, name, version):
             message = f"{name} has {form_name(form)}, a form of class {kind}"
             plan.problems.append((RULES["attribute-class"], message, "DWARF 5, 7.5.5"))
+            plan.is_ranged = plan.is_ranged and number not in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
             return
         owners = OWNERS.get(name)
         if owners is not None and plan.tag not in owners[0]:
@@ -451,12 +452,11 @@ class _UnitChecks:
 
     def _positive(self, rule: str) -> ValueCheck:
         def check(attribute: Attribute) -> Iterator[Problem]:
-            if attribute.value_class == "constant" and attribute.signed() <= 0:
-                message = f"{attribute.name} is {attribute.signed()}"
-                yield self._problem(RULES[rule], message, attribute.die)
+            if attribute.value <= 0:
+                yield self._problem(RULES[rule], f"{attribute.name} is {attribute.value}", attribute.die)
             elif rule == "lanes" and self.checks.target is not None:
                 lanes = self.checks.target.lane_count
-                if lanes and attribute.value_class == "constant" and attribute.value > lanes:
+                if 0 < lanes < attribute.value:
                     message = f"{attribute.name} is {attribute.value}, a wave of {self.checks.target.name} has {lanes}"
                     yield self._problem(RULES["lanes-of-target"], message, attribute.die)
 
