@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import EvaluationError, IllFormed, shown
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
+from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
 from dwarfgpu.expr.table import operation, section
 from dwarfgpu.expr.values import Value
@@ -231,18 +232,12 @@ def select_bit_piece(ev: Evaluation, zero: Location, one: Location, mask: Value,
         raise IllFormed("bad_size", message, spec=spec)
     chosen = uniform(mask.bits)
     parts = []
-    start = 0
-    while start < count:  # one run of parts for each run of equal bits
-        bit = chosen >> start & 1
-        stop = start + 1
-        while stop < count and chosen >> stop & 1 == bit:
-            stop += 1
+    for bit, start, stop in runs(chosen, count):
         source = one if bit else zero
         first = convert.moved(ev, source, start * size, spec) if start else source
         convert.moved(ev, source, (stop - 1) * size, spec)  # each part must begin within the storage ...
         _check_fits(first, (stop - start) * size, spec)  # ... and end there
         parts.append(Part(first, size, stop - start, size))
-        start = stop
     return locations.at(convert.composite(ev, locations.EMPTY, tuple(parts)))
 
 
