@@ -6,6 +6,7 @@ values that can be wrong are looked at.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
@@ -27,7 +28,7 @@ from dwarfgpu.verification.attribute_rules import (
     UNITS,
     can_complete,
 )
-from dwarfgpu.verification.expressions import has_addresses
+from dwarfgpu.verification.expressions import WITH_FRAMES, has_addresses
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules, unreadable
 from dwarfgpu.verification.lists import ListChecks
 
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.verification.expressions import ExpressionChecks
 
-    ValueCheck: TypeAlias = Callable[[int, Any], bool]
-    """(offset of the entry, value) -> whether the value needs a closer look."""
+    ValueCheck: TypeAlias = Callable[[Attribute], Iterator[Problem]]
 
 _ENCODE = "encode the entry as its abbreviation says"
 _REFER = "refer to the offset at which the entry begins"
@@ -100,6 +100,8 @@ RULES: dict[str, CheckRule] = rules(
      "correct DW_AT_data_member_location or the size of the structure"),
 )  # fmt: skip
 
+ANY_FILE = 1 << 64
+"""A number that no file has."""
 SHF_EXECINSTR = 4
 """The section holds instructions (gABI, "Section Attribute Flags")."""
 _RANGED = SCOPES | {dw.DW_TAG_compile_unit, dw.DW_TAG_skeleton_unit}
@@ -118,20 +120,36 @@ _VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "
 class Plan:
     """What is looked at in the entries of an abbreviation."""
 
-    __slots__ = ("checks", "is_ranged", "parents", "problems", "references", "size", "tag")
+    __slots__ = (
+        "checks",
+        "is_function",
+        "is_plain",
+        "is_ranged",
+        "limits",
+        "parents",
+        "problems",
+        "references",
+        "size",
+        "tag",
+    )
 
     def __init__(self, abbreviation: Abbreviation) -> None:
         self.tag = abbreviation.tag
         self.parents = PARENTS.get(abbreviation.tag)
         self.problems: list[tuple[CheckRule, str, str]] = []
         """What is wrong with every such entry: rule, message and clause."""
-        self.references: list[tuple[int, int]] = []
-        """The values that are references into the unit: their slots and attributes."""
-        self.checks: list[tuple[int, Callable[[Attribute], Iterator[Problem]]]] = []
+        self.references: list[tuple[int, list[tuple[int, int]]]] = []
+        """The values that are references into the unit: their slots, and where they are collected."""
+        self.limits: list[tuple[int, int, int, ValueCheck]] = []
+        """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
+        self.checks: list[tuple[int, ValueCheck]] = []
         """The attributes whose values are looked at in each entry: index and check."""
+        self.is_function = abbreviation.tag in WITH_FRAMES
         self.is_ranged = False
         self.size: int | None = None
         """The index of the attribute with the size of a structure."""
+        self.is_plain = True
+        """Whether nothing but numbers below limits and references is looked at."""
 
 
 class EntryChecks:
@@ -198,57 +216,65 @@ class _UnitChecks:
         self.unit = unit
         self.tags: dict[int, int] = {}
         """The tag of each entry, by its offset."""
-        self.pending: list[tuple[int, int, int]] = []
-        """References in the unit: the offset of the entry, the attribute, and where it leads."""
-        self.files: int | None = None
-        self.structure: int | None = None
-        """The size of the structure that owns the entry at hand."""
+        self.references: dict[int, list[tuple[int, int]]] = {}
+        """By attribute the references in the unit: the offset of the entry, and where it leads."""
+        self.owners: list[Plan] = []
+        """The plans of the entry at hand and of those that own it, outermost first."""
+        self.sizes: dict[int, int] = {}
+        """The sizes of structures, by the depth of the last one there."""
+        self.functions: dict[int, tuple[int, Abbreviation, tuple[Any, ...]]] = {}
+        """The functions, by the depth of the last one there."""
+        self.spans: dict[int, list[tuple[int, int]] | None] = {}
+        """The code of entries, by the depth of the last one there."""
 
     def problems(self) -> Iterator[Problem]:
-        unit, tags, pending = self.unit, self.tags, self.pending
+        unit, tags, owners = self.unit, self.tags, self.owners
         plans: dict[Abbreviation, Plan] = {}
-        owners: list[int] = [0] * 64
-        spans: list[list[tuple[int, int]] | None] = [None] * 64
-        sizes: list[int | None] = [None] * 64
-        count = 0
         for offset, depth, abbreviation, values in unit.entries():
-            count += 1
             plan = plans.get(abbreviation)
             if plan is None:
                 plan = plans[abbreviation] = self._plan(abbreviation)
-            tag = plan.tag
-            tags[offset] = tag
-            if depth >= len(owners):
-                owners.extend([0] * depth)
-                spans.extend([None] * depth)
-                sizes.extend([None] * depth)
-            owners[depth] = tag
-            sizes[depth] = None if plan.size is None else abbreviation.value(plan.size, values)
-            for slot, attribute in plan.references:
-                pending.append((offset, attribute, values[slot]))
-            if plan.problems or plan.checks or plan.parents is not None or plan.is_ranged:
-                die = Die(unit, offset, abbreviation, values)
-                for rule, message, clause in plan.problems:
-                    yield self._problem(rule, message, die, clause)
-                if plan.parents is not None and depth and owners[depth - 1] not in plan.parents[0]:
-                    owner = name_of("DW_TAG", owners[depth - 1])
-                    yield self._problem(RULES["parent"], f"{die.tag_name} is owned by {owner}", die, plan.parents[1])
-                self.structure = sizes[depth - 1] if depth else None
-                for index, check in plan.checks:
-                    try:
-                        yield from check(die._attribute(index))  # noqa: SLF001 (by its index, without a name)
-                    except DwarfGpuError as error:
-                        yield unreadable(RULES, error.at(section=unit.section, offset=die.section_offset), die=die)
-                if plan.is_ranged and has_addresses(unit):
-                    own, problems = self._ranges(die, spans[depth - 1] if depth else None)
-                    yield from problems
-                    spans[depth] = own
-                else:
-                    spans[depth] = spans[depth - 1] if depth else None
-            else:
-                spans[depth] = spans[depth - 1] if depth else None
-        self.checks.count += count
+            tags[offset] = plan.tag
+            del owners[depth:]
+            owners.append(plan)
+            for slot, references in plan.references:
+                references.append((offset, values[slot]))
+            for slot, limit, index, check in plan.limits:
+                if values[slot] >= limit:
+                    yield from check(Die(unit, offset, abbreviation, values)._attribute(index))  # noqa: SLF001
+            if not plan.is_plain:
+                if plan.is_function:
+                    self.functions[depth] = offset, abbreviation, values
+                if plan.size is not None:
+                    self.sizes[depth] = abbreviation.value(plan.size, values)
+                yield from self._entry(plan, Die(unit, offset, abbreviation, values))
+        self.checks.count += len(tags)
         yield from self._references()
+
+    def _entry(self, plan: Plan, die: Die) -> Iterator[Problem]:
+        """Yield what is wrong with an entry by itself, and with its place among the others."""
+        for rule, message, clause in plan.problems:
+            yield self._problem(rule, message, die, clause)
+        if plan.parents is not None and len(self.owners) > 1 and self.owners[-2].tag not in plan.parents[0]:
+            owner = name_of("DW_TAG", self.owners[-2].tag)
+            yield self._problem(RULES["parent"], f"{die.tag_name} is owned by {owner}", die, plan.parents[1])
+        for index, check in plan.checks:
+            try:
+                yield from check(die._attribute(index))  # noqa: SLF001 (by its index, without a name)
+            except DwarfGpuError as error:
+                yield unreadable(RULES, error.at(section=self.unit.section, offset=die.section_offset), die=die)
+        if plan.is_ranged and has_addresses(self.unit):
+            depth = len(self.owners) - 1
+            around = next((self.spans.get(i) for i in reversed(range(depth)) if self.owners[i].is_ranged), None)
+            self.spans[depth], problems = self._ranges(die, around)
+            yield from problems
+
+    def _function(self) -> Die | None:
+        """Return the function that the entry at hand is in."""
+        for depth in reversed(range(len(self.owners))):
+            if self.owners[depth].is_function:
+                return Die(self.unit, *self.functions[depth])
+        return None
 
     def _problem(self, rule: CheckRule, message: str, die: Die, clause: str | None = None) -> Problem:
         return Problem(rule, message, self.unit.section, die.section_offset, die, clause)
@@ -261,6 +287,9 @@ class _UnitChecks:
         self._add_shape(plan, abbreviation)
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
+        plan.is_plain = not (
+            plan.problems or plan.checks or plan.parents or plan.is_ranged or plan.is_function or plan.size is not None
+        )
         return plan
 
     def _add_shape(self, plan: Plan, abbreviation: Abbreviation) -> None:
@@ -309,21 +338,36 @@ class _UnitChecks:
         if allowed is not None and form != dw.DW_FORM_indirect and not _is_allowed(kind, allowed, name, version):
             message = f"{name} has {form_name(form)}, a form of class {kind}"
             plan.problems.append((RULES["attribute-class"], message, "DWARF 5, 7.5.5"))
+            plan.is_ranged = plan.is_ranged and number not in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
             return
         owners = OWNERS.get(name)
         if owners is not None and plan.tag not in owners[0]:
             message = f"{name_of('DW_TAG', plan.tag)} has {name}"
             plan.problems.append((RULES["attribute-owner"], message, owners[1]))
         if form in forms.REF_UNIT and number != dw.DW_AT_sibling:
-            plan.references.append((slot, number))
+            plan.references.append((slot, self.references.setdefault(number, [])))
             return
         check = self._check_for(plan, name, number, form, kind)
-        if check is not None:
+        if check is None:
+            return
+        limit = self._limit(name, form)
+        if limit is None or slot < 0:
             plan.checks.append((index, check))
+        else:
+            plan.limits.append((slot, limit, index, check))
 
-    def _check_for(
-        self, plan: Plan, name: str, number: int, form: int, kind: str
-    ) -> Callable[[Attribute], Iterator[Problem]] | None:
+    def _limit(self, name: str, form: int) -> int | None:
+        """Return the number below which the value of an attribute is right; None where it is not judged by that."""
+        unit = self.unit
+        if name in ("DW_AT_decl_file", "DW_AT_call_file"):
+            return self.files + 1
+        if form == dw.DW_FORM_strp:
+            return len(unit.source.data(".debug_str" + unit.suffix)) if unit.contributions is None else None
+        if form == dw.DW_FORM_line_strp:
+            return len(unit.source.data(".debug_line_str"))
+        return None
+
+    def _check_for(self, plan: Plan, name: str, number: int, form: int, kind: str) -> ValueCheck | None:
         """Return the check of the values of an attribute; None where none can be wrong."""
         if kind == "constant":
             if name == "DW_AT_byte_size":
@@ -346,11 +390,10 @@ class _UnitChecks:
     # --- Values ---------------------------------------------------------------------------------------------------
 
     def _expression(self, attribute: Attribute) -> Iterator[Problem]:
-        block = attribute.block()
-        yield from self.checks.expressions.of_attribute(attribute, block.data, block.section, block.offset)
+        yield from self.checks.expressions.of_attribute(attribute, attribute.value, None, self._function)
 
     def _location_list(self, attribute: Attribute) -> Iterator[Problem]:
-        yield from self.checks.lists.locations(attribute)
+        yield from self.checks.lists.locations(attribute, self._function)
 
     def _range_list(self, attribute: Attribute) -> Iterator[Problem]:
         yield from self.checks.lists.ranges(attribute)
@@ -381,7 +424,8 @@ class _UnitChecks:
         except DwarfGpuError as error:
             yield self._problem(RULES["reference"], f"{attribute.name}: {error.message}", attribute.die)
             return
-        yield from self._referred(attribute.die, attribute.number, target.tag, target.section_offset)
+        die, place = attribute.die, target.section_offset - self.unit.offset
+        yield from self._referred(lambda _offset: die, 0, die.tag, attribute.number, target.tag, place)
 
     def _named_value(self, attribute: Attribute) -> Iterator[Problem]:
         prefix = VALUE_KINDS[attribute.name]
@@ -391,30 +435,28 @@ class _UnitChecks:
             yield self._problem(RULES["value-unknown"], message, attribute.die)
 
     def _file(self, attribute: Attribute) -> Iterator[Problem]:
-        if self.files is None:
-            self.files = self._known_files()
-        if self.files >= 0 and attribute.value > self.files:
+        if attribute.value > self.files:
             message = f"{attribute.name} is {attribute.value}, the files of the line table end at {self.files}"
             yield self._problem(RULES["file-number"], message, attribute.die)
 
-    def _known_files(self) -> int:
-        """Return the largest number of a file in the line table; -1 where there is no table, or none can be read."""
+    @cached_property
+    def files(self) -> int:
+        """The largest number of a file in the line table; where there is none, or it cannot be read, any will do."""
         from dwarfgpu.program.code.code_lookup import line_table
 
         try:
             table = line_table(self.checks.expressions.code.file, self.unit, of_entries=True)
         except DwarfGpuError:  # which the check of line tables reports
-            return -1
-        return -1 if table is None else max((number for number, _file in table.files()), default=-1)
+            return ANY_FILE
+        return ANY_FILE if table is None else max((number for number, _file in table.files()), default=0)
 
-    def _positive(self, rule: str) -> Callable[[Attribute], Iterator[Problem]]:
+    def _positive(self, rule: str) -> ValueCheck:
         def check(attribute: Attribute) -> Iterator[Problem]:
-            if attribute.value_class == "constant" and attribute.signed() <= 0:
-                message = f"{attribute.name} is {attribute.signed()}"
-                yield self._problem(RULES[rule], message, attribute.die)
+            if attribute.value <= 0:
+                yield self._problem(RULES[rule], f"{attribute.name} is {attribute.value}", attribute.die)
             elif rule == "lanes" and self.checks.target is not None:
                 lanes = self.checks.target.lane_count
-                if lanes and attribute.value_class == "constant" and attribute.value > lanes:
+                if 0 < lanes < attribute.value:
                     message = f"{attribute.name} is {attribute.value}, a wave of {self.checks.target.name} has {lanes}"
                     yield self._problem(RULES["lanes-of-target"], message, attribute.die)
 
@@ -440,8 +482,12 @@ class _UnitChecks:
 
     def _member(self, attribute: Attribute) -> Iterator[Problem]:
         """Check that a member begins within its structure; one without a size may be at the end."""
-        if self.structure is not None and attribute.value > self.structure:
-            message = f"the member is at {attribute.value} of {self.structure} bytes"
+        depth = len(self.owners) - 2
+        if self.owners[depth].size is None:
+            return
+        size = self.sizes[depth]
+        if attribute.value > size:
+            message = f"the member is at {attribute.value} of {size} bytes"
             yield self._problem(RULES["member-outside"], message, attribute.die)
 
     def _pointer(self, attribute: Attribute) -> Iterator[Problem]:
@@ -501,21 +547,18 @@ class _UnitChecks:
     def _references(self) -> Iterator[Problem]:
         tags, unit = self.tags, self.unit
         modified: dict[int, int] = {}
-        for offset, attribute, target in self.pending:
-            tag = tags.get(target)
-            if tag is None:
-                name = name_of("DW_AT", attribute)
-                message = f"{name} leads to {unit.offset + target:#x}, where no entry of the unit begins"
-                yield self._problem(RULES["reference"], message, unit.die_known_at(offset))
-                continue
-            wanted = REFERENCES.get(attribute)
-            if wanted is not None:
-                is_right = can_complete(tags[offset], tag) if wanted[0] is None else tag in wanted[0]
-                if not is_right:
-                    yield from self._referred(unit.die_known_at(offset), attribute, tag, unit.offset + target)
-            is_modifier = attribute == dw.DW_AT_type and tags[offset] in _MODIFIERS
-            if is_modifier or attribute in (dw.DW_AT_specification, dw.DW_AT_abstract_origin):
-                modified[offset] = target
+        for attribute, references in self.references.items():
+            wanted = REFERENCES.get(attribute, (frozenset(), ""))[0]
+            completes = attribute in (dw.DW_AT_specification, dw.DW_AT_abstract_origin)
+            for offset, target in references:
+                tag = tags.get(target)
+                if tag is None:
+                    message = f"{name_of('DW_AT', attribute)} leads to {unit.offset + target:#x}, where no entry begins"
+                    yield self._problem(RULES["reference"], message, unit.die_known_at(offset))
+                elif wanted is None or (wanted and tag not in wanted):
+                    yield from self._referred(unit.die_known_at, offset, tags[offset], attribute, tag, target)
+                if completes or (attribute == dw.DW_AT_type and tags[offset] in _MODIFIERS):
+                    modified[offset] = target
         yield from self._cycles(modified)
 
     def _cycles(self, modified: dict[int, int]) -> Iterator[Problem]:
@@ -532,18 +575,19 @@ class _UnitChecks:
                 yield self._problem(RULES["reference-cycle"], message, self.unit.die_known_at(offset))
             ended.update(path)
 
-    def _referred(self, die: Die, attribute: int, tag: int, target: int) -> Iterator[Problem]:
+    def _referred(
+        self, die_at: Callable[[int], Die], offset: int, own: int, attribute: int, tag: int, target: int
+    ) -> Iterator[Problem]:
+        """Yield what is wrong with a reference from an entry with one tag to an entry with another."""
         wanted = REFERENCES.get(attribute)
-        if wanted is None:
+        if wanted is None or (can_complete(own, tag) if wanted[0] is None else tag in wanted[0]):
             return
-        is_right = can_complete(die.tag, tag) if wanted[0] is None else tag in wanted[0]
-        if not is_right:
-            name, kind = name_of("DW_AT", attribute), name_of("DW_TAG", tag)
-            message = f"{name} of {die.tag_name} leads to {kind} at {target:#x}"
-            yield self._problem(RULES["reference-tag"], message, die, wanted[1])
+        names_of = name_of("DW_AT", attribute), name_of("DW_TAG", own), name_of("DW_TAG", tag)
+        message = "{} of {} leads to {}".format(*names_of) + f" at {self.unit.offset + target:#x}"
+        yield self._problem(RULES["reference-tag"], message, die_at(offset), wanted[1])
 
 
-_OF_CONSTANTS: dict[str, Callable[[_UnitChecks], Callable[[Attribute], Iterator[Problem]]]] = {
+_OF_CONSTANTS: dict[str, Callable[[_UnitChecks], ValueCheck]] = {
     "DW_AT_LLVM_lanes": lambda checks: checks._positive("lanes"),  # noqa: SLF001 (of this module)
     "DW_AT_LLVM_vector_size": lambda checks: checks._positive("vector-size"),  # noqa: SLF001
     "DW_AT_LLVM_address_space": lambda checks: checks._space,  # noqa: SLF001

@@ -19,7 +19,7 @@ from dwarfgpu.program.code.repairs import ALL, may_be_idiom, repairs_of
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.context import ResultKind
@@ -105,7 +105,7 @@ _POINTERS = frozenset((
 ))  # fmt: skip
 _INDICES = frozenset(("DW_OP_addrx", "DW_OP_constx", "DW_OP_GNU_addr_index", "DW_OP_GNU_const_index"))
 _IN_CONTEXT = _OF_TYPE | _CALLS | _POINTERS | _INDICES | {"DW_OP_fbreg", "DW_OP_LLVM_push_lane"}
-_WITH_FRAMES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point))
+WITH_FRAMES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point))
 MAX_CALLS = 32
 """So many calls in each other are followed."""
 MAX_KNOWN = 1 << 14
@@ -163,6 +163,8 @@ class ExpressionChecks:
         self.target = known.target if known.is_known else None
         self.rules = PRESETS[known.target.default_rules]
         self.has_lanes = known.target.execution_mask is not None or not known.is_known
+        self._function: tuple[Die | None, bool] = None, True
+        """The last function that was asked for its frame base, and whether it has one."""
         self._known: dict[tuple[bytes, Format, ExpressionUse], tuple[Expression, list[Finding], bool]] = {}
 
     def checked(self, data: bytes, form: Format, use: ExpressionUse) -> tuple[Expression, list[Finding], bool]:
@@ -191,19 +193,29 @@ class ExpressionChecks:
         """Decode an expression; the offsets of its operations count from its first byte."""
         return decode(data, self.code.dialect, form, known_in=dialects.known_in)
 
-    def of_attribute(self, attribute: Attribute, data: bytes, section: str, offset: int) -> Iterator[Problem]:
-        """Yield what is wrong with an expression of an attribute, which is at an offset of a section."""
+    def of_attribute(
+        self, attribute: Attribute, data: bytes, place: tuple[str, int] | None, function: Callable[[], Die | None]
+    ) -> Iterator[Problem]:
+        """Yield what is wrong with an expression of an attribute.
+
+        ``place`` is its section and offset, if it is not in the entry; ``function`` returns the function around that.
+        """
         die = attribute.die
         unit = die.unit
         use = _IN_TAG.get(die.tag) or USES.get(attribute.name, ANY_RESULT)
         expression, findings, in_context = self.checked(data, unit.format, use)
-        problems = [self._problem(finding, section, offset, die) for finding in findings]
-        if in_context:
-            for instruction, rule, message in self._in_unit(expression, unit, die, attribute.name):
-                problems.append(Problem(RULES[rule], message, section, offset + instruction.offset, die))
-        if problems:
-            idiom = self._idiom(attribute, data, section, offset)
-            yield from (evolve(problem, idiom=idiom) for problem in problems)
+        in_unit = list(self._in_unit(expression, attribute, function)) if in_context else []
+        if not findings and not in_unit:
+            return
+        if place is None:
+            block = attribute.block()
+            place = block.section, block.offset
+        section, offset = place
+        idiom = self._idiom(attribute, data, section, offset)
+        for finding in findings:
+            yield evolve(self._problem(finding, section, offset, die), idiom=idiom)
+        for instruction, rule, message in in_unit:
+            yield Problem(RULES[rule], message, section, offset + instruction.offset, die, idiom=idiom)
 
     def of_frames(self, data: bytes, form: Format, use: ExpressionUse, section: str, offset: int) -> Iterator[Problem]:
         """Yield what is wrong with an expression of call frame information."""
@@ -231,9 +243,10 @@ class ExpressionChecks:
     # --- Operands that depend on the unit ---------------------------------------------------------------------------
 
     def _in_unit(
-        self, expression: Expression, unit: Unit, die: Die, attribute: str
+        self, expression: Expression, attribute: Attribute, function: Callable[[], Die | None]
     ) -> Iterator[tuple[Instruction, str, str]]:
         """Yield the operations whose operands do not fit the unit: rule and message."""
+        die, unit = attribute.die, attribute.die.unit
         for instruction in expression.instructions:
             name = instruction.operation.name
             if name in _OF_TYPE:
@@ -244,12 +257,24 @@ class ExpressionChecks:
                 if has_addresses(unit):
                     yield from _of_index(instruction, unit)
             elif name == "DW_OP_fbreg":
-                if attribute == "DW_AT_frame_base":
+                if attribute.name == "DW_AT_frame_base":
                     yield instruction, "frame-base-cycle", "the frame base is computed from the frame base"
-                elif not _has_frame_base(die):
-                    yield instruction, "no-frame-base", "no function around the entry has a DW_AT_frame_base"
+                elif not self._has_frame_base(function()):
+                    yield instruction, "no-frame-base", "the function around the entry has no DW_AT_frame_base"
             elif name == "DW_OP_LLVM_push_lane" and not self.has_lanes and self.target is not None:
                 yield instruction, "no-lanes", f"threads of {self.target.name} have no lanes"
+
+    def _has_frame_base(self, function: Die | None) -> bool:
+        """Return whether a function has a frame base; outside of functions nothing can be said."""
+        if function is None:
+            return True
+        if function != self._function[0]:
+            try:
+                has_base = function.find_number(dw.DW_AT_frame_base) is not None
+            except DwarfGpuError:  # which the check of entries reports
+                has_base = True
+            self._function = function, has_base
+        return self._function[1]
 
     def _of_entry(self, instruction: Instruction, unit: Unit, die: Die) -> Iterator[tuple[Instruction, str, str]]:
         name = instruction.operation.name
@@ -328,12 +353,3 @@ def _of_index(instruction: Instruction, unit: Unit) -> Iterator[tuple[Instructio
         unit.tables.address(index)
     except DwarfGpuError as error:
         yield instruction, "address-index", f"{instruction.operation.name} has the index {index}: {error.message}"
-
-
-def _has_frame_base(die: Die) -> bool:
-    """Return whether the function around an entry has a frame base; outside of functions nothing can be said."""
-    try:
-        around = [each for each in (die, *die.ancestors()) if each.tag in _WITH_FRAMES]
-        return not around or any(each.find_number(dw.DW_AT_frame_base) is not None for each in around)
-    except DwarfGpuError:  # which the check of entries reports
-        return True

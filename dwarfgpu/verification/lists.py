@@ -13,9 +13,9 @@ from dwarfgpu.verification.expressions import has_addresses
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from dwarfgpu.objfile.info.dies import Attribute
+    from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.list_encoding import RawEntry
     from dwarfgpu.verification.expressions import ExpressionChecks
@@ -45,15 +45,15 @@ class ListChecks:
         self.expressions = expressions
         self._seen: set[tuple[int, str, int]] = set()
 
-    def locations(self, attribute: Attribute) -> Iterator[Problem]:
+    def locations(self, attribute: Attribute, function: Callable[[], Die | None]) -> Iterator[Problem]:
         """Yield the problems of the location list of an attribute, and of its expressions."""
-        yield from self._checked(attribute, is_location=True)
+        yield from self._checked(attribute, function)
 
     def ranges(self, attribute: Attribute) -> Iterator[Problem]:
         """Yield the problems of the range list of an attribute."""
-        yield from self._checked(attribute, is_location=False)
+        yield from self._checked(attribute, None)
 
-    def _checked(self, attribute: Attribute, *, is_location: bool) -> Iterator[Problem]:
+    def _checked(self, attribute: Attribute, function: Callable[[], Die | None] | None) -> Iterator[Problem]:
         die = attribute.die
         unit = die.unit
         try:
@@ -62,7 +62,7 @@ class ListChecks:
             if key in self._seen:
                 return
             self._seen.add(key)
-            read = location_lists.raw_location_list if is_location else range_lists.raw_range_list
+            read = range_lists.raw_range_list if function is None else location_lists.raw_location_list
             data = unit.tables.list_data(section)
             if offset >= len(data):
                 message = f"the list is at {offset:#x} of {section}, which has {len(data)} bytes"
@@ -72,12 +72,12 @@ class ListChecks:
         except DwarfGpuError as error:
             yield unreadable(RULES, error, die=die)
             return
-        yield from self._entries(attribute, entries, section, is_location=is_location)
+        yield from self._entries(attribute, entries, section, function)
         if error is not None:
             yield unreadable(RULES, error, die=die)
 
     def _entries(
-        self, attribute: Attribute, entries: list[RawEntry], section: str, *, is_location: bool
+        self, attribute: Attribute, entries: list[RawEntry], section: str, function: Callable[[], Die | None] | None
     ) -> Iterator[Problem]:
         die = attribute.die
         bounds = Bounds(_context(die.unit), before_5="lists" not in section)
@@ -86,9 +86,10 @@ class ListChecks:
         for entry in entries:
             if entry.kind == dw.DW_LLE_GNU_view_pair:
                 continue
-            if entry.expression is not None:
-                yield from self.expressions.of_attribute(attribute, entry.expression, section, entry.expression_offset)
-            if is_location and entry.kind == dw.DW_LLE_default_location:
+            if entry.expression is not None and function is not None:
+                place = section, entry.expression_offset
+                yield from self.expressions.of_attribute(attribute, entry.expression, place, function)
+            if function is not None and entry.kind == dw.DW_LLE_default_location:
                 defaults += 1
                 if defaults == 2:
                     message = "the list has a second default location"
@@ -105,7 +106,7 @@ class ListChecks:
                 continue
             if span[0] < span[1]:
                 spans.append((*span, entry.offset))
-        if not is_location:
+        if function is None:
             yield from _overlaps(spans, section, attribute)
 
 
