@@ -27,7 +27,7 @@ RULES: dict[str, CheckRule] = rules(
     ("truncated", ERROR, "DWARF 5, 7.7.3", "A list ends before its section does.", _END),
     ("bad-offset", ERROR, "DWARF 5, 7.5.5", "A list is in its section.", "correct the offset, or the base in the unit"),
     ("bad-index", ERROR, "DWARF 5, 7.5.5", "The index of a list is in the table of offsets.", "correct the index"),
-    ("unknown-entry", ERROR, "DWARF 5, 7.7.3", "The kind of an entry is one of the standard.", _END),
+    ("unknown-entry-kind", ERROR, "DWARF 5, 7.7.3", "The kind of an entry is one of the standard.", _END),
     ("no-base", ERROR, "DWARF 5, 2.6.2", "An offset is relative to a base address.",
      "give the unit a DW_AT_low_pc, or the list a base address"),
     ("reversed", ERROR, "DWARF 5, 2.6.2", "An entry ends where it begins, or after that.", "correct the addresses"),
@@ -116,7 +116,7 @@ def _context(unit: Unit) -> ListContext:
 
 
 def _wrong_addresses(error: DwarfGpuError, section: str, entry: RawEntry, attribute: Attribute) -> Problem:
-    rule = {"unit_base": "no-base", "bad_range": "reversed", "bad_index": "address-index"}.get(error.kind, "unreadable")
+    rule = {"unit_base": "no-base", "bad_range": "reversed", "bad_index": "address-index", "addr_base": "address-index"}.get(error.kind, "unreadable")
     return Problem(RULES[rule], error.message, section, entry.offset, attribute.die, error.spec)
 
 

@@ -130,17 +130,21 @@ REFERENCES = {
     "of an abstract origin to nothing": die("subprogram", ("abstract_origin", "ref_udata", 3)),
 }
 VALUES = {
-    "encoding": ("a base type is encoded as 0x3f", die(
-        "base_type", named("t"), ("encoding", "data1", 0x3F), ("byte_size", "data1", 4))),
+    "encoding": (
+        "a base type is encoded as 0x3f",
+        die("base_type", named("t"), ("encoding", "data1", 0x3F), ("byte_size", "data1", 4)),
+    ),
     "virtuality": ("a virtuality of 9", at_place("a", ("virtuality", "data1", 9))),
     "accessibility": ("an accessibility of 8", at_place("a", ("accessibility", "data1", 8))),
     "visibility": ("a visibility of 9", at_place("a", ("visibility", "data1", 9))),
-    "ordering": ("an ordering of 5", die("array_type", typed("int"), ("ordering", "data1", 5),
-                                          die("subrange_type", ("count", "data1", 3)))),
+    "ordering": (
+        "an ordering of 5",
+        die("array_type", typed("int"), ("ordering", "data1", 5), die("subrange_type", ("count", "data1", 3))),
+    ),
     "endianity": ("a byte order of 7", at_place("a", ("endianity", "data1", 7))),
     "identifier": ("letters of case 7", at_place("a", ("identifier_case", "data1", 7))),
     "calling": ("a calling convention of 0x20", at_place("a", ("calling_convention", "data1", 0x20))),
-}  # fmt: skip
+}
 
 SEEDS = (
     *(inside("attribute-class", f"class {n} of a variable", each) for n, each in enumerate(CLASSES)),
@@ -151,72 +155,173 @@ SEEDS = (
     inside("attribute-missing", "an inlined call of nothing", die("inlined_subroutine")),
     inside("attribute-missing", "a parameter of a call without a place", die("call_site", die("call_site_parameter"))),
     *(beside("parent", name, F, each) for name, each in PARENTS.items()),
-    inside("parent", "a parameter in a call", die("call_site", die("call_site_parameter", ("location", "exprloc", V0),
-                                                                   die("label", named("l"))))),
+    inside(
+        "parent",
+        "a parameter in a call",
+        die("call_site", die("call_site_parameter", ("location", "exprloc", V0), die("label", named("l")))),
+    ),
     *(beside("attribute-owner", name, each) for name, each in OWNERS.items()),
     *(inside("reference", name, each) for name, each in REFERENCES.items()),
     inside("reference-tag", "a variable as a type", variable("b"), die("variable", named("a"), typed("b"), label="b")),
     beside("reference-tag", "a function as a type", F, die("variable", named("a"), typed("f"))),
-    beside("reference-tag", "a type that is completed by a function", die("subprogram", ("specification", "ref4", "int"))),
-    beside("reference-tag", "an object pointer to a type", die("subprogram", named("g"), ("object_pointer", "ref4", "int"))),
+    beside(
+        "reference-tag", "a type that is completed by a function", die("subprogram", ("specification", "ref4", "int"))
+    ),
+    beside(
+        "reference-tag", "an object pointer to a type", die("subprogram", named("g"), ("object_pointer", "ref4", "int"))
+    ),
     inside("reference-tag", "a call of a type", die("call_site", ("call_origin", "ref4", "int"))),
-    beside("reference-tag", "a pointer to a member of a function", F,
-           die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "f"))),
+    beside(
+        "reference-tag",
+        "a pointer to a member of a function",
+        F,
+        die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "f")),
+    ),
     beside("reference-cycle", "a typedef of itself", die("typedef", named("t"), typed("t"), label="t")),
-    beside("reference-cycle", "two that are const of each other",
-           die("const_type", typed("v"), label="c"), die("volatile_type", typed("c"), label="v")),
-    beside("reference-cycle", "a function that completes itself", die("subprogram", ("specification", "ref4", "g"), label="g")),
-    beside("reference-cycle", "an origin that is its own", die("subprogram", ("abstract_origin", "ref4", "g"), label="g")),
+    beside(
+        "reference-cycle",
+        "two that are const of each other",
+        die("const_type", typed("v"), label="c"),
+        die("volatile_type", typed("c"), label="v"),
+    ),
+    beside(
+        "reference-cycle",
+        "a function that completes itself",
+        die("subprogram", ("specification", "ref4", "g"), label="g"),
+    ),
+    beside(
+        "reference-cycle", "an origin that is its own", die("subprogram", ("abstract_origin", "ref4", "g"), label="g")
+    ),
     *(beside("value-unknown", name, each) for name, each in VALUES.values()),
     of_kernel("value-unknown", "inlined in the way 9", ("inline", "data1", 9)),
     of_kernel("lanes", "none", ("LLVM_lanes", "data1", 0)),
     of_kernel("lanes", "minus one", ("LLVM_lanes", "sdata", -1)),
     of_kernel("lanes-of-target", "128 of 64", ("LLVM_lanes", "data1", 128)),
     of_kernel("lanes-of-target", "1024 of 64", ("LLVM_lanes", "udata", 1024)),
-    beside("vector-size", "none", die("base_type", named("t"), ("encoding", "data1", 5), ("byte_size", "data1", 4),
-                                      ("LLVM_vector_size", "data1", 0))),
-    beside("vector-size", "minus two", die("base_type", named("t"), ("encoding", "data1", 5), ("byte_size", "data1", 4),
-                                           ("LLVM_vector_size", "sdata", -2))),
+    beside(
+        "vector-size",
+        "none",
+        die(
+            "base_type",
+            named("t"),
+            ("encoding", "data1", 5),
+            ("byte_size", "data1", 4),
+            ("LLVM_vector_size", "data1", 0),
+        ),
+    ),
+    beside(
+        "vector-size",
+        "minus two",
+        die(
+            "base_type",
+            named("t"),
+            ("encoding", "data1", 5),
+            ("byte_size", "data1", 4),
+            ("LLVM_vector_size", "sdata", -2),
+        ),
+    ),
     beside("address-space", "of a pointer", die("pointer_type", typed("int"), ("LLVM_address_space", "data1", 99))),
-    beside("address-space", "of a reference", die("reference_type", typed("int"), ("LLVM_address_space", "udata", 777))),
+    beside(
+        "address-space", "of a reference", die("reference_type", typed("int"), ("LLVM_address_space", "udata", 777))
+    ),
     beside("address-space", "by class", die("pointer_type", typed("int"), ("address_class", "data4", 99))),
     beside("memory-space", "of a variable", at_place("a", ("LLVM_memory_space", "udata", 99))),
     beside("memory-space", "of a pointer", die("pointer_type", typed("int"), ("LLVM_memory_space", "data1", 88))),
-    inside("ranges-and-pc", "of a block", die("lexical_block", ("low_pc", "addr", CODE), ("high_pc", "data4", 4),
-                                              ("ranges", "sec_offset", 12)),
-           sections={".debug_rnglists": table_of_lists(rnglist(("start_length", CODE, 4), "end_of_list"))[:8] + bytes(4)
-                     + rnglist(("start_length", CODE, 4), "end_of_list")}),
+    inside(
+        "ranges-and-pc",
+        "of a block",
+        die("lexical_block", ("low_pc", "addr", CODE), ("high_pc", "data4", 4), ("ranges", "sec_offset", 12)),
+        sections={
+            ".debug_rnglists": table_of_lists(rnglist(("start_length", CODE, 4), "end_of_list"))[:8]
+            + bytes(4)
+            + rnglist(("start_length", CODE, 4), "end_of_list")
+        },
+    ),
     inside("high-pc-alone", "of a block", die("lexical_block", ("high_pc", "data4", 4))),
     beside("high-pc-alone", "of a function", die("subprogram", named("g"), ("high_pc", "addr", CODE))),
-    inside("range-reversed", "of a block", die("lexical_block", ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE))),
-    beside("range-reversed", "of a function",
-           die("subprogram", named("g"), ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE))),
-    inside("range-outside", "a block behind its function",
-           die("lexical_block", ("low_pc", "addr", CODE + SIZE), ("high_pc", "data4", 4))),
-    inside("range-outside", "a block that ends too late",
-           die("lexical_block", ("low_pc", "addr", CODE + SIZE - 4), ("high_pc", "data4", 8))),
-    beside("not-in-code", "a function of nowhere", die("subprogram", named("g"), ("low_pc", "addr", 0x900000), ("high_pc", "data4", 4))),
-    beside("not-in-code", "a function that ends too late",
-           die("subprogram", named("g"), ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE + 4))),
-    inside("location-and-constant", "of a variable",
-           at_place("a", ("location", "exprloc", V0), ("const_value", "data1", 1))),
-    inside("location-and-constant", "of a parameter",
-           die("formal_parameter", named("a"), ("const_value", "data1", 1), ("location", "exprloc", V0))),
+    inside(
+        "range-reversed", "of a block", die("lexical_block", ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE))
+    ),
+    beside(
+        "range-reversed",
+        "of a function",
+        die("subprogram", named("g"), ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE)),
+    ),
+    inside(
+        "range-outside",
+        "a block behind its function",
+        die("lexical_block", ("low_pc", "addr", CODE + SIZE), ("high_pc", "data4", 4)),
+    ),
+    inside(
+        "range-outside",
+        "a block that ends too late",
+        die("lexical_block", ("low_pc", "addr", CODE + SIZE - 4), ("high_pc", "data4", 8)),
+    ),
+    beside(
+        "not-in-code",
+        "a function of nowhere",
+        die("subprogram", named("g"), ("low_pc", "addr", 0x900000), ("high_pc", "data4", 4)),
+    ),
+    beside(
+        "not-in-code",
+        "a function that ends too late",
+        die("subprogram", named("g"), ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE + 4)),
+    ),
+    inside(
+        "location-and-constant",
+        "of a variable",
+        at_place("a", ("location", "exprloc", V0), ("const_value", "data1", 1)),
+    ),
+    inside(
+        "location-and-constant",
+        "of a parameter",
+        die("formal_parameter", named("a"), ("const_value", "data1", 1), ("location", "exprloc", V0)),
+    ),
     inside("string", "past its section", die("variable", ("name", "strp", 0xFFFF), typed("int"))),
     inside("string", "of lines past its section", die("variable", ("name", "line_strp", 0xFFFF), typed("int"))),
     inside("string", "without a table", die("variable", ("name", "strx1#", 7), typed("int"))),
     inside("address", "without a table", die("label", named("l"), ("low_pc", "addrx#", 7))),
     inside("attribute-twice", "a name", die("variable", named("a"), named("b"), typed("int"))),
     inside("attribute-twice", "a line", at_place("a", ("decl_line", "data1", 1), ("decl_line", "data1", 1))),
-    beside("pointer-size", "8 bytes into 32 bits", die("pointer_type", typed("int"), ("byte_size", "data1", 8),
-                                                       ("address_class", "data1", 3))),
-    beside("pointer-size", "4 bytes into 64 bits", die("pointer_type", typed("int"), ("byte_size", "data1", 4),
-                                                       ("LLVM_address_space", "data1", 1))),
-    beside("member-outside", "behind its structure", die(
-        "structure_type", ("byte_size", "data1", 8), die("member", named("m"), typed("int"), ("data_member_location", "data1", 9)))),
-    beside("member-outside", "of a union", die(
-        "union_type", ("byte_size", "data1", 4), die("member", named("m"), typed("int"), ("data_member_location", "udata", 64)))),
+    beside(
+        "pointer-size",
+        "8 bytes into 32 bits",
+        die("pointer_type", typed("int"), ("byte_size", "data1", 8), ("address_class", "data1", 3)),
+    ),
+    beside(
+        "pointer-size",
+        "4 bytes into 64 bits",
+        die("pointer_type", typed("int"), ("byte_size", "data1", 4), ("LLVM_address_space", "data1", 1)),
+    ),
+    beside(
+        "member-outside",
+        "behind its structure",
+        die(
+            "structure_type",
+            ("byte_size", "data1", 8),
+            die("member", named("m"), typed("int"), ("data_member_location", "data1", 9)),
+        ),
+    ),
+    beside(
+        "member-outside",
+        "of a union",
+        die(
+            "union_type",
+            ("byte_size", "data1", 4),
+            die("member", named("m"), typed("int"), ("data_member_location", "udata", 64)),
+        ),
+    ),
     beside("unknown-tag", "a number of nobody", die(0x7F, named("t"))),
-    of_unit("augmentation", "without brackets", ("LLVM_augmentation", "string", "amdgpu"), producer="AMD clang version 14.0.0"),
-    of_unit("augmentation", "without a version", ("LLVM_augmentation", "string", "[amdgpu]"), producer="AMD clang version 14.0.0"),
-)  # fmt: skip
+    of_unit(
+        "augmentation",
+        "without brackets",
+        ("LLVM_augmentation", "string", "amdgpu"),
+        producer="AMD clang version 14.0.0",
+    ),
+    of_unit(
+        "augmentation",
+        "without a version",
+        ("LLVM_augmentation", "string", "[amdgpu]"),
+        producer="AMD clang version 14.0.0",
+    ),
+)
