@@ -320,12 +320,16 @@ def _attempt(access: Any, case: Case, context: Context, outcome: Outcome) -> Out
 
 def _write(case: Case, ev: Evaluation, accessor: Accessor, location: Location, outcome: Outcome) -> Outcome:
     data = case.write or b""
-    accessor.write(location, 8 * len(data), convert.block_stream(ev, data))
+    size = 8 * len(data)
+    location = convert.object_location(location, size, ev.rules, accessor.byte_order)
+    accessor.write(location, size, convert.block_stream(ev, data))
     return outcome
 
 
 def _read_location(case: Case, ev: Evaluation, accessor: Accessor, location: Location, outcome: Outcome) -> Outcome:
     wanted: Read = case.read  # type: ignore[assignment]
+    size = 8 * wanted.byte_offset + wanted.bit_size
+    location = convert.object_location(location, size, ev.rules, accessor.byte_order)
     if wanted.byte_offset:
         location = convert.moved(ev, location, 8 * wanted.byte_offset)
     read = accessor.read(location, wanted.bit_size)

@@ -120,7 +120,7 @@ class Object(ShownInNotebooks):
     def static(self, member: t.StaticMember) -> Object | None:
         """Return the object of a static member; None if it has no location."""
         place = self.place.storage.variable(member.die)
-        return None if place is None else Object(member.type, place)
+        return None if place is None else Object(member.type, place.of_object(known_size(member.type)))
 
     def variant_members(self, part: t.VariantPart) -> tuple[t.Member, ...]:
         """Return the members of the variant that the discriminant chooses (DWARF 5, 5.7.10)."""
@@ -236,7 +236,7 @@ class Object(ShownInNotebooks):
         if not isinstance(inner, t.Pointer):
             return None
         place = self.place.storage.implied(self.place.bit_offset, self.bits())
-        return None if place is None else Object(inner.target, place)
+        return None if place is None else Object(inner.target, place.of_object(known_size(inner.target)))
 
     def target(self) -> Object:
         """Return the target of a reference; of any other object, the object itself."""
