@@ -505,6 +505,8 @@ MIXED_OPERANDS = [
 # offset 0 has the first bits in storage order. DWARF 5 and the drafts of DWARF 6 name the register or give the value as
 # a whole; GDB and drgn take the least significant part, which on big-endian targets is the other end.
 SMALL = {"byte_order": "big", "read": {"bytes": 2}}
+WIDE = {"5": {"bytes": "0000000000000010" + "0000000000000020"}}
+"""A register of two addresses."""
 OBJECT_OF_VALUE_BITS = [
     *rule("A.2.5.3", "DW_OP_reg5", "7788", "1122", "7788", **SMALL),
     *rule("A.2.5.3", "DW_OP_lit5; DW_OP_stack_value", "0005", "0000", "0005", **SMALL),
@@ -537,6 +539,19 @@ OBJECT_OF_VALUE_BITS = [
         "A.2.5.4.3.4 (1)", "DW_OP_regval_type 5 1", *["-120:signed8", "17:signed8", "-120:signed8"], byte_order="big"
     ),
     *rule("A.2.5.4.3.4 (3)", "DW_OP_reg5; DW_OP_deref_size 2", "after_location", "4386", str(0x7788), byte_order="big"),
+    *rule("A.2.5.4.4.3 (7)", "DW_OP_breg5 1", "mem 0x21", "mem 0x11", "mem 0x21", byte_order="big", registers=WIDE),
+    *rule("A.2.5.4.4.3 (8)", "DW_OP_bregx 5 1", "mem 0x21", "mem 0x11", "mem 0x21", byte_order="big", registers=WIDE),
+    *rule(
+        "A.2.5.4.4.3 (6)",
+        "DW_OP_fbreg 1",
+        "mem 0x21",
+        "mem 0x11",
+        "mem 0x21",
+        byte_order="big",
+        registers=WIDE,
+        frame_base={"kind": "register", "register": 5},
+    ),
+    *rule("A.2.5.4.4.3 (7)", "DW_OP_breg5 1", *["mem 0x1000000000000001"] * 3, registers=WIDE),
     # An offset says where the object is, and memory, composites and little-endian targets have one order.
     *rule(
         "A.2.5.4.4.1 (1)",

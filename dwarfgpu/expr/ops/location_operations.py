@@ -238,7 +238,7 @@ def call_frame_cfa(ev: Evaluation) -> Location:
     return ev.frame.cfa(ev.lanes)
 
 
-@operation("DW_OP_fbreg", "-- L:location", "A.2.5.4.4.3 (6)", operands="B:sleb", needs=("frame", "unit"))
+@operation("DW_OP_fbreg", "-- L:location", "A.2.5.4.4.3 (6)", operands="B:sleb", needs=("frame",), other_sections=True)
 def fbreg(ev: Evaluation, displacement: int) -> Location:
     """Push the location B bytes from the frame base of the subprogram."""
     return moved(ev, frame_base(ev), displacement * 8, "A.2.5.4.4.3 (6)")
