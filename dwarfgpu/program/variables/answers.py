@@ -563,7 +563,7 @@ class Values(ShownInNotebooks):
         return None
 
 
-def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Values:
+def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
     """Ask for something in some lanes of its frame, each at its own place (A.2.5.1 current program location)."""
     frame = quantity.frame
     numbers = frame.lane_numbers(lanes)
@@ -593,7 +593,7 @@ def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | str | None =
     return values
 
 
-def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Values:
+def answer(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
     """Ask for something in some lanes, as objects. What is wrong with the question or the file is raised."""
     frame = quantity.frame
     frame.repaired.clear()
