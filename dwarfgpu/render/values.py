@@ -279,16 +279,19 @@ class ValueWriter:
 
     def address(self, address: Address, *, symbol: bool) -> str:
         """Return ``0x1000 <main+4>``, ``local#0x20``."""
-        space = None
-        if address.space:
-            name = None if self.look.space_name is None else self.look.space_name(address.space)
-            space = f"aspace{address.space}" if name is None else name
-        text = f"{'' if space is None else f'{space}#'}{address.value:#x}"
+        text = f"{self.space(address.space)}{address.value:#x}"
         if symbol and self.look.symbol is not None:
             name_there = self.look.symbol(address)
             if name_there is not None:
                 return f"{text} <{name_there}>"
         return text
+
+    def space(self, number: int | None) -> str:
+        """Return ``local#``, what is before an address in an address space; nothing of the default one."""
+        if not number:
+            return ""
+        name = None if self.look.space_name is None else self.look.space_name(number)
+        return f"aspace{number}#" if name is None else f"{name}#"
 
     def _pointer(self, value: Object, type: model.Pointer, depth: int, *, is_top: bool) -> str:
         implied = value.implied()
@@ -315,7 +318,9 @@ class ValueWriter:
             assert scalar is not None  # noqa: S101 (a pointer is a scalar)
             if letter == "a":
                 return self.address(address, symbol=True)
-            return formatted(int(reading.bits), scalar.bits, letter, is_signed=False, layout=None)
+            # the formats of numbers keep the address space, as in ROCgdb: `print/d` of private_lane#0x10
+            space = self.space(type.address_space) if letter in "xzdout" else ""
+            return space + formatted(int(reading.bits), scalar.bits, letter, is_signed=False, layout=None)
         prefix = character_prefix(type.target)
         if prefix is None:
             return self.address(address, symbol=True)
