@@ -339,18 +339,22 @@ def _name(die: Die) -> str | None:
 
 
 def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:
-    """Read the enumerators. The sign of a value is that of the underlying type, else that of the form."""
+    """Read the enumerators. A form without a sign is extended with zeros, as for constants (`constant_bytes`).
+
+    A number that does not fit the type is the one with its bits: 0xfffffff0 is -16 in a signed type of 32 bits.
+    """
     unsigned = _is_unsigned(die)
     size = _number(die, dw.DW_AT_byte_size)
     enumerators = []
     for child in die.children():
         if child.tag == dw.DW_TAG_enumerator:
             value = child.number(dw.DW_AT_const_value)
-            number = 0
-            if value is not None:
-                number = int(value.value) if unsigned else value.signed()
-                if unsigned and number < 0 and size:
-                    number &= (1 << 8 * size) - 1
+            number = 0 if value is None else value.integer()
+            if size and unsigned:
+                number &= (1 << 8 * size) - 1
+            elif size and number >= 0:
+                pattern = number & ((1 << 8 * size) - 1)
+                number = pattern - (pattern >> (8 * size - 1) << 8 * size)
             enumerators.append(t.Enumerator(child.name or "(unnamed)", number))
     return tuple(enumerators)
 
