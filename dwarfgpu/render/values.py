@@ -11,7 +11,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, type_text
 from dwarfgpu.program.types.reader import speaks_cplus
-from dwarfgpu.program.types.sizes import known_size, resolved, stripped
+from dwarfgpu.program.types.sizes import hidden, known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
@@ -166,6 +166,8 @@ class ValueWriter:
             if text is not None:
                 return text
         inner = stripped(value.type)
+        if hidden(value.type) is not None:
+            value.place  # noqa: B018 (an object without data is an error as a whole)
         if isinstance(inner, model.Struct):
             if inner.is_incomplete:
                 return "<incomplete type>"
@@ -568,6 +570,8 @@ def problem(error: DwarfGpuError) -> str:
     """Return the text shown in place of a value that cannot be read or does not exist."""
     if error.kind == "undefined_read":
         return OPTIMIZED_OUT
+    if error.kind == "no_data":
+        return f"<{error.message}>"
     return f"<error: {error.message}>"
 
 

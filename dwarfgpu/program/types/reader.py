@@ -54,6 +54,10 @@ _KINDS = {
 }
 
 
+_HIDDEN = (dw.DW_AT_data_location, dw.DW_AT_allocated, dw.DW_AT_associated)
+"""The properties that any type may have (DWARF 5, 5.18)."""
+
+
 class Types:
     """The types of one file, or of several files that share types. Each record is made on first use."""
 
@@ -70,7 +74,7 @@ class Types:
         key = (die.unit, die.offset)
         record = self._known.get(key)
         if record is None:
-            record = self._known[key] = self._make(die)
+            record = self._known[key] = self._hidden(die, self._make(die))
         return record
 
     def type_of(self, die: Die) -> t.Type:
@@ -80,6 +84,17 @@ class Types:
     def lazy(self, die: Die) -> t.Lazy[t.Type]:
         """Return the type that an entry has, to be read on first use."""
         return t.Lazy((die.unit, die.offset, "type"), lambda: self.of(die.type()))
+
+    @staticmethod
+    def _hidden(die: Die, kind: t.Type) -> t.Type:
+        """Return a type with its properties of 5.18, where it has some; arrays and strings have them themselves."""
+        if isinstance(kind, (t.Array, t.String)) or not any(map(die.number, _HIDDEN)):
+            return kind
+        from dwarfgpu.program.types.aggregates import bound
+
+        data, allocated, associated = (bound(die, number) for number in _HIDDEN)
+        location = data if isinstance(data, t.Dynamic) else None
+        return t.Hidden("", t.Lazy.known(kind), die, location, allocated, associated)
 
     # --- By tag ---------------------------------------------------------------------------------------------------
 

@@ -111,10 +111,14 @@ def _as_it_is(owner: Object, array: Array) -> tuple[ObjectPlace, tuple[Dimension
 
 
 def _state(owner: Object, array: Array) -> str | None:
-    """Return why the array has no elements, if so (5.18.2, 5.18.3)."""
-    if array.associated is not None and not number(array.associated, owner):
+    return state_of(owner, array.associated, array.allocated)
+
+
+def state_of(owner: Object, associated: Bound, allocated: Bound) -> str | None:
+    """Return why an object has no data, if so (5.18.2, 5.18.3)."""
+    if associated is not None and not number(associated, owner):
         return "not associated"
-    if array.allocated is not None and not number(array.allocated, owner):
+    if allocated is not None and not number(allocated, owner):
         return "not allocated"
     return None
 

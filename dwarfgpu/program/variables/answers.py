@@ -673,11 +673,11 @@ def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
 
 def selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) -> Object:
     """Return the object of some of the lanes of an object, those at some positions."""
-    storage = value.place.storage
+    storage = value.described.storage
     if not isinstance(storage, Located):
         return value
     container = None if value.container is None else selected(value.container, positions, frame, lanes)
-    location = storage.moved(value.place.bit_offset).select(positions)
+    location = storage.moved(value.described.bit_offset).select(positions)
     return Object(value.type, ObjectPlace(Located(frame.around(lanes), location)), value.bit_size, container)
 
 
