@@ -63,6 +63,7 @@ class Types:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, int], t.Type] = {}
+        self._hidden: dict[tuple[Any, int], t.Hidden] = {}
 
     def of(self, die: Die | None) -> t.Type:
         """Return the type that an entry describes; None is void.
@@ -74,27 +75,35 @@ class Types:
         key = (die.unit, die.offset)
         record = self._known.get(key)
         if record is None:
-            record = self._known[key] = self._hidden(die, self._make(die))
+            record = self._known[key] = self._make(die)
         return record
 
-    def type_of(self, die: Die) -> t.Type:
-        """Return the type that an entry has, such as a variable, parameter, member or constant."""
-        return self.of(die.type())
+    def used(self, die: Die | None) -> t.Type:
+        """Return the type that an entry describes as objects have it: with a hidden indirection, if it has one.
 
-    def lazy(self, die: Die) -> t.Lazy[t.Type]:
-        """Return the type that an entry has, to be read on first use."""
-        return t.Lazy((die.unit, die.offset, "type"), lambda: self.of(die.type()))
-
-    @staticmethod
-    def _hidden(die: Die, kind: t.Type) -> t.Type:
-        """Return a type with its properties of 5.18, where it has some; arrays and strings have them themselves."""
-        if isinstance(kind, (t.Array, t.String)) or not any(map(die.number, _HIDDEN)):
+        Arrays and strings have the properties of 5.18 themselves.
+        """
+        kind = self.of(die)
+        if die is None or isinstance(kind, (t.Array, t.String, t.Function)) or not any(map(die.number, _HIDDEN)):
             return kind
         from dwarfgpu.program.types.aggregates import bound
 
-        data, allocated, associated = (bound(die, number) for number in _HIDDEN)
-        location = data if isinstance(data, t.Dynamic) else None
-        return t.Hidden("", t.Lazy.known(kind), die, location, allocated, associated)
+        key = (die.unit, die.offset)
+        wrapper = self._hidden.get(key)
+        if wrapper is None:
+            data, allocated, associated = (bound(die, number) for number in _HIDDEN)
+            location = data if isinstance(data, t.Dynamic) else None
+            wrapper = t.Hidden("", t.Lazy.known(kind), die, location, allocated, associated)
+            self._hidden[key] = wrapper
+        return wrapper
+
+    def type_of(self, die: Die) -> t.Type:
+        """Return the type that an entry has, such as a variable, parameter, member or constant."""
+        return self.used(die.type())
+
+    def lazy(self, die: Die) -> t.Lazy[t.Type]:
+        """Return the type that an entry has, to be read on first use."""
+        return t.Lazy((die.unit, die.offset, "type"), lambda: self.used(die.type()))
 
     # --- By tag ---------------------------------------------------------------------------------------------------
 
@@ -440,7 +449,7 @@ def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> t.Typ
             if not _is_meant(kind, keyword):
                 continue
             if not getattr(kind, "is_incomplete", False):
-                return kind
+                return types.used(entry.die)
             declared = declared or kind
     return declared
 

@@ -104,10 +104,18 @@ def test_an_object_without_data_says_so(opened, label, state, kind):
     """5.18.2 and 5.18.3."""
     name = f"{label}_{kind}_0"
     assert shown(opened, name) == f"<{state}>"
-    assert opened[name].why().message == state
+    assert opened[name].why().message == f"the object is {state}"
     with pytest.raises(dg.DwarfGpuError, match=state):
         opened[name].write(1)
     assert opened[name].object().address is None
+
+
+def test_a_type_by_name_and_behind_a_pointer(opened):
+    number = int.from_bytes(bytes(range(8, 12)), "little")
+    assert opened.eval(f"*(data_int *) {DATA:#x}") == number
+    assert opened.eval(f"*(data_alias *) {DATA:#x}") == number
+    assert opened.eval(f"((struct data_pair *) {DATA:#x})->x") == number
+    assert opened.eval(f"((struct data_pair *) {DATA - 8:#x})[1].x") == number
 
 
 def test_an_object_without_data_in_a_structure(opened):
