@@ -524,7 +524,11 @@ def _number(die: Die, name: str) -> int | None:
 
 
 def constant_bytes(constant: Attribute) -> bytes:
-    """Return a DW_AT_const_value as it would be in memory."""
+    """Return a DW_AT_const_value as it would be in memory.
+
+    Whether DW_FORM_data1 to DW_FORM_data8 have a sign is left open (DWARF 5, 7.5.5). They are extended with zeros, as
+    GDB does (dwarf2_const_value_data): GCC writes 200 of an `int` in DW_FORM_data1, and negative numbers with a sign.
+    """
     kind = constant.value_class
     order = constant.die.unit.format.byte_order
     if kind in ("block", "exprloc"):
@@ -533,7 +537,7 @@ def constant_bytes(constant: Attribute) -> bytes:
         return constant.string() + b"\0"
     if kind == "address":
         return constant.address().to_bytes(constant.die.unit.address_size, order)
-    value = constant.signed()
+    value = constant.integer()
     size = byte_size_of(constant.die)
     if size is None:
         size = max(1, (value.bit_length() + 8) // 8)
