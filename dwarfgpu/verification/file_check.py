@@ -11,6 +11,7 @@ from dwarfgpu.verification import findings
 from dwarfgpu.verification.entries import EntryChecks
 from dwarfgpu.verification.expressions import ExpressionChecks
 from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
+from dwarfgpu.verification.line_tables import LineChecks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -60,6 +61,7 @@ class FileCheck:
             yield findings.unreadable(RULES, error)
         if self.file.has_dwarf:
             yield from self.entries.problems()
+            yield from LineChecks(self.file).problems()
 
     @cached_property
     def entries(self) -> EntryChecks:
