@@ -208,7 +208,10 @@ class LineChecks:
         yield from self._header(table.data, header)
         yield from _files(table)
         if header.error is not None:
-            yield self._unread(header.error, section, offset)
+            problem = self._unread(header.error, section, offset)
+            yield problem
+            if problem.rule is RULES["header-length"]:  # it is not known where the program begins
+                return
         if header.line_range:
             yield from self._rows(table)
         table.drop()
