@@ -189,7 +189,7 @@ def test_there_is_no_unit_before_the_first(attribute):
 
 def test_names_that_share_their_entries_are_limited():
     names = Names(PLAIN, {"f": [(1, [7])] * 40, **{f"other{i}": [] for i in range(40)}}, hashed=False).table()
-    names._strings = [names._strings[list(names.names()).index(b"f")]] * 41
+    names.string_offsets = [names.string_offsets[list(names.names()).index(b"f")]] * 41
     names._entries = [names._entries[0]] * 41
 
     with pytest.raises(MalformedFile, match="share") as error:
