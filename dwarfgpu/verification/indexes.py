@@ -206,7 +206,7 @@ class IndexChecks:
         live = [(low, low + length) for low, length in pairs if low and length and not is_dead(low, size)]
         spans += [(low, high, table.offset) for low, high in live]
         code = _merged(_code_of(unit))
-        if not code:
+        if not code or unit.version < 3:  # which can describe one range only
             return
         for low, high in live:
             if self._is_code(low) and not any(first < high and low < end for first, end in code):
@@ -355,8 +355,8 @@ class _NamesCheck:
         yield from self._abbreviations()
         for index in range(len(self.table)):
             yield from self._name(index)
-        covered = (*self.table.compile_units, *self.table.type_units)
-        for offset in counted(covered, "units of an index"):
+        covered = dict.fromkeys((*self.table.compile_units, *self.table.type_units))
+        for offset in counted(tuple(covered), "units of an index"):
             unit = self.units.get(offset)
             if unit is not None:
                 yield from self._unit(unit, self.of_units.pop(offset, []))
@@ -387,6 +387,8 @@ class _NamesCheck:
         for code in table.repeated:
             yield self._problem("names-abbreviation", f"more abbreviations than one have the code {code}")
         several = len(table.compile_units) > 1
+        if any(dw.DW_IDX_die_offset not in dict(attributes) for _tag, attributes in table.abbreviations.values()):
+            self.is_whole = False
         for code, (_tag, attributes) in table.abbreviations.items():
             numbers = [attribute for attribute, _form in attributes]
             if dw.DW_IDX_die_offset not in numbers:
@@ -429,7 +431,9 @@ class _NamesCheck:
         if not entries:
             yield self._problem("names-entry", f"the name {index + 1} has no entry")
         for entry in entries:
-            if entry.unit is not None and entry.signature is None:
+            if entry.unit is None and entry.signature is None:
+                self.is_whole = False
+            elif entry.unit is not None and entry.signature is None and (entry.die_offset or self.is_whole):
                 self.of_units[entry.unit].append(_Indexed(index, entry))
                 self.places[entry.offset] = entry.unit + entry.die_offset
 
