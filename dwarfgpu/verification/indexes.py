@@ -476,7 +476,9 @@ class _NamesCheck:
         names: set[bytes] | None = None
         for index, entry in leading:
             if entry.tag != die.tag:
-                message = f"the entry at {die.section_offset:#x} is a {die.tag_name}, not {name_of('DW_TAG', entry.tag)}"
+                message = (
+                    f"the entry at {die.section_offset:#x} is a {die.tag_name}, not {name_of('DW_TAG', entry.tag)}"
+                )
                 yield self._problem("names-tag", message, entry.offset)
             names = _names_of(die) if names is None else names
             try:

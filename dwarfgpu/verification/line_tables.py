@@ -373,7 +373,7 @@ def _files(table: LineTable) -> Iterator[Problem]:
     at = header.section, header.offset
     last = len(header.directories) - (1 if header.version >= 5 else 0)
     if header.error is None:
-        for number, entry in enumerate(header.files, header.first_file):
+        for number, entry in table.files():
             if entry.directory > last:
                 message = f"the file {number} is in the directory {entry.directory}, they end at {last}"
                 yield Problem(RULES["directory"], message, *at)

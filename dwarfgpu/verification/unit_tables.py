@@ -29,6 +29,7 @@ RULES: dict[str, CheckRule] = rules(
      "give each abbreviation a code of its own"),
     ("abbreviation-children", ERROR, "DWARF 5, 7.5.3", "An abbreviation says DW_CHILDREN_no or DW_CHILDREN_yes.",
      "write 0 or 1"),
+    ("abbreviation-tag", ERROR, "DWARF 5, 7.5.3", "An abbreviation has a tag, which is not 0.", "write the tag"),
     ("abbreviation-form", ERROR, "DWARF 5, 7.5.6", "An abbreviation has forms of the standard, or of a known vendor.",
      "choose a form of table 7.6"),
     ("abbreviation-end", ERROR, "DWARF 5, 7.5.3", "A table of abbreviations ends with a code of 0.", "add it"),
@@ -134,6 +135,9 @@ class UnitTableChecks:
             message = f"the abbreviation {code} says neither that there are children nor that there are none"
             yield Problem(RULES["abbreviation-children"], message, section, offset)
         for abbreviation in abbreviations:
+            if not abbreviation.tag:
+                message = f"the tag of the abbreviation {abbreviation.code} is 0"
+                yield Problem(RULES["abbreviation-tag"], message, section, offset)
             unknown = next((form for form in abbreviation.forms if form not in FORMS), None)
             if unknown is not None and not self._is_unreadable(unit):
                 message = f"the abbreviation {abbreviation.code} has {form_name(unknown)}"

@@ -62,7 +62,7 @@ def index(
     add: dict[str, Any] | None = None,
     leave: tuple[str, ...] = (),
     units: tuple[int, ...] = (0,),
-    locals: tuple[Any, ...] = (),  # noqa: A002 (as the builder calls them)
+    locals: tuple[Any, ...] = (),
 ) -> bytes:
     """A kernel with an index of its names, which may be changed."""
     lead = [0] * (len(abbreviations[1]) - 2)
@@ -305,6 +305,7 @@ TABLES = (
     abbreviation("twice", "an unused code", 2 * (UNUSED + b"\0\0\0") + b"\0"),
     abbreviation("children", "2", UNUSED + b"\2\0\0\0"),
     abbreviation("children", "255", UNUSED + b"\xff\3\x08\0\0\0"),
+    abbreviation("tag", "0", b"\x63\0\0\3\x08\0\0\0"),
     abbreviation("form", "0x7f", UNUSED + b"\0\3\x7f\0\0\0"),
     abbreviation("form", "of a vendor", UNUSED + b"\0\3\x99\x3e\0\0\0"),
     abbreviation("end", "no null entry", b""),
