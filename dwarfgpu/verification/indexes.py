@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +19,7 @@ from dwarfgpu.objfile.indexes.debug_names import SECTION as NAMES
 from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable, hash_of, read_tables
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
-from dwarfgpu.objfile.info.pc_ranges import is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
 from dwarfgpu.objfile.info.reader_codegen import CODES
 from dwarfgpu.program.code.dumped_expressions import TYPES
 from dwarfgpu.progress import counted
@@ -45,8 +46,9 @@ RULES: dict[str, CheckRule] = rules(
     ("names-hash", ERROR, "DWARF 5, 6.1.1.4.5", "The hash of a name is that of 7.33.",
      "hash the name with the case folded"),
     ("names-string", ERROR, "DWARF 5, 6.1.1.4.6", "A name is a string of .debug_str.", "correct the offset"),
-    ("names-abbreviation", ERROR, "DWARF 5, 6.1.1.4.7", "An abbreviation has a code of its own and an offset of an "
-     "entry, and the unit where there are several.", "describe entries by DW_IDX_die_offset and DW_IDX_compile_unit"),
+    ("names-abbreviation", ERROR, "DWARF 5, 6.1.1.4.7",
+     "An abbreviation has a code of its own and an offset of an entry, and the unit where there are several.",
+     "describe entries by DW_IDX_die_offset and DW_IDX_compile_unit"),
     ("names-form", ERROR, "DWARF 5, 6.1.1.4.7", "The form of an index attribute is one that it may have.",
      "choose a form of the class in table 6.1"),
     ("names-entry", ERROR, "DWARF 5, 6.1.1.4.8", "A name has entries, which are in the pool.", "correct the offset"),
@@ -58,14 +60,14 @@ RULES: dict[str, CheckRule] = rules(
      "put the entry under its name"),
     ("names-parent", ERROR, "DWARF 5, 6.1.1.2", "DW_IDX_parent leads to the index entry of the owner.",
      "correct the offset in the pool"),
-    ("names-missing", WARNING, "DWARF 5, 6.1.1.1", "Named functions, types, namespaces and static variables are in the "
-     "index of their unit.", _AGAIN),
+    ("names-missing", WARNING, "DWARF 5, 6.1.1.1",
+     "Named functions, types, namespaces and static variables are in the index of their unit.", _AGAIN),
     ("aranges-unreadable", ERROR, "DWARF 5, 6.1.2", "A set of addresses can be read to its end.", _AGAIN),
     ("aranges-version", ERROR, "DWARF 5, 6.1.2 (2)", "The version of a set of addresses is 2.", "write version 2"),
     ("aranges-address-size", ERROR, "DWARF 5, 6.1.2 (4)", "The addresses of a set have the size that the unit has.",
      "write the size of addresses of the target"),
-    ("aranges-segment-size", ERROR, "DWARF 5, 6.1.2 (5)", "Segment selectors have the size that the target has, which "
-     "is 0.", "write 0"),
+    ("aranges-segment-size", ERROR, "DWARF 5, 6.1.2 (5)",
+     "Segment selectors have the size that the target has, which is 0.", "write 0"),
     ("aranges-unit", ERROR, "DWARF 5, 6.1.2 (3)", "A set belongs to a unit, which has no other.",
      "write the offset of the header of the unit"),
     ("aranges-end", ERROR, "DWARF 5, 6.1.2", "A set ends with a tuple of zeros, and has no other.",
@@ -205,22 +207,24 @@ class IndexChecks:
             return
         live = [(low, low + length) for low, length in pairs if low and length and not is_dead(low, size)]
         spans += [(low, high, table.offset) for low, high in live]
-        code = _merged(_code_of(unit))
+        code = AddressSpans(_code_of(unit))
         if not code or unit.version < 3:  # which can describe one range only
             return
         for low, high in live:
-            if self._is_code(low) and not any(first < high and low < end for first, end in code):
+            if self.code.touch(low, low + 1) and not code.touch(low, high):
                 message = f"{low:#x} to {high:#x} is not code of the unit at {unit.offset:#x}"
                 yield Problem(RULES["aranges-range"], message, *at)
-        known = _merged(live)
+        known = AddressSpans(live)
         for low, high in code:
-            if low and not any(first <= low and high <= end for first, end in known):
+            if low and not known.cover(low, high):
                 message = f"{low:#x} to {high:#x} of the unit at {unit.offset:#x} is not in its set"
                 yield Problem(RULES["aranges-missing"], message, *at)
 
-    def _is_code(self, address: int) -> bool:
+    @cached_property
+    def code(self) -> AddressSpans:
+        """The addresses of executable sections."""
         sections = self.file.image.code_sections
-        return any(section.address <= address < section.address + section.size for section in sections)
+        return AddressSpans((section.address, section.address + section.size) for section in sections)
 
     # --- Public names ---------------------------------------------------------------------------------------------
 
@@ -230,6 +234,7 @@ class IndexChecks:
         source = self.dwarf.source
         data = source.data(section)
         position = 0
+        seen: set[int] = set()
         while position < len(data):
             cursor = Cursor(data, position, byte_order=source.byte_order, error=MalformedFile, section=section)
             try:
@@ -238,19 +243,25 @@ class IndexChecks:
                     message = f"a set of {length} bytes is longer than the {cursor.remaining} left"
                     raise cursor.fail("truncated", message, "DWARF 4, 6.1.1", position)
                 end = cursor.end = cursor.position + length
-                yield from self._public_set(cursor, position, offset_size, gnu=gnu)
+                yield from self._public_set(cursor, offset_size, seen, gnu=gnu)
             except DwarfGpuError as error:
                 yield _unreadable(error, {}, "public-unreadable", section)
                 return
             position = end
 
-    def _public_set(self, cursor: Cursor, start: int, offset_size: int, *, gnu: bool) -> Iterator[Problem]:
+    def _public_set(self, cursor: Cursor, offset_size: int, seen: set[int], *, gnu: bool) -> Iterator[Problem]:
         section = cursor.section or ""
+        start = cursor.position - (4 if offset_size == 4 else 12)
         version = cursor.unsigned(2)
         if version != 2:
             raise cursor.fail("bad_version", f"version {version} of public names is not known", "DWARF 4, 7.19", start)
         offset, size = cursor.unsigned(offset_size), cursor.unsigned(offset_size)
         unit = self.units.get(offset)
+        if offset in seen:
+            message = f"the unit at {offset:#x} has another set"
+            yield Problem(RULES["public-unit"], message, section, start)
+            return
+        seen.add(offset)
         if unit is None or (size != unit.header.end - offset and not unit.is_skeleton):
             message = f"no unit begins at {offset:#x} of .debug_info"
             if unit is not None:
@@ -308,17 +319,6 @@ def _code_of(unit: Unit) -> list[tuple[int, int]]:
         return []
 
 
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ranges in order, with those that touch made one."""
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(spans):
-        if merged and low <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(high, merged[-1][1])
-        else:
-            merged.append((low, high))
-    return merged
-
-
 def _overlapping(spans: list[tuple[int, int, int]]) -> Iterator[Problem]:
     for (low, high, _set), (other, _end, offset) in pairwise(sorted(spans)):
         if other < high:
@@ -348,6 +348,8 @@ class _NamesCheck:
         """Where each index entry leads: the offset in the section by the offset of the index entry."""
         self.is_whole = True
         """Whether all index entries could be read."""
+        self.room = table.end - table.pool
+        """How many more entries there may be."""
 
     def problems(self) -> Iterator[Problem]:
         """Yield what is wrong with the index by itself, then with where it leads."""
@@ -355,6 +357,11 @@ class _NamesCheck:
         yield from self._abbreviations()
         for index in range(len(self.table)):
             yield from self._name(index)
+            if self.room < 0:
+                self.is_whole = False
+                message = "names share their entries: there are more of them than the index has bytes"
+                yield self._problem("names-unreadable", message)
+                return
         covered = dict.fromkeys((*self.table.compile_units, *self.table.type_units))
         for offset in counted(tuple(covered), "units of an index"):
             unit = self.units.get(offset)
@@ -428,6 +435,7 @@ class _NamesCheck:
             if error.kind != "bad_form":  # which is a problem of the abbreviation
                 yield _unreadable(error, kinds, "names-unreadable", NAMES)
             return
+        self.room -= len(entries)
         if not entries:
             yield self._problem("names-entry", f"the name {index + 1} has no entry")
         for entry in entries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import following, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, form_name
-from dwarfgpu.objfile.info.pc_ranges import is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
 from dwarfgpu.objfile.lines.line_table import line_table as read_table
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.verification.expressions import has_addresses
@@ -32,8 +33,9 @@ _ROWS = "emit the instruction as 6.2.5 of the standard describes it"
 RULES: dict[str, CheckRule] = rules(
     "line",
     ("unreadable", ERROR, "DWARF 5, 6.2", "A line table can be read to its end.", _WRITE),
-    ("truncated", ERROR, "DWARF 5, 6.2.4", "A line table ends before its section does, and its program after an "
-     "instruction.", "correct the length of the table"),
+    ("truncated", ERROR, "DWARF 5, 6.2.4",
+     "A line table ends before its section does, and its program after an instruction.",
+     "correct the length of the table"),
     ("version", ERROR, "DWARF 5, 6.2.4 (2)", "The version of a line table is known.", "write version 2 to 5"),
     ("header-length", ERROR, "DWARF 5, 6.2.4 (5)", "The header length leads to the first instruction.",
      "count the bytes from behind the field to the first instruction"),
@@ -78,8 +80,8 @@ RULES: dict[str, CheckRule] = rules(
     ("offset", ERROR, "DWARF 5, 3.1.1 (5)", "DW_AT_stmt_list is the offset of a line table.", "correct the offset"),
     ("shared", WARNING, "DWARF 5, 3.1.1 (5)", "Compilation units have line tables of their own.",
      "emit a line table for each"),
-    ("no-table", WARNING, "DWARF 5, 3.1.1 (5)", "A unit with code has a line table.", "compile with -gline-tables-only "
-     "at least"),
+    ("no-table", WARNING, "DWARF 5, 3.1.1 (5)", "A unit with code has a line table.",
+     "compile with -gline-tables-only at least"),
     ("unused", WARNING, "DWARF 5, 6.2", "A line table belongs to a unit.", "remove the table, or refer to it"),
 )  # fmt: skip
 
@@ -137,6 +139,12 @@ class LineChecks:
         for section in (".debug_line", ".debug_line.dwo"):
             yield from self._section(section)
         yield from self._overlaps()
+
+    @cached_property
+    def code(self) -> AddressSpans:
+        """The addresses of executable sections."""
+        sections = self.file.image.code_sections
+        return AddressSpans((section.address, section.address + section.size) for section in sections)
 
     # --- Units ----------------------------------------------------------------------------------------------------
 
@@ -327,7 +335,7 @@ class LineChecks:
         if not image.is_linked:
             return
         self.spans.append((low, high, header.section, header.offset))
-        if not any(each.address <= low and high <= each.address + each.size for each in image.code_sections):
+        if not self.code.cover(low, high):
             message = f"{low:#x} to {high:#x} is not within an executable section"
             yield Problem(RULES["not-in-code"], message, header.section, header.offset)
 

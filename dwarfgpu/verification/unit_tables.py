@@ -35,19 +35,19 @@ RULES: dict[str, CheckRule] = rules(
     ("abbreviation-end", ERROR, "DWARF 5, 7.5.3", "A table of abbreviations ends with a code of 0.", "add it"),
     ("abbreviation-unreadable", ERROR, "DWARF 5, 7.5.3", "Abbreviations can be read to the end of their table.",
      "write code, tag, children, and pairs that end with two zeros"),
-    ("strings-length", ERROR, "DWARF 5, 7.26 (1)", "A table of string offsets is within its section, and has whole "
-     "offsets.", _LENGTH),
+    ("strings-length", ERROR, "DWARF 5, 7.26 (1)",
+     "A table of string offsets is within its section, and has whole offsets.", _LENGTH),
     ("strings-version", ERROR, "DWARF 5, 7.26 (2)", "The version of a table of string offsets is 5.", "write 5"),
     ("strings-base", ERROR, "DWARF 5, 3.1.1 (14)", "DW_AT_str_offsets_base is the offset of the first of a table.",
      _BASE),
     ("strings-offset", ERROR, "DWARF 5, 7.26", "A string offset is within .debug_str.", "correct the offset"),
-    ("addresses-length", ERROR, "DWARF 5, 7.27 (1)", "A table of addresses is within its section, and has whole "
-     "addresses.", _LENGTH),
+    ("addresses-length", ERROR, "DWARF 5, 7.27 (1)",
+     "A table of addresses is within its section, and has whole addresses.", _LENGTH),
     ("addresses-version", ERROR, "DWARF 5, 7.27 (2)", "The version of a table of addresses is 5.", "write 5"),
     ("addresses-size", ERROR, "DWARF 5, 7.27 (3)", "The addresses of a table have the size that the file has.",
      "write the size of addresses of the target"),
-    ("addresses-segment-size", ERROR, "DWARF 5, 7.27 (4)", "Segment selectors have the size that the target has, which "
-     "is 0.", "write 0"),
+    ("addresses-segment-size", ERROR, "DWARF 5, 7.27 (4)",
+     "Segment selectors have the size that the target has, which is 0.", "write 0"),
     ("addresses-base", ERROR, "DWARF 5, 3.1.1 (17)", "DW_AT_addr_base is the offset of the first of a table.", _BASE),
 )  # fmt: skip
 

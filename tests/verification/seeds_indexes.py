@@ -226,12 +226,13 @@ def public(
     size: int = 0,
     end: bytes = b"\0" * 4,
     more: int = 0,
+    count: int = 1,
 ) -> bytes:
     """A kernel with public names, one of which is the kernel."""
     at = places()
     flag = b"\x30" if "gnu" in section else b""
     body = struct.pack("<HIII", version, unit_offset, at[""] + size, at["k"] + step) + flag + b"k\0" + end
-    return gpu(extra={section: struct.pack("<I", len(body) + more) + body})
+    return gpu(extra={section: count * (struct.pack("<I", len(body) + more) + body)})
 
 
 def names_of_unit(rule: str, name: str, section: str = ".debug_pubnames", **how: Any) -> Seed:
@@ -245,6 +246,7 @@ PUBLIC = (
     names_of_unit("unreadable", "no end", end=b""),
     names_of_unit("unit", "no unit", unit_offset=0x99),
     names_of_unit("unit", "of another size", size=4),
+    Seed("index-public-unit", "two sets of a unit", lambda: public(".debug_pubnames", count=2)),
     names_of_unit("die", "a byte behind", step=1),
     names_of_unit("die", "a type", ".debug_pubtypes", step=2),
     names_of_unit("die", "with a flag", ".debug_gnu_pubnames", step=1),

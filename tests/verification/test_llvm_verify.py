@@ -92,7 +92,8 @@ def test_what_llvm_rejects_is_found(name, section, limit, tmp_path, require_tool
     tool = require_tool("llvm-dwarfdump-22", "llvm-dwarfdump")
     data = (FEATURES / name).read_bytes()
     place = open_image(data, name=name).section(section)
-    assert place is not None and place.compression is None
+    assert place is not None
+    assert place.compression is None
     path = tmp_path / name
     path.write_bytes(data)
     before = said(tool, path)

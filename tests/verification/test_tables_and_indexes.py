@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from dwarfgpu.verification.file_check import FileCheck
 from dwarfgpu.verification.indexes import IndexChecks
 from dwarfgpu.verification.line_tables import LineChecks
 from dwarfgpu.verification.unit_tables import UnitTableChecks
+from tests.builders.hostile import gpu
+from tests.builders.indexes import Names
+from tests.builders.seeds import findings_in
 from tests.verification import seeds_indexes, seeds_lines
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -44,3 +48,42 @@ def test_what_compilers_write_breaks_no_rule(path: Path) -> None:
 def test_a_file_is_checked_for_all_parts() -> None:
     file = opened(str(FIXTURES / "features" / "debug-names.v5.co"), None)
     assert {problem.rule.part for problem in FileCheck(file).problems()} <= {"entry", "expression", "list"}
+
+
+def test_names_that_share_their_entries_are_not_read_again_and_again() -> None:
+    places = seeds_indexes.places()
+    made = Names(seeds_indexes.OF_ONE, {f"n{i}": [(1, [places["k"]])] * (60 if not i else 1) for i in range(60)})
+    data = bytearray(made.data)
+    table = made.table()
+    size = len(table.string_offsets) * 4
+    start = data.index(b"\1\x2e\3\x13\0\0") - size
+    first = start + 4 * list(table.names()).index(b"n0")
+    data[start : start + size] = made.data[first : first + 4] * 60
+    found = findings_in(gpu(extra={".debug_names": bytes(data), ".debug_str": bytes(made.strings)}))
+    assert any("names share their entries" in finding.message for finding in found)
+
+
+SECTIONS = (
+    *(".debug_line", ".debug_names", ".debug_aranges", ".debug_pubnames", ".debug_gnu_pubnames", ".debug_str_offsets"),
+    *(".debug_addr", ".debug_abbrev", ".debug_info"),
+)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("name", ["debug-names.v5.co", "aranges.v5.co", "pubnames.v4.co", "gnu-pubnames.v4.co"])
+def test_any_damage_gives_findings_and_no_error(name: str, section: str) -> None:
+    from dwarfgpu.objfile.elf.image import open_image
+    from dwarfgpu.program.code.code_object import CodeObject
+
+    data = (FIXTURES / "features" / name).read_bytes()
+    place = open_image(data, name=name).section(section)
+    if place is None:
+        return
+    chance = random.Random(f"{name} {section}")
+    for _ in range(4):
+        damaged = bytearray(data)
+        for _ in range(chance.choice((1, 4, 40))):
+            damaged[place.offset + chance.randrange(place.size)] = chance.choice((0, 0xFF, chance.randrange(256)))
+        file = CodeObject(open_image(bytes(damaged), name="damaged"))
+        for checks in (LineChecks(file), IndexChecks(file), UnitTableChecks(file)):
+            list(checks.problems())
