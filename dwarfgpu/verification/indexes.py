@@ -109,7 +109,13 @@ class IndexChecks:
         self.units = {unit.offset: unit for unit in self.dwarf.units_of(".debug_info")}
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the problems of each index."""
+        """Yield the problems of each index.
+
+        Where a file that is not linked has sections of units in groups, indexes lead into each of them by offsets of
+        its own, and nothing is said of them.
+        """
+        if not self.file.image.is_linked and len(self.file.image.sections_named(".debug_info")) > 1:
+            return
         yield from self._names()
         yield from self._address_sets()
         for section in (".debug_pubnames", ".debug_pubtypes"):
@@ -488,11 +494,12 @@ class _NamesCheck:
                     f"the entry at {die.section_offset:#x} is a {die.tag_name}, not {name_of('DW_TAG', entry.tag)}"
                 )
                 yield self._problem("names-tag", message, entry.offset)
-            names = _names_of(die) if names is None else names
             try:
                 name = self.table.name(index)
             except DwarfGpuError:  # which is a problem of the name
                 continue
+            if names is None and not _has_name(die, name):
+                names = _names_of(die)
             if names and name not in names and name[:2] not in (b"-[", b"+["):
                 shown = name.decode("utf-8", "backslashreplace")
                 message = f"the entry at {die.section_offset:#x} is not called {shown!r:.80}"
@@ -526,6 +533,18 @@ def _may_be_indexed(abbreviation: Abbreviation) -> bool:
     if tag == dw.DW_TAG_variable:
         return dw.DW_AT_location in attributes
     return tag in _NAMED
+
+
+def _has_name(die: Die, name: bytes) -> bool:
+    """Return whether an entry has a name by itself, which most have."""
+    try:
+        for number in (dw.DW_AT_name, dw.DW_AT_linkage_name):
+            attribute = die.number(number)
+            if attribute is not None and attribute.string() == name:
+                return True
+    except DwarfGpuError:  # which the check of entries reports
+        return False
+    return False
 
 
 def _names_of(die: Die) -> set[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,19 @@ def test_any_damage_gives_findings_and_no_error(name: str, section: str) -> None
         file = CodeObject(open_image(bytes(damaged), name="damaged"))
         for checks in (LineChecks(file), IndexChecks(file), UnitTableChecks(file)):
             list(checks.problems())
+
+
+TYPES = "struct s { int a; }; struct t { s b; }; t made; int f(t *p) { return p->b.a + made.b.a; }\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("linked", [False, True])
+def test_indexes_of_type_units_break_no_rule(linked: bool, tmp_path: Path, require_tool) -> None:
+    """In an object each type unit has a section of its own, which the linker joins."""
+    source, made = tmp_path / "types.cpp", tmp_path / "types.o"
+    source.write_text(TYPES, "ascii")
+    options = ["-g", "-gpubnames", "-gdwarf-aranges", "-fdebug-types-section"]
+    how = ["-shared", "-nostdlib", "-fPIC"] if linked else ["-c"]
+    tool = require_tool("clang++-22", "clang++")
+    subprocess.run([tool, *options, *how, str(source), "-o", str(made)], check=True)
+    assert list(IndexChecks(opened(str(made), None)).problems()) == []
