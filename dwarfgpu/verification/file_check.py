@@ -11,6 +11,9 @@ from dwarfgpu.verification import findings
 from dwarfgpu.verification.entries import EntryChecks
 from dwarfgpu.verification.expressions import ExpressionChecks
 from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
+from dwarfgpu.verification.indexes import IndexChecks
+from dwarfgpu.verification.line_tables import LineChecks
+from dwarfgpu.verification.unit_tables import UnitTableChecks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -60,6 +63,9 @@ class FileCheck:
             yield findings.unreadable(RULES, error)
         if self.file.has_dwarf:
             yield from self.entries.problems()
+            yield from LineChecks(self.file).problems()
+            yield from IndexChecks(self.file).problems()
+            yield from UnitTableChecks(self.file).problems()
 
     @cached_property
     def entries(self) -> EntryChecks:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dwarfgpu.errors import UsageError, nearest
-from dwarfgpu.verification import entries, expressions, file_check, lists
+from dwarfgpu.verification import entries, expressions, file_check, indexes, line_tables, lists, unit_tables
 from dwarfgpu.verification.findings import CheckRule
 
 RULES: dict[str, CheckRule] = {
-    rule.name: rule for part in (file_check, entries, expressions, lists) for rule in part.RULES.values()
+    rule.name: rule
+    for part in (file_check, entries, expressions, lists, line_tables, indexes, unit_tables)
+    for rule in part.RULES.values()
 }
 """The rules by name, part by part."""
 PARTS: tuple[str, ...] = tuple(dict.fromkeys(rule.part for rule in RULES.values()))

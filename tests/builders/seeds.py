@@ -26,6 +26,11 @@ class Seed(NamedTuple):
         return f"{self.rule}: {self.name}"
 
 
-def findings_in(data: bytes) -> list[FileFinding]:
-    """Return what is found in a file."""
-    return list(FileCheck(CodeObject(open_image(data, name="seed"))))
+LINELESS = "line-no-table"
+"""The rule that most of these files break: they have code, and no lines."""
+
+
+def findings_in(data: bytes, rule: str | None = None) -> list[FileFinding]:
+    """Return what is found in a file that is to break a rule. That it has no lines counts only for the rule of it."""
+    ignored = () if rule == LINELESS else (LINELESS,)
+    return list(FileCheck(CodeObject(open_image(data, name="seed")), ignored=ignored))

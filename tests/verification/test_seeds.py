@@ -18,7 +18,7 @@ SEEDS: list[Seed] = [
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, id=seed.id) for seed in SEEDS])
 def test_a_defect_is_found_by_its_rule(seed: Seed) -> None:
-    findings = findings_in(seed.make())
+    findings = findings_in(seed.make(), seed.rule)
     assert {finding.rule.name for finding in findings} == {seed.rule}, [f"{f.place}: {f.message}" for f in findings]
 
 

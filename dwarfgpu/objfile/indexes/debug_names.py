@@ -73,16 +73,18 @@ class NameTable:
         self.compile_units = self._column(cursor, units, offset_size)
         self.type_units = self._column(cursor, types, offset_size)
         self.foreign_types = self._column(cursor, foreign, 8)
-        self._buckets = self._column(cursor, buckets, 4)
-        self._hashes = self._column(cursor, names if buckets else 0, 4)
-        self._strings = self._column(cursor, names, offset_size)
+        self.buckets = self._column(cursor, buckets, 4)
+        self.hashes = self._column(cursor, names if buckets else 0, 4)
+        self.string_offsets = self._column(cursor, names, offset_size)
         self._entries = self._column(cursor, names, offset_size)
-        self._abbreviations = self._read_abbreviations(cursor, abbreviations)
-        self._pool = cursor.position
+        self.repeated: list[int] = []
+        """The codes that more abbreviations than one have."""
+        self.abbreviations = self._read_abbreviations(cursor, abbreviations)
+        self.pool = cursor.position
 
     def __len__(self) -> int:
         """Return how many names there are."""
-        return len(self._strings)
+        return len(self.string_offsets)
 
     def _column(self, cursor: Cursor, count: int, size: int) -> Sequence[int]:
         if count * size > cursor.remaining:
@@ -106,6 +108,8 @@ class NameTable:
                 if not attribute and not form:
                     break
                 attributes.append((attribute, form))
+            if code in abbreviations:
+                self.repeated.append(code)
             abbreviations[code] = (tag, tuple(attributes))
         cursor.position = end
         return abbreviations
@@ -118,22 +122,22 @@ class NameTable:
         for i in self._places(name):
             if self.name(i) == name:
                 entries += self.entries(i)
-                if len(entries) > self.end - self._pool:
+                if len(entries) > self.end - self.pool:
                     message = "names share their entries: there are more of them than the index has bytes"
-                    raise self._error("limit_exceeded", message, self._pool)
+                    raise self._error("limit_exceeded", message, self.pool)
         return entries
 
     def name(self, index: int) -> bytes:
         """Return the name with an index, from 0."""
-        return self._source.string(".debug_str", self._strings[index])
+        return self._source.string(".debug_str", self.string_offsets[index])
 
     def names(self) -> Iterator[bytes]:
         """Yield all names."""
-        return (self.name(i) for i in range(len(self._strings)))
+        return (self.name(i) for i in range(len(self.string_offsets)))
 
     def entries(self, index: int) -> list[NameEntry]:
         """Return the entries of the name with an index."""
-        position = self._pool + self._entries[index]
+        position = self.pool + self._entries[index]
         if position >= self.end:
             raise self._error("bad_offset", f"the entries of name {index} begin past the end", position)
         cursor = self._cursor(position, self.end)
@@ -146,24 +150,24 @@ class NameTable:
 
     def entry_at(self, offset: int) -> NameEntry:
         """Return the entry at an offset of the section, such as the parent of another."""
-        entry = self._read_entry(self._cursor(offset, self.end)) if self._pool <= offset < self.end else None
+        entry = self._read_entry(self._cursor(offset, self.end)) if self.pool <= offset < self.end else None
         if entry is None:
             raise self._error("bad_reference", f"no entry begins at {offset:#x}", offset)
         return entry
 
     def _places(self, name: bytes) -> Iterator[int]:
         """Yield the indices of the names that may be the wanted one."""
-        count = len(self._buckets)
+        count = len(self.buckets)
         if not count or not name.isascii():  # the hash of other letters depends on how they are folded
             from dwarfgpu.objfile.indexes.name_search import find_all
 
             wanted = set(find_all(self._source.data(".debug_str"), name + b"\0"))
-            yield from (i for i, offset in enumerate(self._strings) if offset in wanted)
+            yield from (i for i, offset in enumerate(self.string_offsets) if offset in wanted)
             return
         number = hash_of(name)
-        i = self._buckets[number % count]
-        while 0 < i <= len(self._hashes) and self._hashes[i - 1] % count == number % count:
-            if self._hashes[i - 1] == number:
+        i = self.buckets[number % count]
+        while 0 < i <= len(self.hashes) and self.hashes[i - 1] % count == number % count:
+            if self.hashes[i - 1] == number:
                 yield i - 1
             i += 1
 
@@ -175,7 +179,7 @@ class NameTable:
         code = cursor.uleb()
         if not code:
             return None
-        known = self._abbreviations.get(code)
+        known = self.abbreviations.get(code)
         if known is None:
             raise self._error("unknown_abbreviation", f"the index has no abbreviation {code}", start)
         tag, attributes = known
@@ -186,7 +190,7 @@ class NameTable:
             if type(value) is not int and form != dw.DW_FORM_flag_present:
                 raise self._error("bad_form", f"{form_name(form)} is not a number", start)
             if attribute == dw.DW_IDX_parent:
-                parent = None if form == dw.DW_FORM_flag_present else self._pool + value
+                parent = None if form == dw.DW_FORM_flag_present else self.pool + value
             values.setdefault(attribute, value)
         unit, signature = self._unit_of(values, start)
         return NameEntry(start, tag, values.get(dw.DW_IDX_die_offset, 0), unit, signature, parent)

@@ -110,6 +110,12 @@ class AbbreviationTable:
         self.offset = offset
         self.problem: MalformedFile | None = None
         """Why there may be more abbreviations than could be read."""
+        self.repeated: list[int] = []
+        """The codes that more abbreviations than one have; the first one counts."""
+        self.odd_children: list[int] = []
+        """The codes of abbreviations that say neither DW_CHILDREN_no nor DW_CHILDREN_yes."""
+        self.is_terminated = False
+        """Whether a null entry ends the table, once all of it has been read."""
         self._family = family(format)
         self._shapes = _shapes.setdefault(format, {})
         if len(self._shapes) > MAX_SHAPES:
@@ -183,12 +189,13 @@ class AbbreviationTable:
     def _read_one(self, cursor: Cursor) -> None:
         data, position = cursor.data, cursor.position
         if position >= cursor.end or not data[position]:
+            self.is_terminated = position < cursor.end
             self._cursor = None
             return
         match = _DECLARATION.match(data, position)
         try:
             if match is None:
-                code, tag, children, shape = self._slowly(cursor)
+                code, tag, flag, shape = self._slowly(cursor)
             else:
                 first, second, flag, body = match.groups()
                 code = first[0] if len(first) == 1 else _number(first)
@@ -196,7 +203,7 @@ class AbbreviationTable:
                 known = self._shapes.get((len(first), body))
                 if known is None:
                     known = self._shapes[len(first), body] = _shape(len(first), body, self._family)
-                children, shape = flag == b"\1", known
+                shape = known
                 cursor.position = match.end()
         except MalformedFile as error:
             self.problem = error.at(section=cursor.section, offset=position)
@@ -210,11 +217,15 @@ class AbbreviationTable:
                 self._cursor = None
                 return
             self._room[0] -= 1
-            self._by_code[code] = Abbreviation(code, tag, children, shape)
+            self._by_code[code] = Abbreviation(code, tag, flag == b"\1", shape)
+            if flag not in _CHILDREN:
+                self.odd_children.append(code)
+        else:
+            self.repeated.append(code)
 
-    def _slowly(self, cursor: Cursor) -> tuple[int, int, bool, Shape]:
+    def _slowly(self, cursor: Cursor) -> tuple[int, int, bytes, Shape]:
         """Read a declaration in which numbers are padded, or say what is wrong with it."""
-        code, tag, children = cursor.uleb(), cursor.uleb(), cursor.unsigned(1) == 1
+        code, tag, flag = cursor.uleb(), cursor.uleb(), bytes(cursor.bytes(1))
         attributes: list[int] = []
         forms: list[int] = []
         implicit: dict[int, int] = {}
@@ -236,10 +247,12 @@ class AbbreviationTable:
         return (
             code,
             tag,
-            children,
+            flag,
             (tuple(attributes), implicit or None, self._family.layout(lead, tuple(forms))),
         )
 
+
+_CHILDREN = (b"\0", b"\1")
 
 # One declaration: code, tag, whether there are children, attributes with their forms, and two zeros. A regular
 # expression reads it several times faster than statements would.

@@ -88,6 +88,39 @@ def is_dead(address: int, address_size: int) -> bool:
     return address >= (1 << 8 * address_size) - 2
 
 
+class AddressSpans:
+    """Ranges of addresses, of which those that touch are one."""
+
+    __slots__ = ("_highs", "_lows")
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self._lows: list[int] = []
+        self._highs: list[int] = []
+        for low, high in sorted(spans):
+            if self._highs and low <= self._highs[-1]:
+                self._highs[-1] = max(high, self._highs[-1])
+            else:
+                self._lows.append(low)
+                self._highs.append(high)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Yield the ranges by address."""
+        return zip(self._lows, self._highs, strict=True)
+
+    def __len__(self) -> int:
+        return len(self._lows)
+
+    def cover(self, low: int, high: int) -> bool:
+        """Return whether all addresses from ``low`` up to ``high`` are in them."""
+        i = bisect_right(self._lows, low) - 1
+        return i >= 0 and high <= self._highs[i]
+
+    def touch(self, low: int, high: int) -> bool:
+        """Return whether an address from ``low`` up to ``high`` is in them."""
+        i = bisect_left(self._lows, high) - 1
+        return i >= 0 and low < self._highs[i]
+
+
 class Ranges:
     """Ranges of addresses, each with a number, sorted for look-up by address. They may overlap."""
 

@@ -79,6 +79,12 @@ class LineHeader:
     files: tuple[FileEntry, ...]
     error: DwarfGpuError | None = None
     """What is wrong with the tables or the length. The program can still be run."""
+    tables_end: int = 0
+    """Where the tables end, as far as they could be read; the program should begin there."""
+    formats: tuple[tuple[tuple[int, int], ...], ...] = ()
+    """The content types and forms of the directories and of the files, from version 5 on."""
+    lost_strings: tuple[tuple[str, int, str], ...] = ()
+    """The strings of other sections that cannot be read: form, value, and why."""
 
     @property
     def first_file(self) -> int:
@@ -135,7 +141,7 @@ def read_line_header(
     header_length = cursor.unsigned(offset_size)
     if header_length > cursor.remaining:
         message = f"the header claims {header_length} more bytes, {cursor.remaining} are left"
-        raise cursor.fail("truncated", message, "DWARF 5, 6.2.4")
+        raise cursor.fail("bad_header_length", message, "DWARF 5, 6.2.4")
     program = cursor.position + header_length
     cursor.end = program
     min_instruction_length = cursor.unsigned(1)
@@ -171,6 +177,9 @@ def read_line_header(
         directories=tuple(tables.directories),
         files=tuple(tables.files),
         error=error,
+        tables_end=cursor.position,
+        formats=tuple(tables.formats),
+        lost_strings=tuple(tables.lost),
     )
 
 
@@ -185,6 +194,8 @@ class _Tables:
         self.files: list[FileEntry] = []
         self.text_left = MAX_TEXT
         self.elsewhere: dict[tuple[str, int], str] = {}
+        self.formats: list[tuple[tuple[int, int], ...]] = []
+        self.lost: list[tuple[str, int, str]] = []
 
     def read(self, version: int) -> None:
         """Read both tables. After an error they have the entries before it."""
@@ -203,6 +214,7 @@ class _Tables:
         """Read a table that describes its own form (DWARF 5, 6.2.4 (12) to (19))."""
         cursor = self.cursor
         form_of = [(cursor.uleb(), cursor.uleb()) for _ in range(cursor.unsigned(1))]
+        self.formats.append(tuple(form_of))
         start = cursor.position
         count = cursor.uleb()
         if count > cursor.remaining:  # a value has at least one byte, whatever its form
@@ -260,8 +272,9 @@ class _Tables:
         if text is None:
             try:
                 data = None if self.string_at is None else self.string_at(form, value)
-            except DwarfGpuError:  # a name that cannot be read hides neither the rows nor the other names
+            except DwarfGpuError as error:  # a name that cannot be read hides neither the rows nor the other names
                 data = None
+                self.lost.append((form, value, error.message))
             text = f"<{form} {value:#x}>" if data is None else self._decoded(data)
             self.elsewhere[form, value] = text
         return text

@@ -49,6 +49,7 @@ _OP_INDEX, _ISA, _DISCRIMINATOR = 8, 16, 32
 _LAST = {32: (1 << 32) - 1, 16: (1 << 16) - 1}
 """The largest number for a register that is kept in so many bits."""
 MAX_DEFINED_FILES = 1 << 20
+MAX_ODDITIES = 1000
 
 
 @frozen
@@ -84,7 +85,10 @@ class Sequence:
 class Rows:
     """The rows of a table in the order of its program, as columns."""
 
-    __slots__ = ("addresses", "defined_files", "error", "is_cut", "lines", "marks", "origin", "places", "sequences")
+    __slots__ = (
+        *("addresses", "defined_files", "error", "is_cut", "lines", "marks", "oddities", "origin", "places"),
+        "sequences",
+    )
 
     def __init__(self) -> None:
         self.addresses = array("Q")
@@ -101,6 +105,9 @@ class Rows:
         """What stopped the program. The rows before it are good."""
         self.is_cut = False
         """Whether the budget was spent before the end of the program."""
+        self.oddities: list[tuple[int, int, int]] = []
+        """The extended instructions that are unknown or of another length than theirs: opcode, length, and offset in
+        the section. The first of them only."""
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -124,6 +131,11 @@ class Rows:
 
     def __iter__(self) -> Iterator[LineRow]:
         return (self[index] for index in range(len(self)))
+
+    def note(self, payload: bytes, left: int) -> None:
+        """Remember an extended instruction that is not as the standard has it, with the bytes left behind it."""
+        if len(self.oddities) < MAX_ODDITIES:
+            self.oddities.append((payload[0], len(payload), left))
 
     def close(self) -> bool:
         """End the sequence of the rows since the last one, if there are any."""
@@ -161,6 +173,7 @@ def run(data: bytes, header: LineHeader, free: int | None = None) -> Rows:
     if rows.error is not None:
         rows.error.at(section=header.section, offset=end - length_hint(rest))
         del rows.addresses[len(rows) :], rows.lines[len(rows) :]  # those of a row that could not be finished
+    rows.oddities = [(code, length, end - left - length) for code, length, left in rows.oddities]
     if wide is not None:
         wide.convert(rows)
     last = (1 << 8 * header.address_size) - 1
@@ -210,9 +223,11 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
                     payload = _extended(rest)
                     code = payload[0]
                     if code == DW_LNE_set_discriminator:
-                        number = payload[1] if len(payload) == 2 else _uleb(iter(payload[1:]))
+                        number = payload[1] if len(payload) == 2 else _discriminator(rows, payload, rest)
                         mark = mark & 0xFFFFFFFF | _register(number, 32, "discriminator") << _DISCRIMINATOR
                     elif code == DW_LNE_end_sequence:
+                        if len(payload) != 1:
+                            rows.note(payload, length_hint(rest))
                         add_address(address & 0xFFFFFFFFFFFFFFFF)
                         add_line(line)
                         add_place(place)
@@ -225,6 +240,8 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
                             wide.begin(len(rows), 0)
                     elif code == DW_LNE_set_address:
                         address = _address(payload, header.byte_order)
+                        if len(payload) != header.address_size + 1:
+                            rows.note(payload, length_hint(rest))
                         if rows.origin is None:
                             rows.origin = address
                         if wide is not None:
@@ -232,6 +249,10 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
                             address = 0
                     elif code == DW_LNE_define_file:
                         _define_file(rows, payload)
+                        if header.version >= 5:  # which has no such instruction any more
+                            rows.note(payload, length_hint(rest))
+                    else:
+                        rows.note(payload, length_hint(rest))
                 elif op == DW_LNS_advance_pc:
                     address += _uleb(rest) * step
                 elif op == DW_LNS_copy:
@@ -349,6 +370,15 @@ def _address(payload: bytes, byte_order: ByteOrder) -> int:
     if size not in ADDRESS_SIZES:
         raise _error("bad_address_size", f"an address cannot have {size} bytes", "6.2.5.3 (2)")
     return int.from_bytes(payload[1:], byte_order)
+
+
+def _discriminator(rows: Rows, payload: bytes, rest: Iterator[int]) -> int:
+    """Read a discriminator of several bytes, behind which the instruction ends."""
+    operand = iter(payload[1:])
+    number = _uleb(operand)
+    if length_hint(operand):
+        rows.note(payload, length_hint(rest))
+    return number
 
 
 def _define_file(rows: Rows, payload: bytes) -> None:

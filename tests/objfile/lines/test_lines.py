@@ -473,7 +473,7 @@ def test_a_table_before_its_section():
         (table(version=1), "line_version"),
         (table(version=7), "line_version"),
         (table(size=3), "bad_address_size"),
-        (table(header_length=1000), "truncated"),
+        (table(header_length=1000), "bad_header_length"),
         (table(header_length=3), "truncated"),
         (table(opcode_base=0, lengths=b""), "bad_opcode_base"),
         (table()[:9], "truncated"),
