@@ -401,6 +401,57 @@ class _ExpressionWalk:
             self.report("error", "limit_exceeded", "no path reaches the end", None, "A.2.5.4.2")
 
 
+class _ResultWalk(_ExpressionWalk):
+    """The kinds of the results of an expression, without a look at the operands of its operations."""
+
+    def __init__(self, expression: Expression, rules: Rules, target: Target | None) -> None:
+        size = expression.form.address_size if target is None else target.address_size
+        super().__init__(expression, rules, target, size)
+        self.spaces: set[int | None] = set()
+        self.parts: set[bool] = set()
+
+    def apply(self, at: Instruction, shape: Shape, stack: KindStack) -> KindStack:
+        if stack is not UNKNOWN and shape.row.name in ("DW_OP_piece", "DW_OP_bit_piece"):
+            self.parts.add(stack.kind not in (NOTHING, INCOMPLETE, UNDEFINED))
+        return super().apply(at, shape, stack)
+
+    def check(self, at: Instruction) -> None:
+        """Check nothing: what operands say is no matter of kinds."""
+
+    def check_entries(self, at: Instruction, shape: Shape, entries: dict[str, Kind]) -> None:
+        super().check_entries(at, shape, entries)
+        if "AS" in entries and any(kind == "location" for _letter, kind in shape.outputs):
+            space = entries["AS"]
+            self.spaces.add(space if isinstance(space, int) else None)
+
+    def results(self) -> ResultKinds:
+        kinds: set[Kind] = set()
+        for last in self.walk(EMPTY):
+            self.finish(last, "location")
+            kinds.add(ANY if last is UNKNOWN else COMPOSITE if last.kind == INCOMPLETE else last.kind)
+        is_ill_formed = any(finding.severity == "error" for finding in self.found.values()) or not kinds
+        return ResultKinds(frozenset(kinds), frozenset(self.spaces), frozenset(self.parts), is_ill_formed)
+
+
+@frozen
+class ResultKinds:
+    """What an expression for a location may result in, as far as that is known without an evaluation."""
+
+    kinds: frozenset[Kind]
+    """The kinds on the top of the stack at the end, one for each way through; `NOTHING` where the stack is empty."""
+    spaces: frozenset[int | None]
+    """The address spaces of the locations that are formed with one; None for a space that is computed."""
+    parts: frozenset[bool]
+    """Whether the parts of composites have a location: some True, some False."""
+    is_ill_formed: bool
+    """Whether an evaluation fails on some path, or on all of them."""
+
+
+def result_kinds(expression: Expression, *, rules: Rules, target: Target | None = None) -> ResultKinds:
+    """Return which kinds of location an expression may result in; a value that a result may be is not converted."""
+    return _ResultWalk(expression, rules, target).results()
+
+
 _RAW = {  # the effect of any other raw operation is not known
     "DW_OP_pick": _ExpressionWalk.pick,
     "DW_OP_over": _ExpressionWalk.pick,

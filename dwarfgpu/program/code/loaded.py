@@ -214,8 +214,12 @@ class LoadedCode:
         return result
 
     def _repair(self, expression: Expression, attribute: Attribute) -> Expression:
+        return read_as_meant(expression, self.site(expression, attribute), self.repair)
+
+    def site(self, expression: Expression, attribute: Attribute) -> Site:
+        """Return what repairs ask of the place of an expression."""
         around = _Surroundings(self, attribute.die, expression)
-        site = Site(
+        return Site(
             attribute.name,
             around.unit.producer,
             around.target,
@@ -229,7 +233,6 @@ class LoadedCode:
             around.is_sole_local,
             around.type_name,
         )
-        return read_as_meant(expression, site, self.repair)
 
 
 def _local_size(kernel: Kernel) -> int | None:
