@@ -19,14 +19,8 @@ from dwarfgpu.dwarf_constants import (
     DW_LLE_start_length,
     DW_LLE_startx_endx,
     DW_LLE_startx_length,
-    DW_RLE_base_address,
-    DW_RLE_base_addressx,
     DW_RLE_end_of_list,
     DW_RLE_offset_pair,
-    DW_RLE_start_end,
-    DW_RLE_start_length,
-    DW_RLE_startx_endx,
-    DW_RLE_startx_length,
 )
 from dwarfgpu.objfile.lists.list_encoding import MAX_ENTRIES
 
@@ -36,6 +30,10 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.lists.list_encoding import ListContext
 
 
+class UnusualList(Exception):
+    """What is read is not what compilers write. It never leaves this module."""
+
+
 def quick_ranges(
     data: bytes, position: int, context: ListContext, addresses: Sequence[int]
 ) -> list[tuple[int, int]] | None:
@@ -43,58 +41,51 @@ def quick_ranges(
     ranges: list[tuple[int, int]] = []
     base = -1 if context.base is None else context.base
     last = (1 << 8 * context.address_size) - 1
-    size, order = context.address_size, context.byte_order
     stop = position + 2 * MAX_ENTRIES  # an entry has two bytes and more
     try:
         while True:
             kind = data[position]
-            position += 1
-            if kind == DW_RLE_end_of_list:
-                return ranges if position <= stop else None
-            if kind == DW_RLE_start_end or kind == DW_RLE_start_length or kind == DW_RLE_base_address:
-                if position + size > len(data):
-                    return None
-                first = int.from_bytes(data[position : position + size], order)
-                position += size
-            else:
+            if kind == DW_RLE_offset_pair and 0 <= base < last:  # nearly all; the numbers have one to three bytes
+                position += 1
                 first = data[position]
                 position += 1
                 if first > 127:
-                    first, position = _uleb(data, position, first)
-            if kind == DW_RLE_base_address or kind == DW_RLE_base_addressx:
-                base = first if kind == DW_RLE_base_address else addresses[first]
-                continue
-            if kind == DW_RLE_start_end:
-                if position + size > len(data):
-                    return None
-                second = int.from_bytes(data[position : position + size], order)
-                position += size
-            else:
+                    more = data[position]
+                    if more < 128:
+                        first += (more << 7) - 128
+                        position += 1
+                    elif data[position + 1] < 128:
+                        first += (more << 7) + (data[position + 1] << 14) - (128 + (128 << 7))
+                        position += 2
+                    else:
+                        first, position = _uleb(data, position - 1)
                 second = data[position]
                 position += 1
                 if second > 127:
-                    second, position = _uleb(data, position, second)
-            if kind == DW_RLE_offset_pair:
-                if base < 0 or base == last:
-                    return None
-                first += base
-                second += base
-            elif kind == DW_RLE_startx_length:
-                first = addresses[first]
-                second += first
-            elif kind == DW_RLE_start_length:
-                second += first
-            elif kind == DW_RLE_startx_endx:
-                first, second = addresses[first], addresses[second]
-            elif kind != DW_RLE_start_end:
+                    more = data[position]
+                    if more < 128:
+                        second += (more << 7) - 128
+                        position += 1
+                    elif data[position + 1] < 128:
+                        second += (more << 7) + (data[position + 1] << 14) - (128 + (128 << 7))
+                        position += 2
+                    else:
+                        second, position = _uleb(data, position - 1)
+                low, high = base + first, base + second
+            elif kind == DW_RLE_end_of_list:
+                return ranges if position < stop else None
+            else:
+                if kind >= DW_LLE_default_location:
+                    kind += 1  # range lists have no default entry
+                low, high, position = _bounds(data, position + 1, kind, context, addresses)
+                if high < 0:
+                    base = low
+                    continue
+            if low < high <= last:
+                ranges.append((low, high))
+            elif low != high or low >= last:
                 return None
-            if first < second:
-                if second > last:
-                    return None
-                ranges.append((first, second))
-            elif first > second or first >= last:
-                return None
-    except IndexError:
+    except (IndexError, UnusualList):
         return None
 
 
@@ -108,78 +99,87 @@ def quick_locations(
     entries: list[tuple[int, int, int, int]] = []
     base = -1 if context.base is None else context.base
     last = (1 << 8 * context.address_size) - 1
-    size, order, end = context.address_size, context.byte_order, len(data)
-    first = second = 0
+    end = len(data)
     stop = position + MAX_ENTRIES
     try:
         while True:
             kind = data[position]
             position += 1
-            if kind == DW_LLE_end_of_list:
-                return entries if position <= stop else None
-            if kind == DW_LLE_offset_pair or kind == DW_LLE_startx_length or kind == DW_LLE_startx_endx:
+            if kind == DW_LLE_offset_pair and 0 <= base < last:
                 first = data[position]
                 position += 1
                 if first > 127:
-                    first, position = _uleb(data, position, first)
+                    first, position = _uleb(data, position - 1)
                 second = data[position]
                 position += 1
                 if second > 127:
-                    second, position = _uleb(data, position, second)
-                if kind == DW_LLE_offset_pair:
-                    if base < 0 or base == last:
-                        return None
-                    first += base
-                    second += base
-                elif kind == DW_LLE_startx_length:
-                    first = addresses[first]
-                    second += first
-                else:
-                    first, second = addresses[first], addresses[second]
-            elif kind == DW_LLE_base_addressx:
-                first = data[position]
-                position += 1
-                if first > 127:
-                    first, position = _uleb(data, position, first)
-                base = addresses[first]
-                continue
+                    second, position = _uleb(data, position - 1)
+                low, high = base + first, base + second
+            elif kind == DW_LLE_end_of_list:
+                return entries if position <= stop else None
             elif kind == DW_LLE_default_location:
-                first, second = 0, -1
-            elif kind == DW_LLE_base_address or kind == DW_LLE_start_length or kind == DW_LLE_start_end:
-                first = int.from_bytes(data[position : position + size], order)
-                position += size
-                if kind == DW_LLE_base_address:
-                    base = first
-                    continue
-                if kind == DW_LLE_start_end:
-                    second = int.from_bytes(data[position : position + size], order)
-                    position += size
-                else:
-                    second = data[position]
-                    position += 1
-                    if second > 127:
-                        second, position = _uleb(data, position, second)
-                    second += first
+                low, high = 0, -1
             else:
-                return None
-            if (first > second and second >= 0) or second > last or first >= last:
+                low, high, position = _bounds(data, position, kind, context, addresses)
+                if high < 0:
+                    base = low
+                    continue
+            if (low > high >= 0) or high > last or low >= last:
                 return None
             length = data[position]
             position += 1
             if length > 127:
-                length, position = _uleb(data, position, length)
+                length, position = _uleb(data, position - 1)
             if position + length > end:
                 return None
-            entries.append((first, second, position, position + length))
+            entries.append((low, high, position, position + length))
             position += length
-    except IndexError:
+    except (IndexError, UnusualList):
         return None
 
 
-def _uleb(data: bytes, position: int, value: int) -> tuple[int, int]:
-    """Return the rest of a number that has more than a byte, and the position behind it."""
-    value &= 127
-    shift = 7
+def _bounds(
+    data: bytes, position: int, kind: int, context: ListContext, addresses: Sequence[int]
+) -> tuple[int, int, int]:
+    """Return the addresses of an entry and the position behind it; for a base address this, and -1.
+
+    ``kind`` is that of an entry of a location list.
+    """
+    if kind == DW_LLE_base_addressx:
+        index, position = _uleb(data, position)
+        return addresses[index], -1, position
+    if kind == DW_LLE_base_address:
+        base, position = _address(data, position, context)
+        return base, -1, position
+    if kind == DW_LLE_startx_length:
+        index, position = _uleb(data, position)
+        length, position = _uleb(data, position)
+        return addresses[index], addresses[index] + length, position
+    if kind == DW_LLE_startx_endx:
+        index, position = _uleb(data, position)
+        other, position = _uleb(data, position)
+        return addresses[index], addresses[other], position
+    if kind == DW_LLE_start_length:
+        low, position = _address(data, position, context)
+        length, position = _uleb(data, position)
+        return low, low + length, position
+    if kind == DW_LLE_start_end:
+        low, position = _address(data, position, context)
+        high, position = _address(data, position, context)
+        return low, high, position
+    raise UnusualList
+
+
+def _address(data: bytes, position: int, context: ListContext) -> tuple[int, int]:
+    end = position + context.address_size
+    if end > len(data):
+        raise UnusualList
+    return int.from_bytes(data[position:end], context.byte_order), end
+
+
+def _uleb(data: bytes, position: int) -> tuple[int, int]:
+    """Return a number and the position behind it."""
+    value = shift = 0
     while True:
         byte = data[position]
         position += 1
@@ -187,8 +187,6 @@ def _uleb(data: bytes, position: int, value: int) -> tuple[int, int]:
         if byte < 128:
             break
         shift += 7
-        if shift > 63:
-            raise IndexError  # the reader that checks everything says what is wrong
-    if value >> 64:
-        raise IndexError
+    if value >> 64 or shift > 63:
+        raise UnusualList
     return value, position

@@ -28,7 +28,6 @@ from dwarfgpu.program.coverage.kinds import (
     NO_LOCATION,
     SEVERAL,
     UNDEFINED,
-    ExpressionSite,
     KindReader,
     Meaning,
 )
@@ -265,7 +264,7 @@ def _together(kinds: list[str]) -> str:
 class EntryPlan:
     """What to do with the entries of one abbreviation."""
 
-    __slots__ = ("constant", "frame_base", "has_code", "high", "is_abstract", "is_declared", "is_scope", "is_skipped",
+    __slots__ = ("constant", "frame_base", "has_code", "high", "is_abstract", "is_bare", "is_declared", "is_scope", "is_skipped",
                  "kind", "location", "low", "origin", "ranges", "start", "tag", "type")  # fmt: skip
 
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
@@ -285,6 +284,9 @@ class EntryPlan:
         self.low = abbreviation.index_of(dw.DW_AT_low_pc)
         self.high = abbreviation.index_of(dw.DW_AT_high_pc)
         self.ranges = abbreviation.index_of(dw.DW_AT_ranges)
+        self.is_bare = not {
+            *(dw.DW_AT_location, dw.DW_AT_const_value, dw.DW_AT_specification, dw.DW_AT_abstract_origin)
+        }.intersection(attributes)
         self.has_code = self.ranges >= 0 or (self.low >= 0 and self.high >= 0)
 
 
@@ -362,6 +364,28 @@ class FileAvailability:
                     yield VariableAvailability(unit, offset, kind, copy.scope, (), (), missing, (), LEFT_OUT)
 
 
+class _VariableSite:
+    """The place of the location of a variable."""
+
+    __slots__ = ("_die", "_plan", "_walk", "producer", "scope")
+
+    def __init__(self, walk: _UnitWalk, die: Die, plan: EntryPlan, scope: CodeScope | None) -> None:
+        self._walk = walk
+        self._die = die
+        self._plan = plan
+        self.producer = walk.producer
+        self.scope = scope
+
+    @property
+    def attribute(self) -> Attribute:
+        # of a location that another entry has, nothing but the entry counts
+        return self._die._attribute(max(self._plan.location, 0))  # noqa: SLF001 (by its index, without a name)
+
+    @property
+    def family(self) -> dict[Hashable, Any]:
+        return self._walk.family(self._die, self._plan)
+
+
 class _UnitWalk:
     """The walk over the entries of a unit."""
 
@@ -369,11 +393,15 @@ class _UnitWalk:
         self.whole = whole
         self.unit = unit
         self.kinds = whole.kinds
+        self.known = whole.kinds.of_format(unit.format)
         self.context: ListContext | None = None
         self.addresses: Sequence[int] = ()
         self.families: dict[Hashable, dict[Hashable, Any]] = {}
         """What is known of all variables of a type."""
-        self.lists: dict[int, tuple[str, bytes]] = {}
+        self.types: dict[int, Hashable] = {}
+        """The types of the variables of abstract instances, by form and value."""
+        self.bare: set[int] = set()
+        """The variables of abstract instances that have neither a location nor complete another entry."""
         self.origins: dict[int, Attribute | None] = {}
         """The location of entries that others complete."""
         try:
@@ -410,6 +438,11 @@ class _UnitWalk:
                 if depth > depth_of_abstract and not (plan.has_code and plan.is_scope):
                     if plan.kind is not None and not plan.is_declared:
                         abstract.append((unit, offset, plan.kind))
+                        if plan.is_bare:
+                            self.bare.add(unit.offset + offset)
+                        if plan.type >= 0:
+                            value = abbreviation.value(plan.type, values)
+                            self.types[unit.offset + offset] = abbreviation.forms[plan.type], value
                     elif plan.tag != dw.DW_TAG_lexical_block:
                         skipped = depth
                     continue
@@ -488,7 +521,11 @@ class _UnitWalk:
                 return [] if is_dead(low, unit.address_size) or low >= high else [(low, high)]
             attribute = die._attribute(plan.high)  # noqa: SLF001
             return between(unit, low, attribute.form, attribute.value)
-        section, offset = die._attribute(plan.ranges).list_place()  # noqa: SLF001
+        form, value = abbreviation.forms[plan.ranges], abbreviation.value(plan.ranges, values)
+        if form in (dw.DW_FORM_rnglistx, dw.DW_FORM_sec_offset):
+            section, offset = unit.tables.list_offset(form, value, "rnglist")
+        else:
+            section, offset = die._attribute(plan.ranges).list_place()  # noqa: SLF001
         spans = None
         if section.startswith(".debug_rnglists") and self.context is not None:
             spans = quick_ranges(unit.tables.list_data(section), offset, self.context, self.addresses)
@@ -617,6 +654,8 @@ class _UnitWalk:
         """Return the location or the constant of the entry that another one completes."""
         if plan.origin >= 0:
             key = self._target(die, plan.origin)[1]
+            if key in self.bare:
+                return None
             if key not in self.origins:
                 self.origins[key] = die.find_number(dw.DW_AT_location) or die.find_number(dw.DW_AT_const_value)
             return self.origins[key]
@@ -627,10 +666,12 @@ class _UnitWalk:
     ) -> tuple[tuple[Listed, ...], str | None]:
         unit = attribute.die.unit
         kind = class_of(attribute.form, dw.DW_AT_location, unit.version)
+        if kind not in ("block", "exprloc", "loclist"):
+            raise MalformedFile("bad_class", f"DW_AT_location is no location ({attribute.form_name})")
         if kind != "loclist":
             data = attribute.block().data
             return (Listed(0, -1, self._meaning(data, die, plan, scope)),), None
-        section, offset = attribute.list_place()
+        section, offset = unit.tables.list_offset(attribute.form, attribute.value, "loclist")
         data = unit.tables.list_data(section)
         quick = None
         if unit is self.unit and self.context is not None and section.startswith(".debug_loclists"):
@@ -656,17 +697,20 @@ class _UnitWalk:
         return listed_entries, None if listed_entries else EMPTY_LIST
 
     def _meaning(self, data: bytes, die: Die, plan: EntryPlan, scope: CodeScope | None) -> Meaning:
-        return self.kinds.meaning(data, self.unit.format, lambda: self._site(die, plan, scope))
+        known = self.known.get(data)
+        if known is None:
+            known = self.kinds.known(data, self.unit.format)
+        return known.meaning or self.kinds.meaning(known, _VariableSite(self, die, plan, scope))
 
-    def _site(self, die: Die, plan: EntryPlan, scope: CodeScope | None) -> ExpressionSite:
-        """Return where the location of a variable is."""
-        index = plan.type if plan.type >= 0 else plan.origin
-        key = None if index < 0 else (index == plan.type, die.abbreviation.forms[index], die.abbreviation.value(index, die.values))
-        family: dict[Hashable, Any] = {} if key is None else self.families.setdefault(key, {})
-        location = die._attribute(max(plan.location, 0))  # noqa: SLF001 (an inherited one is asked by its entry alone)
-        base = None if scope is None else scope.frame_base
-        facts: dict[Hashable, Any] = {} if scope is None else scope.facts
-        return ExpressionSite(location, self.producer, base, facts, family)
+    def family(self, die: Die, plan: EntryPlan) -> dict[Hashable, Any]:
+        """Return what is known of all variables that have the type of an entry."""
+        key: Hashable = None
+        if plan.type >= 0:
+            key = die.abbreviation.forms[plan.type], die.abbreviation.value(plan.type, die.values)
+        elif plan.origin >= 0:
+            target = self._target(die, plan.origin)
+            key = self.types.get(target[1], target)
+        return {} if key is None else self.families.setdefault(key, {})
 
     def _note(self, error: DwarfGpuError, die: Die) -> None:
         self.unit.dwarf.note(self.unit.error(error, die.offset))

@@ -53,6 +53,11 @@ class CodeScope:
         self.frame_base: tuple[bytes, Format] | None = None if self.function is self else self.function.frame_base
         self._sums: list[int] | None = None
 
+    @property
+    def has_expression_base(self) -> bool:
+        """Whether its function has a frame base that is an expression."""
+        return self.frame_base is not None
+
     def before(self, address: int) -> int:
         """Return how many bytes of the code are below an address."""
         spans = self.spans

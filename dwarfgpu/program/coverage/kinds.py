@@ -6,9 +6,11 @@ evaluated: what only an evaluation tells is `OPEN`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu import dialects
+from dwarfgpu.dwarf_constants import DW_AT_frame_base
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import verify
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.rules import PRESETS
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.coverage.code_scope import CodeScope
 
 REGISTER, MEMORY, IMPLICIT, CONSTANT = "register", "memory", "implicit", "constant"
 COMPOSITE, PARTIAL = "composite", "partial composite"
@@ -66,30 +69,29 @@ class Meaning:
 CONSTANT_MEANING = Meaning(CONSTANT, CONSTANT)
 
 
-class ExpressionSite:
+class ExpressionSite(Protocol):
     """Where an expression is, as far as kinds depend on it."""
 
-    __slots__ = ("attribute", "base", "family", "function", "producer")
+    @property
+    def attribute(self) -> Attribute:
+        """The attribute that the expression is of."""
 
-    def __init__(
-        self,
-        attribute: Attribute,
-        producer: str | None,
-        base: tuple[bytes, Format] | None,
-        function: dict[Hashable, Any],
-        family: dict[Hashable, Any],
-    ) -> None:
-        self.attribute = attribute
-        self.producer = producer
-        self.base = base
-        """The frame base of the function, if it is an expression."""
-        self.function = function
-        """What is known of the function."""
-        self.family = family
+    @property
+    def producer(self) -> str | None:
+        """What has written it."""
+
+    @property
+    def scope(self) -> CodeScope | None:
+        """The function or block that the variable is declared in."""
+
+    @property
+    def family(self) -> dict[Hashable, Any]:
         """What is known of all variables that have the type."""
 
 
 _OF_FUNCTION = frozenset(("frame_base", "is_baseless_kernel"))
+_FIRST = ("is_baseless_kernel",)
+"""What is asked first of most expressions."""
 _OF_TYPE = frozenset(("size", "is_private_pointer", "is_sole_local"))
 
 
@@ -122,22 +124,26 @@ class KindReader:
         self.target = file.target.target
         self.rules = PRESETS[self.target.default_rules]
         self._default = self._memory(self.target.default_space.number)
-        self._known: dict[tuple[bytes, Format], KnownExpression] = {}
+        self._known: dict[Format, dict[bytes, KnownExpression]] = {}
         self._bases: dict[tuple[bytes, Format] | None, str] = {None: ILL_FORMED}
 
-    def meaning(self, data: bytes, form: Format, site: Callable[[], ExpressionSite]) -> Meaning:
-        """Return what an expression says; ``site`` is asked for where that depends on the place."""
-        known = self._known.get((data, form))
-        if known is None:
-            known = self._read(data, form)
-        if known.meaning is not None:
-            return known.meaning
-        return self._at(known, site())
+    def of_format(self, form: Format) -> dict[bytes, KnownExpression]:
+        """Return the expressions of units with a format that are known so far."""
+        return self._known.setdefault(form, {})
 
-    def is_entry_value(self, data: bytes, form: Format) -> bool:
-        """Return whether an expression has an operation for a value at the entry of the function."""
-        known = self._known.get((data, form)) or self._read(data, form)
-        return known.is_entry_value
+    def meaning(self, known: KnownExpression, site: ExpressionSite) -> Meaning:
+        """Return what an expression says at its place."""
+        return known.meaning or self._at(known, site)
+
+    def known(self, data: bytes, form: Format) -> KnownExpression:
+        """Return what is known of an expression wherever it is."""
+        store = self.of_format(form)
+        known = store.get(data)
+        if known is None:
+            if len(store) >= MAX_KNOWN:
+                store.clear()
+            known = store[data] = self._read(data, form)
+        return known
 
     def _read(self, data: bytes, form: Format) -> KnownExpression:
         expression = decode(data, self.code.dialect, form, known_in=dialects.known_in)
@@ -150,9 +156,6 @@ class KindReader:
         if not is_idiom and not known.has_base:
             kind = self._kind(known.found, known, ILL_FORMED)
             known.meaning = Meaning(kind, kind, (), known.is_entry_value)
-        if len(self._known) >= MAX_KNOWN:
-            self._known.clear()
-        self._known[data, form] = known
         return known
 
     def _results(self, expression: Expression) -> verify.ResultKinds:
@@ -161,15 +164,18 @@ class KindReader:
     # --- Where it depends on the place ------------------------------------------------------------------------------
 
     def _at(self, known: KnownExpression, site: ExpressionSite) -> Meaning:
-        base = self._base(site.base) if known.has_base else ""
+        base = self._base(site.scope) if known.has_base else ""
         node = known.answers.get((site.producer, base))
         answered: Any = None
         while node is not None:
             if type(node) is Meaning:
                 return node
+            question, branches = node
+            if question == _FIRST and site.scope is not None and question in site.scope.facts:
+                node = branches.get(site.scope.facts[question])
+                continue
             if answered is None:
                 answered = _Answers(self, known.expression, site)
-            question, branches = node
             node = branches.get(answered.answer(*question))
         return self._asked(known, site, base)
 
@@ -184,7 +190,7 @@ class KindReader:
         repaired = written
         if repairs:
             again = KnownExpression(expression, self._results(expression), is_idiom=False)
-            repaired = self._kind(again.found, again, self._base(site.base) if again.has_base else "")
+            repaired = self._kind(again.found, again, self._base(site.scope) if again.has_base else "")
         meaning = Meaning(written, repaired, repairs, known.is_entry_value)
         node: Any = meaning
         place: Any = None
@@ -197,8 +203,9 @@ class KindReader:
         branches[key] = node
         return meaning
 
-    def _base(self, base: tuple[bytes, Format] | None) -> str:
+    def _base(self, scope: CodeScope | None) -> str:
         """Return the kind of a frame base: a register means the address in it (A.3.3.5 (2))."""
+        base = None if scope is None else scope.frame_base
         kind = self._bases.get(base)
         if kind is None and base is not None:
             expression = decode(base[0], self.code.dialect, base[1], known_in=dialects.known_in)
@@ -263,17 +270,32 @@ class _Answers:
     def answer(self, name: str, *arguments: int) -> Any:
         """Return the answer to a question of a repair."""
         question = (name, *arguments)
-        if name in _OF_FUNCTION:
-            store = self._site.function
+        scope = self._site.scope
+        if name in _OF_FUNCTION and scope is not None:
+            store = scope.facts
         elif name in _OF_TYPE:
             store = self._site.family
         else:
             store = self._given
         if question not in store:
-            if self._real is None:
-                self._real = self.reader.code.site(self.expression, self._site.attribute)
-            store[question] = getattr(self._real, name)(*arguments)
+            store[question] = self._answer(name, arguments)
         return store[question]
+
+    def _answer(self, name: str, arguments: tuple[int, ...]) -> Any:
+        scope = self._site.scope
+        try:
+            if scope is not None and scope.has_expression_base and name == "is_baseless_kernel":
+                return False
+            if scope is not None and name == "is_baseless_kernel":
+                return self.reader.code.is_baseless_kernel(scope.function.die)
+            if scope is not None and scope.has_expression_base and name == "frame_base":
+                base = scope.function.die.number(DW_AT_frame_base)
+                return None if base is None else self.reader.code.base_register(base)
+        except DwarfGpuError:
+            return None
+        if self._real is None:
+            self._real = self.reader.code.site(self.expression, self._site.attribute)
+        return getattr(self._real, name)(*arguments)
 
     def _noted(self, name: str) -> Callable[..., Any]:
         def ask(*arguments: int) -> Any:
