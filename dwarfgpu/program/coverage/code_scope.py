@@ -91,6 +91,15 @@ class CodeScope:
             self.facts[key] = name
         return str(name)
 
+    @property
+    def linkage_name(self) -> str | None:
+        """The name that the linker knows a function by, if it has one."""
+        try:
+            return self.die.linkage_name
+        except DwarfGpuError as error:
+            self.unit.dwarf.note(error)
+            return None
+
     def calls(self) -> Iterator[CodeScope]:
         """Yield the functions that it is in, from the innermost call to the function that has the code."""
         scope: CodeScope | None = self
