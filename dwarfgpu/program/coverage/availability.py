@@ -560,9 +560,7 @@ class _UnitWalk:
             return VariableAvailability(self.unit, die.offset, kind, scope, (), (), missing, (), reason, start)
         return self._summed(die, kind, scope, size, entries, start)
 
-    def _outside(
-        self, die: Die, kind: str, entries: tuple[Listed, ...], reason: str | None
-    ) -> VariableAvailability:
+    def _outside(self, die: Die, kind: str, entries: tuple[Listed, ...], reason: str | None) -> VariableAvailability:
         """Return the record of a variable outside of functions, which is everywhere or nowhere."""
         meaning = together(entries) if entries else None
         if meaning is None or meaning.written in NO_LOCATION:

@@ -24,7 +24,19 @@ MAX_CHAIN = 256
 class CodeScope:
     """A function, an inlined call or a block that variables are declared in."""
 
-    __slots__ = ("_sums", "facts", "frame_base", "function", "is_own", "offset", "parent", "size", "spans", "tag", "unit")
+    __slots__ = (
+        "_sums",
+        "facts",
+        "frame_base",
+        "function",
+        "is_own",
+        "offset",
+        "parent",
+        "size",
+        "spans",
+        "tag",
+        "unit",
+    )
 
     def __init__(
         self,

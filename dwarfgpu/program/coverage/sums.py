@@ -230,7 +230,9 @@ def _worst(part: UnitCoverage | FunctionCoverage) -> tuple[int, int, int]:
     return -missing, unit.offset, 0 if isinstance(part, UnitCoverage) else part.scope.offset
 
 
-def matching(records: Iterable[VariableAvailability], function: str | None, variable: str | None) -> Iterator[VariableAvailability]:
+def matching(
+    records: Iterable[VariableAvailability], function: str | None, variable: str | None
+) -> Iterator[VariableAvailability]:
     """Yield the variables of a function, or of calls of it that are inlined, and those with a name."""
     is_wanted = selector(function, variable)
     return (record for record in records if is_wanted(record))
@@ -253,7 +255,9 @@ def selector(function: str | None, variable: str | None) -> Callable[[VariableAv
 
     def wanted(record: VariableAvailability) -> bool:
         return (function is None or in_function(record.scope)) and (
-            variable is None or record.name == variable or (record.kind == STATIC and record.name.endswith(f"::{variable}"))
+            variable is None
+            or record.name == variable
+            or (record.kind == STATIC and record.name.endswith(f"::{variable}"))
         )
 
     return wanted
