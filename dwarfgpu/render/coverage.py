@@ -230,8 +230,7 @@ def variable_json(record: VariableAvailability) -> dict[str, Any]:
 
 def comparison_text(comparison: BuildComparison, worst: int, style: Style = plain_style) -> Iterator[str]:
     """Yield the text about two builds."""
-    before, after = comparison.sums
-    rows = [("", "variables", "everywhere", "nowhere", "located", "repaired", "bytes")]
+    rows: list[tuple[str, ...]] = [("", "variables", "everywhere", "nowhere", "located", "repaired", "bytes")]
     for name, total in zip(comparison.names, comparison.sums, strict=True):
         rows.append(
             (
@@ -257,7 +256,7 @@ def comparison_text(comparison: BuildComparison, worst: int, style: Style = plai
 
 
 def _changes(title: str, changes: Sequence[VariableChange], worst: int, style: Style) -> Iterator[str]:
-    rows = [(title, "before", "after", "change")]
+    rows: list[tuple[str, ...]] = [(title, "before", "after", "change")]
     for change in changes[:worst]:
         shares = [None if total is None else share_of(total) for total in (change.before, change.after)]
         difference = change.change

@@ -45,32 +45,16 @@ def quick_ranges(
     try:
         while True:
             kind = data[position]
-            if kind == DW_RLE_offset_pair and 0 <= base < last:  # nearly all; the numbers have one to three bytes
+            if kind == DW_RLE_offset_pair and 0 <= base < last:
                 position += 1
                 first = data[position]
                 position += 1
                 if first > 127:
-                    more = data[position]
-                    if more < 128:
-                        first += (more << 7) - 128
-                        position += 1
-                    elif data[position + 1] < 128:
-                        first += (more << 7) + (data[position + 1] << 14) - (128 + (128 << 7))
-                        position += 2
-                    else:
-                        first, position = _uleb(data, position - 1)
+                    first, position = _uleb(data, position - 1)
                 second = data[position]
                 position += 1
                 if second > 127:
-                    more = data[position]
-                    if more < 128:
-                        second += (more << 7) - 128
-                        position += 1
-                    elif data[position + 1] < 128:
-                        second += (more << 7) + (data[position + 1] << 14) - (128 + (128 << 7))
-                        position += 2
-                    else:
-                        second, position = _uleb(data, position - 1)
+                    second, position = _uleb(data, position - 1)
                 low, high = base + first, base + second
             elif kind == DW_RLE_end_of_list:
                 return ranges if position < stop else None
@@ -179,6 +163,15 @@ def _address(data: bytes, position: int, context: ListContext) -> tuple[int, int
 
 def _uleb(data: bytes, position: int) -> tuple[int, int]:
     """Return a number and the position behind it."""
+    byte = data[position]
+    if byte < 128:
+        return byte, position + 1
+    second = data[position + 1]
+    if second < 128:
+        return byte + (second << 7) - 128, position + 2
+    third = data[position + 2]
+    if third < 128:
+        return byte + (second << 7) + (third << 14) - (128 + (128 << 7)), position + 3
     value = shift = 0
     while True:
         byte = data[position]

@@ -7,6 +7,7 @@ declares is left out, and a variable outside of functions has no scope, but may 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
@@ -204,8 +205,8 @@ class VariableAvailability:
         others = [entry for entry in self.entries if entry.high < 0]
         first = min((entry.low for entry in bounded), default=0)
         last = max((entry.high for entry in bounded), default=0)
-        for low, high in self.scope.spans:
-            low = low if self.start is None else max(low, self.start)
+        for beginning, high in self.scope.spans:
+            low = beginning if self.start is None else max(beginning, self.start)
             if low >= high:
                 continue
             inside = [entry for entry in bounded if entry.low < high and entry.high > low]
@@ -214,7 +215,7 @@ class VariableAvailability:
             ordered = sorted(edges)
             active: list[Listed] = []
             waiting = inside[::-1]
-            for begin, end in zip(ordered, ordered[1:], strict=False):
+            for begin, end in pairwise(ordered):
                 active = [entry for entry in active if entry.high > begin]
                 while waiting and waiting[-1].low <= begin:
                     entry = waiting.pop()
@@ -264,8 +265,8 @@ def _together(kinds: list[str]) -> str:
 class EntryPlan:
     """What to do with the entries of one abbreviation."""
 
-    __slots__ = ("constant", "frame_base", "has_code", "high", "is_abstract", "is_bare", "is_declared", "is_scope", "is_skipped",
-                 "kind", "location", "low", "origin", "ranges", "start", "tag", "type")  # fmt: skip
+    __slots__ = ("constant", "frame_base", "has_code", "high", "is_abstract", "is_bare", "is_declared", "is_scope",
+                 "is_skipped", "kind", "location", "low", "origin", "ranges", "start", "tag", "type")  # fmt: skip
 
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
         attributes = abbreviation.attributes
@@ -321,7 +322,8 @@ class FileAvailability:
         self.kinds = KindReader(file, dialect, repair)
         self.scopes_without_code = 0
         """How many functions and inlined calls have no code, so that their variables have no scope."""
-        self._abstract: dict[tuple[str, int], list[tuple[Unit, int, str]]] = {}
+        self.abstract: dict[tuple[str, int], list[tuple[Unit, int, str]]] = {}
+        """The variables of abstract instances, by section and offset of the function."""
         self._waiting: list[_Copy] = []
         sections = (".debug_info", ".debug_types", ".debug_loclists", ".debug_loc", ".debug_rnglists", ".debug_ranges")
         self._left = FREE + sum(len(self.dwarf.source.data(name)) for name in sections)
@@ -338,7 +340,7 @@ class FileAvailability:
             unit.release()
         waiting, self._waiting = self._waiting, []
         try:
-            yield from self._left_out(waiting, is_last=True)
+            yield from self.left_out(waiting, is_last=True)
         except DwarfGpuError as error:
             self.dwarf.note(error)
 
@@ -349,10 +351,10 @@ class FileAvailability:
             message = "entries share location lists, ranges or abstract instances more often than can be followed"
             raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.6.2")
 
-    def _left_out(self, copies: list[_Copy], *, is_last: bool = False) -> Iterator[VariableAvailability]:
+    def left_out(self, copies: list[_Copy], *, is_last: bool = False) -> Iterator[VariableAvailability]:
         """Yield the variables that only the abstract instance has."""
         for copy in copies:
-            variables = self._abstract.get(copy.origin)
+            variables = self.abstract.get(copy.origin)
             if variables is None:
                 if not is_last:
                     self._waiting.append(copy)
@@ -398,6 +400,14 @@ class _UnitWalk:
         self.addresses: Sequence[int] = ()
         self.families: dict[Hashable, dict[Hashable, Any]] = {}
         """What is known of all variables of a type."""
+        self.scopes: list[CodeScope | None] = [None] * 64
+        """The scope of the entries at each depth."""
+        self.copies: list[_Copy | None] = [None] * 64
+        """The copy of an abstract instance that they are in."""
+        self.made: list[_Copy] = []
+        """All copies of the unit."""
+        self.abstract: list[tuple[Unit, int, str]] = []
+        """The variables of the abstract instance that the walk is in."""
         self.types: dict[int, Hashable] = {}
         """The types of the variables of abstract instances, by form and value."""
         self.bare: set[int] = set()
@@ -416,13 +426,10 @@ class _UnitWalk:
             pass
 
     def variables(self) -> Iterator[VariableAvailability]:
-        unit, whole = self.unit, self.whole
+        """Yield the variables of the unit; of copies that lack some, those as well if the abstract instance is here."""
+        unit, scopes, copies = self.unit, self.scopes, self.copies
         plans: dict[Abbreviation, EntryPlan] = {}
-        scopes: list[CodeScope | None] = [None] * 64
-        copies: list[_Copy | None] = [None] * 64
-        made: list[_Copy] = []
-        abstract: list[tuple[Unit, int, str]] = []
-        skipped = depth_of_abstract = -1  # the depth of what is skipped, and of an abstract instance
+        skipped = abstract = -1  # the depth of what is skipped, and of an abstract instance
         for offset, depth, abbreviation, values in unit.entries():
             if skipped >= 0:
                 if depth > skipped:
@@ -431,55 +438,66 @@ class _UnitWalk:
             plan = plans.get(abbreviation)
             if plan is None:
                 plan = plans[abbreviation] = EntryPlan(abbreviation, unit.version)
+            if abstract >= 0:
+                if depth > abstract and not (plan.has_code and plan.is_scope):
+                    if not self._is_in_abstract(plan, offset, abbreviation, values):
+                        skipped = depth
+                    continue
+                if depth > abstract:  # code in an abstract instance is of nothing around it
+                    scopes[depth] = copies[depth] = None
+                abstract = -1
             if depth >= len(scopes) - 1:
                 scopes.extend([None] * len(scopes))
                 copies.extend([None] * len(copies))
-            if depth_of_abstract >= 0:
-                if depth > depth_of_abstract and not (plan.has_code and plan.is_scope):
-                    if plan.kind is not None and not plan.is_declared:
-                        abstract.append((unit, offset, plan.kind))
-                        if plan.is_bare:
-                            self.bare.add(unit.offset + offset)
-                        if plan.type >= 0:
-                            value = abbreviation.value(plan.type, values)
-                            self.types[unit.offset + offset] = abbreviation.forms[plan.type], value
-                    elif plan.tag != dw.DW_TAG_lexical_block:
-                        skipped = depth
-                    continue
-                depth_of_abstract = -1
-            if plan.kind is not None:
-                if not plan.is_declared or plan.location >= 0:
-                    die = Die(unit, offset, abbreviation, values)
-                    copy = copies[depth]
-                    if copy is not None and plan.origin >= 0:
-                        copy.seen.add(self._target(die, plan.origin))
-                    record = self._variable(die, plan, scopes[depth])
-                    if record is not None:
-                        yield record
-                scopes[depth + 1], copies[depth + 1] = scopes[depth], copies[depth]
-            elif plan.is_scope:
+            if plan.is_scope:
                 if plan.is_abstract and not plan.has_code:
-                    depth_of_abstract = depth
-                    abstract = whole._abstract[unit.section, unit.offset + offset] = []  # noqa: SLF001 (of its maker)
-                    continue
-                if plan.is_declared and plan.tag == dw.DW_TAG_subprogram:
+                    abstract = depth
+                    self.abstract = self.whole.abstract[unit.section, unit.offset + offset] = []
+                elif plan.is_declared and plan.tag == dw.DW_TAG_subprogram:
                     skipped = depth
-                    continue
+                else:
+                    self._enter(Die(unit, offset, abbreviation, values), plan, depth)
+                continue
+            if plan.kind is not None and (not plan.is_declared or plan.location >= 0):
                 die = Die(unit, offset, abbreviation, values)
-                scope = scopes[depth + 1] = self._scope(die, plan, scopes[depth])
-                copies[depth + 1] = copies[depth]
-                if plan.tag in FUNCTIONS:
-                    copies[depth + 1] = None
-                    if not scope.size:
-                        whole.scopes_without_code += 1
-                    elif plan.origin >= 0:
-                        copy = copies[depth + 1] = _Copy(self._target(die, plan.origin), scope)
-                        made.append(copy)
-            elif plan.is_skipped:
+                copy = copies[depth]
+                if copy is not None and plan.origin >= 0:
+                    copy.seen.add(self._target(die, plan.origin))
+                record = self._variable(die, plan, scopes[depth])
+                if record is not None:
+                    yield record
+            if plan.is_skipped:
                 skipped = depth
             else:
                 scopes[depth + 1], copies[depth + 1] = scopes[depth], copies[depth]
-        yield from whole._left_out(made)  # noqa: SLF001
+        yield from self.whole.left_out(self.made)
+
+    def _is_in_abstract(
+        self, plan: EntryPlan, offset: int, abbreviation: Abbreviation, values: tuple[Any, ...]
+    ) -> bool:
+        """Note an entry of an abstract instance; return whether what it owns belongs to the instance, too."""
+        if plan.kind is None or plan.is_declared:
+            return plan.tag == dw.DW_TAG_lexical_block
+        place = self.unit.offset + offset
+        self.abstract.append((self.unit, offset, plan.kind))
+        if plan.is_bare:
+            self.bare.add(place)
+        if plan.type >= 0:
+            self.types[place] = abbreviation.forms[plan.type], abbreviation.value(plan.type, values)
+        return True
+
+    def _enter(self, die: Die, plan: EntryPlan, depth: int) -> None:
+        """Note the scope of what an entry owns."""
+        scope = self._scope(die, plan, self.scopes[depth])
+        copy = self.copies[depth]
+        if plan.tag in FUNCTIONS:
+            copy = None
+            if not scope.size:
+                self.whole.scopes_without_code += 1
+            elif plan.origin >= 0:
+                copy = _Copy(self._target(die, plan.origin), scope)
+                self.made.append(copy)
+        self.scopes[depth + 1], self.copies[depth + 1] = scope, copy
 
     def _target(self, die: Die, index: int) -> tuple[str, int]:
         """Return the section and the offset that a reference leads to; that an entry begins there is not checked."""

@@ -47,11 +47,11 @@ class VariableChange:
         return None if before is None or after is None else after - before
 
 
-def share_of(sum: CoverageSum) -> float | None:  # noqa: A002 (it is one)
+def share_of(total: CoverageSum) -> float | None:
     """Return the share of a variable with a location; outside of functions that is all or nothing."""
-    if sum.size:
-        return sum.share
-    return sum.statics_located / sum.statics if sum.statics else None
+    if total.size:
+        return total.share
+    return total.statics_located / total.statics if total.statics else None
 
 
 @frozen

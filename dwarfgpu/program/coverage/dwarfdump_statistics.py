@@ -145,23 +145,16 @@ class _UnitCount:
                     continue
                 skipped = -1
             die = Die(self.unit, offset, abbreviation, values)
-            if abstract_depth >= 0:
-                if depth > abstract_depth:
-                    if die.tag in _GROUPS:
-                        abstract.append(((self.unit.section, die.section_offset), _GROUPS[die.tag]))
-                    elif die.tag != dw.DW_TAG_lexical_block:
-                        skipped = depth
-                    continue
-                abstract_depth = -1
+            if depth > abstract_depth >= 0:
+                if die.tag in _GROUPS:
+                    abstract.append(((self.unit.section, die.section_offset), _GROUPS[die.tag]))
+                elif die.tag != dw.DW_TAG_lexical_block:
+                    skipped = depth
+                continue
+            abstract_depth = -1
             del levels[depth + 1 :], blocks[depth + 1 :], owners[depth:]
             level = levels[depth]
-            prefix = level.prefix
-            if depth and die.tag == dw.DW_TAG_lexical_block:
-                prefix += f"{blocks[depth][0] & 255:02X}."
-                blocks[depth][0] += 1
-            if depth and die.tag == dw.DW_TAG_formal_parameter:
-                prefix += f"p{blocks[depth][1] & 255:02X}."
-                blocks[depth][1] += 1
+            prefix = level.prefix + (_numbered(die.tag, blocks[depth]) if depth else "")
             inner: _Level | None
             if die.tag == dw.DW_TAG_subroutine_type:
                 skipped = depth
@@ -177,8 +170,7 @@ class _UnitCount:
                     skipped = depth
                     continue
             else:
-                if depth:
-                    self._entry(die, owners[-1], level, prefix)
+                self._entry(die, owners, level, prefix)
                 inner = _Level(level.function, prefix, level.scope, level.inlined, level.copy)
             levels.append(inner)
             blocks.append([0, 0])
@@ -248,8 +240,11 @@ class _UnitCount:
 
     # --- Variables ------------------------------------------------------------------------------------------------
 
-    def _entry(self, die: Die, owner: Die, level: _Level, prefix: str) -> None:
+    def _entry(self, die: Die, owners: list[Die], level: _Level, prefix: str) -> None:
+        """Count what is no scope."""
         counts, tag = self.counts, die.tag
+        if not owners:
+            return
         if tag in _CALLS:
             counts.call_sites += 1
         elif tag in _CALL_PARAMETERS:
@@ -258,6 +253,11 @@ class _UnitCount:
         if (tag not in _GROUPS and not is_member) or (tag == dw.DW_TAG_variable and _has(die, dw.DW_AT_declaration)):
             counts.functions.setdefault(level.function, _Function())
             return
+        self._variable(die, owners[-1], level, prefix)
+
+    def _variable(self, die: Die, owner: Die, level: _Level, prefix: str) -> None:
+        """Count a variable, a parameter or a constant member."""
+        counts, tag = self.counts, die.tag
         known = counts.functions.setdefault(level.function, _Function())
         has_origin = die.number(dw.DW_AT_abstract_origin) is not None
         says_where = _has(die, dw.DW_AT_location) or _has(die, dw.DW_AT_const_value)
@@ -285,7 +285,7 @@ class _UnitCount:
             for group in groups:
                 for index, value in enumerate((level.scope, covered, at_entry)):
                     counts.bytes[group][index] += value
-        if is_member:
+        if tag == dw.DW_TAG_member:
             known.constants += 1
             return
         known.located += is_located
@@ -323,6 +323,15 @@ class _UnitCount:
             if here and self.kinds.known(entry.expression, self.unit.format).is_entry_value:
                 at_entry += here
         return covered, in_any, at_entry
+
+
+def _numbered(tag: int, counts: list[int]) -> str:
+    """Return what tells blocks, or parameters, of one owner apart."""
+    if tag not in (dw.DW_TAG_lexical_block, dw.DW_TAG_formal_parameter):
+        return ""
+    is_parameter = tag == dw.DW_TAG_formal_parameter
+    counts[is_parameter] += 1
+    return f"{'p' * is_parameter}{counts[is_parameter] - 1 & 255:02X}."
 
 
 def _bucket(covered: int, scope: int) -> int:

@@ -264,7 +264,7 @@ class _Answers:
         self.expression = expression
         self._site = site
         self._real: Site | None = None
-        self._given: dict[tuple[Hashable, ...], Any] = {}
+        self._given: dict[Hashable, Any] = {}
         self.trail: list[tuple[tuple[Hashable, ...], Any]] = []
 
     def answer(self, name: str, *arguments: int) -> Any:
