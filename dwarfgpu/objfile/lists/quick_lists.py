@@ -34,7 +34,7 @@ class UnusualList(Exception):
     """What is read is not what compilers write. It never leaves this module."""
 
 
-def quick_ranges(
+def quick_ranges(  # noqa: C901, PLR0912 (one loop: a call for each number would cost)
     data: bytes, position: int, context: ListContext, addresses: Sequence[int]
 ) -> list[tuple[int, int]] | None:
     """Return the ranges of a list of ``.debug_rnglists`` that are not empty, in its order."""
@@ -50,11 +50,27 @@ def quick_ranges(
                 first = data[position]
                 position += 1
                 if first > 127:
-                    first, position = _uleb(data, position - 1)
+                    more = data[position]
+                    if more < 128:
+                        first += (more << 7) - 128
+                        position += 1
+                    elif data[position + 1] < 128:
+                        first += (more << 7) + (data[position + 1] << 14) - (128 + (128 << 7))
+                        position += 2
+                    else:
+                        first, position = _uleb(data, position - 1)
                 second = data[position]
                 position += 1
                 if second > 127:
-                    second, position = _uleb(data, position - 1)
+                    more = data[position]
+                    if more < 128:
+                        second += (more << 7) - 128
+                        position += 1
+                    elif data[position + 1] < 128:
+                        second += (more << 7) + (data[position + 1] << 14) - (128 + (128 << 7))
+                        position += 2
+                    else:
+                        second, position = _uleb(data, position - 1)
                 low, high = base + first, base + second
             elif kind == DW_RLE_end_of_list:
                 return ranges if position < stop else None

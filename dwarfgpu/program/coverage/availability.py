@@ -425,7 +425,7 @@ class _UnitWalk:
         except DwarfGpuError:  # of a unit that needs none
             pass
 
-    def variables(self) -> Iterator[VariableAvailability]:
+    def variables(self) -> Iterator[VariableAvailability]:  # noqa: C901, PLR0912 (one loop over all entries)
         """Yield the variables of the unit; of copies that lack some, those as well if the abstract instance is here."""
         unit, scopes, copies = self.unit, self.scopes, self.copies
         plans: dict[Abbreviation, EntryPlan] = {}

@@ -90,6 +90,7 @@ class ExpressionSite(Protocol):
 
 
 _OF_FUNCTION = frozenset(("frame_base", "is_baseless_kernel"))
+_BASE = "kind of the frame base"
 _FIRST = ("is_baseless_kernel",)
 """What is asked first of most expressions."""
 _OF_TYPE = frozenset(("size", "is_private_pointer", "is_sole_local"))
@@ -205,7 +206,14 @@ class KindReader:
 
     def _base(self, scope: CodeScope | None) -> str:
         """Return the kind of a frame base: a register means the address in it (A.3.3.5 (2))."""
-        base = None if scope is None else scope.frame_base
+        if scope is None:
+            return ILL_FORMED
+        known: str | None = scope.facts.get(_BASE)
+        if known is None:
+            known = scope.facts[_BASE] = self._kind_of_base(scope.frame_base)
+        return known
+
+    def _kind_of_base(self, base: tuple[bytes, Format] | None) -> str:
         kind = self._bases.get(base)
         if kind is None and base is not None:
             expression = decode(base[0], self.code.dialect, base[1], known_in=dialects.known_in)
