@@ -96,6 +96,8 @@ def _part(count: int, size: int) -> str:
 
 
 def _parts(noun: str, parts: Sequence[tuple[str, CoverageSum]], worst: int, style: Style) -> Iterator[str]:
+    if not parts:
+        return
     rows = [(f"{noun}, worst first", "variables", "nowhere", "located", "repaired", "bytes")]
     for name, total in parts[:worst]:
         is_same = total.written == total.repaired

@@ -26,7 +26,7 @@ HEAD = 30
 CHARACTER = 7
 LONGEST_LABEL = 30
 NARROWEST = 0.5
-"""The width of the narrowest part that is drawn; one that is narrower joins the part before it."""
+"""The width of the narrowest part that is drawn; one that is narrower joins the part behind it."""
 
 NOTHING = "none"
 """The kind of a part where nothing is."""
@@ -134,7 +134,7 @@ def style() -> str:
 def _strip(strip: Strip, y: int) -> Iterator[str]:
     yield f'<text x="{MARGIN}" y="{y + 12}" xml:space="preserve">{_text(_short(strip.label, LONGEST_LABEL))}</text>'
     left, room = MARGIN + LABELS, WIDTH - 2 * MARGIN - LABELS - NOTES
-    total = sum(part.size for part in strip.parts)
+    total = sum(part.size for part in strip.parts) or 1
     yield f'<rect class="{NOTHING}" x="{left}" y="{y}" width="{room}" height="{BAR}"/>'
     done, drawn = 0, 0.0
     for part in strip.parts:
