@@ -265,8 +265,9 @@ def _together(kinds: list[str]) -> str:
 class EntryPlan:
     """What to do with the entries of one abbreviation."""
 
-    __slots__ = ("constant", "frame_base", "has_code", "high", "is_abstract", "is_bare", "is_declared", "is_scope",
-                 "is_skipped", "kind", "location", "low", "origin", "ranges", "start", "tag", "type")  # fmt: skip
+    __slots__ = ("constant", "expression", "frame_base", "has_code", "high", "is_abstract", "is_bare", "is_declared",
+                 "is_global", "is_scope", "is_skipped", "kind", "location", "low", "origin", "ranges", "start", "tag",
+                 "target", "type")  # fmt: skip
 
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
         attributes = abbreviation.attributes
@@ -282,6 +283,15 @@ class EntryPlan:
         self.type = abbreviation.index_of(dw.DW_AT_type)
         self.start = abbreviation.index_of(dw.DW_AT_start_scope)
         self.frame_base = abbreviation.index_of(dw.DW_AT_frame_base)
+        slots = abbreviation.layout.slots
+        self.expression = -1
+        """The value that is the expression of the location; -1 where that is no expression."""
+        if self.location >= 0 and abbreviation.forms[self.location] == dw.DW_FORM_exprloc:
+            self.expression = slots[self.location]
+        self.target = -1 if self.origin < 0 else slots[self.origin]
+        """The value that is the reference to the abstract origin; -1 without one."""
+        self.is_global = self.origin >= 0 and abbreviation.forms[self.origin] == dw.DW_FORM_ref_addr
+        """Whether that counts in the section, and not in the unit."""
         self.low = abbreviation.index_of(dw.DW_AT_low_pc)
         self.high = abbreviation.index_of(dw.DW_AT_high_pc)
         self.ranges = abbreviation.index_of(dw.DW_AT_ranges)
@@ -462,7 +472,7 @@ class _UnitWalk:
                 die = Die(unit, offset, abbreviation, values)
                 copy = copies[depth]
                 if copy is not None and plan.origin >= 0:
-                    copy.seen.add(self._target(die, plan.origin))
+                    copy.seen.add(self._target(die, plan))
                 record = self._variable(die, plan, scopes[depth])
                 if record is not None:
                     yield record
@@ -495,16 +505,14 @@ class _UnitWalk:
             if not scope.size:
                 self.whole.scopes_without_code += 1
             elif plan.origin >= 0:
-                copy = _Copy(self._target(die, plan.origin), scope)
+                copy = _Copy(self._target(die, plan), scope)
                 self.made.append(copy)
         self.scopes[depth + 1], self.copies[depth + 1] = scope, copy
 
-    def _target(self, die: Die, index: int) -> tuple[str, int]:
-        """Return the section and the offset that a reference leads to; that an entry begins there is not checked."""
-        abbreviation = die.abbreviation
-        value: int = abbreviation.value(index, die.values)
-        in_section = abbreviation.forms[index] == dw.DW_FORM_ref_addr
-        return self.unit.section, value if in_section else self.unit.offset + value
+    def _target(self, die: Die, plan: EntryPlan) -> tuple[str, int]:
+        """Return the section and the offset of the abstract origin; that an entry begins there is not checked."""
+        value: int = die.values[plan.target]
+        return self.unit.section, value if plan.is_global else self.unit.offset + value
 
     # --- Scopes ---------------------------------------------------------------------------------------------------
 
@@ -555,6 +563,7 @@ class _UnitWalk:
     # --- Variables ------------------------------------------------------------------------------------------------
 
     def _variable(self, die: Die, plan: EntryPlan, scope: CodeScope | None) -> VariableAvailability | None:
+        offset = die.offset
         if scope is not None and not scope.size:
             return None  # of a function without code
         kind = plan.kind if scope is not None or plan.kind == CONSTANT else STATIC
@@ -570,9 +579,15 @@ class _UnitWalk:
         size = scope.size if start is None else scope.size - scope.before(start)
         if len(entries) == 1 and entries[0].high < 0:
             meaning = entries[0].meaning
-            if meaning.written not in NO_LOCATION and meaning.repaired is meaning.written:
-                sums = ((meaning.written, size),)
-                return VariableAvailability(self.unit, die.offset, kind, scope, sums, sums, (), entries, None, start)
+            counted_written = ((meaning.written, size),)
+            counted_repaired = () if meaning.repaired in NO_LOCATION else ((meaning.repaired, size),)
+            if meaning.written in NO_LOCATION:
+                return VariableAvailability(
+                    self.unit, offset, kind, scope, (), counted_repaired, counted_written, entries, None, start
+                )
+            return VariableAvailability(
+                self.unit, offset, kind, scope, counted_written, counted_repaired, (), entries, None, start
+            )
         if not entries:
             missing = ((reason or NO_ATTRIBUTE, size),)
             return VariableAvailability(self.unit, die.offset, kind, scope, (), (), missing, (), reason, start)
@@ -649,11 +664,9 @@ class _UnitWalk:
 
     def _entries(self, die: Die, plan: EntryPlan, scope: CodeScope | None) -> tuple[tuple[Listed, ...], str | None]:
         """Return what is said of the location of a variable, or why nothing is."""
+        if plan.expression >= 0:
+            return (Listed(0, -1, self._meaning(die.values[plan.expression], die, plan, scope)),), None
         if plan.location >= 0:
-            form = die.abbreviation.forms[plan.location]
-            if form == dw.DW_FORM_exprloc:
-                data = die.abbreviation.value(plan.location, die.values)
-                return (Listed(0, -1, self._meaning(data, die, plan, scope)),), None
             return self._of_attribute(die._attribute(plan.location), die, plan, scope)  # noqa: SLF001
         if plan.constant >= 0:
             return (Listed(0, -1, CONSTANT_MEANING),), None
@@ -669,7 +682,7 @@ class _UnitWalk:
     def _inherited(self, die: Die, plan: EntryPlan) -> Attribute | None:
         """Return the location or the constant of the entry that another one completes."""
         if plan.origin >= 0:
-            key = self._target(die, plan.origin)[1]
+            key = self._target(die, plan)[1]
             if key in self.bare:
                 return None
             if key not in self.origins:
@@ -724,7 +737,7 @@ class _UnitWalk:
         if plan.type >= 0:
             key = die.abbreviation.forms[plan.type], die.abbreviation.value(plan.type, die.values)
         elif plan.origin >= 0:
-            target = self._target(die, plan.origin)
+            target = self._target(die, plan)
             key = self.types.get(target[1], target)
         return {} if key is None else self.families.setdefault(key, {})
 

@@ -27,6 +27,7 @@ NOT_READ = {
     "features/stripped.v5.co": "it does not look for the file with the debugging information",
     "host/stripped.gcc.x86_64": "as above",
     "host/zdebug.gcc.v4.x86_64": "it does not read the sections compressed in the way of GNU",
+    "features/zdebug.v4.co": "as above",
     "host/optimized.clang.O0.v5.x32.o": "it does not apply the relocations of x32, so that names are those at offset 0",
 }
 """The fixtures that llvm-dwarfdump reads otherwise than dwarfgpu, and why."""
