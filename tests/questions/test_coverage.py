@@ -122,7 +122,7 @@ def test_a_row_for_each_variable():
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    "words,message",
     [
         ((FAST, "nothing"), "no function `nothing` with variables has code in"),
         ((FAST, "--variable", "nothing"), "there is no variable `nothing` in"),

@@ -149,6 +149,8 @@ class VariableAvailability:
     @property
     def repairs(self) -> tuple[str, ...]:
         """The repairs that tell what the file means."""
+        if not any(entry.meaning.repairs for entry in self.entries):
+            return ()
         return tuple(dict.fromkeys(name for entry in self.entries for name in entry.meaning.repairs))
 
     # --- What it is called ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from dwarfgpu.immutable import frozen
@@ -68,9 +69,9 @@ class Tally:
 
     def __init__(self) -> None:
         self.counts = [0, 0, 0, 0, 0]
-        self.written: dict[str, int] = {}
-        self.repaired: dict[str, int] = {}
-        self.missing: dict[str, int] = {}
+        self.written: dict[str, int] = defaultdict(int)
+        self.repaired: dict[str, int] = defaultdict(int)
+        self.missing: dict[str, int] = defaultdict(int)
 
     def add(self, record: VariableAvailability) -> None:
         """Add a variable."""
@@ -79,25 +80,24 @@ class Tally:
             counts[3] += 1
             counts[4] += bool(record.written)
             return
-        located = missing = 0
-        for kind, count in record.written:
-            located += count
-            self.written[kind] = self.written.get(kind, 0) + count
-        for kind, count in record.repaired:
-            self.repaired[kind] = self.repaired.get(kind, 0) + count
-        for reason, count in record.missing:
-            missing += count
-            self.missing[reason] = self.missing.get(reason, 0) + count
         counts[0] += 1
-        counts[1] += not missing and bool(located)
-        counts[2] += not located
+        if not record.written:
+            counts[2] += 1
+        elif not record.missing:
+            counts[1] += 1
+        for kind, count in record.written:
+            self.written[kind] += count
+        for kind, count in record.repaired:
+            self.repaired[kind] += count
+        for reason, count in record.missing:
+            self.missing[reason] += count
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
         self.counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
         for mine, theirs in zip(self._sums(), other._sums(), strict=True):
             for key, count in theirs.items():
-                mine[key] = mine.get(key, 0) + count
+                mine[key] += count
 
     def _sums(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         return self.written, self.repaired, self.missing
@@ -189,24 +189,22 @@ def file_coverage(
     functions: dict[CodeScope, Tally] = {}
     repairs: dict[str, int] = {}
     available = FileAvailability(file, dialect, repair)
+    last: CodeScope | None = None
+    tally = Tally()
     for record in available:
         if wanted is not None and not wanted(record):
             continue
         scope = record.scope
         if scope is None:
-            tally = units.get(record.unit)
-            if tally is None:
-                tally = units[record.unit] = Tally()
+            units.setdefault(record.unit, Tally()).add(record)
         else:
-            tally = functions.get(scope.function)
-            if tally is None:
-                tally = functions[scope.function] = Tally()
-        tally.add(record)
-        for entry in record.entries:
-            if entry.meaning.repairs:
-                for name in record.repairs:
-                    repairs[name] = repairs.get(name, 0) + 1
-                break
+            if scope.function is not last:
+                last = scope.function
+                tally = functions.setdefault(last, Tally())
+            tally.add(record)
+        entries = record.entries
+        for name in entries[0].meaning.repairs if len(entries) == 1 else record.repairs if entries else ():
+            repairs[name] = repairs.get(name, 0) + 1
     whole = Tally()
     for scope, tally in functions.items():
         units.setdefault(scope.unit, Tally()).merge(tally)

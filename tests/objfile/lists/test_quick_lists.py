@@ -89,7 +89,9 @@ def test_what_is_unusual_is_left_to_the_exact_readers(entry):
     assert quick_locations(loclist((*entry, "50"), ("end_of_list",)), 0, context(), ADDRESSES) is None
 
 
-@pytest.mark.parametrize("data", [b"", b"\x04", b"\x04\x01", b"\x06\x00\x00", b"\x09\x00", b"\x04\xff\xff\xff", b"\x01"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x04", b"\x04\x01", b"\x06\x00\x00", b"\x09\x00", b"\x04\xff\xff\xff", b"\x01"]
+)
 def test_the_end_of_the_section(data):
     assert quick_ranges(data, 0, context(), ()) is None
     assert quick_locations(data, 0, context(), ()) is None

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.info.pc_ranges import ranges_of
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import location_list
@@ -57,7 +56,7 @@ def sums(record):
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
+    "text,kind",
     [
         ("DW_OP_regx s4", "register"),
         ("DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset", "register"),
@@ -86,7 +85,7 @@ def test_the_kind_is_told_from_the_operations(text, kind):
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    "data,reason",
     [
         (ops("DW_OP_LLVM_undefined"), "undefined"),
         (ops("DW_OP_piece 4; DW_OP_piece 4"), "undefined"),
@@ -101,7 +100,7 @@ def test_an_expression_may_say_that_there_is_no_location(data, reason):
 
 
 @pytest.mark.parametrize(
-    ("base", "kind"),
+    "base,kind",
     [
         ("DW_OP_regx s33", "memory global"),  # the address in it (A.3.3.5 (2))
         ("DW_OP_lit0; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "memory private_lane"),
@@ -117,9 +116,7 @@ def test_what_counts_from_the_frame_base_is_where_that_is(base, kind):
 def test_written_and_repaired_kinds_are_told_apart():
     text = "DW_OP_fbreg 8; DW_OP_lit5; DW_OP_swap; DW_OP_xderef"
     attributes = [("frame_base", "exprloc", ops("DW_OP_regx s33"))]
-    (record,) = all_records(
-        variable("x", location=text), attributes=attributes, repair=AUTO
-    )
+    (record,) = all_records(variable("x", location=text), attributes=attributes, repair=AUTO)
     assert dict(record.written) == {"memory global": SIZE}
     assert dict(record.repaired) == {"memory private_lane": SIZE}
     assert record.repairs == ("private-variable",)
@@ -373,7 +370,4 @@ def test_sums_are_those_of_asking_for_every_address(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EVERY, ids=str)
 def test_every_fixture_is_counted_exactly(path):
-    try:
-        check(path)
-    except DwarfGpuError as error:
-        assert error.kind in ("not_elf", "no_debug_info", "bad_elf", "skeleton"), error.kind
+    check(path)

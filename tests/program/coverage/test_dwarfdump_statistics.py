@@ -81,7 +81,7 @@ def test_sums_and_statistics_agree_where_nothing_is_undefined(name):
     file = opened(str(FIXTURES / name))
     numbers = statistics(file)
     # the statistics know nothing of the bytes of variables that a copy lacks, and call each location covered
-    own = [record for record in FileAvailability(file) if record.scope is not None and record.reason != "not in this copy"]
+    own = [record for record in FileAvailability(file) if record.scope and record.reason != "not in this copy"]
     said = {"undefined", "empty expression", "ill-formed"}
     assert sum(record.size for record in own) == numbers["sum_all_variables(#bytes in parent scope)"]
     assert (
@@ -91,7 +91,7 @@ def test_sums_and_statistics_agree_where_nothing_is_undefined(name):
 
 
 @pytest.mark.parametrize(
-    ("locals", "extra"),
+    "locals,extra",
     [
         # entries that overlap count twice, and so the scope is covered by more than it has
         (
@@ -110,7 +110,7 @@ def test_sums_and_statistics_agree_where_nothing_is_undefined(name):
         ([die("formal_parameter", named("x")), die("formal_parameter", named("x"))], b""),
     ],
 )
-def test_single_rules_of_the_definitions(locals, extra, tmp_path, require_tool):  # noqa: A002
+def test_single_rules_of_the_definitions(locals, extra, tmp_path, require_tool):
     path = tmp_path / "built.co"
     path.write_bytes(gpu(*locals, extra={".debug_loclists": extra} if extra else None))
     compare(require_tool("llvm-dwarfdump-22", "llvm-dwarfdump"), path)
