@@ -310,6 +310,17 @@ def _reference(abbreviation: Abbreviation, attribute: int) -> int:
     return index if index >= 0 and abbreviation.forms[index] in wanted else -1
 
 
+class _AbstractVariables:
+    """The variables of an abstract instance: their offsets in the unit, and their kinds."""
+
+    __slots__ = ("kinds", "offsets", "unit")
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.offsets: list[int] = []
+        self.kinds: list[str] = []
+
+
 class _Copy:
     """A function that is a copy of an abstract instance, and which of its variables it has."""
 
@@ -318,7 +329,8 @@ class _Copy:
     def __init__(self, origin: tuple[str, int], scope: CodeScope) -> None:
         self.origin = origin
         self.scope = scope
-        self.seen: set[tuple[str, int]] = set()
+        self.seen: set[int] = set()
+        """The offsets in the section of what its variables complete."""
 
 
 class FileAvailability:
@@ -334,7 +346,7 @@ class FileAvailability:
         self.kinds = KindReader(file, dialect, repair)
         self.scopes_without_code = 0
         """How many functions and inlined calls have no code, so that their variables have no scope."""
-        self.abstract: dict[tuple[str, int], list[tuple[Unit, int, str]]] = {}
+        self.abstract: dict[tuple[str, int], _AbstractVariables] = {}
         """The variables of abstract instances, by section and offset of the function."""
         self._waiting: list[_Copy] = []
         sections = (".debug_info", ".debug_types", ".debug_loclists", ".debug_loc", ".debug_rnglists", ".debug_ranges")
@@ -371,11 +383,13 @@ class FileAvailability:
                 if not is_last:
                     self._waiting.append(copy)
                 continue
-            self.spend(len(variables))
+            self.spend(len(variables.offsets))
             missing = ((LEFT_OUT, copy.scope.size),)
-            for unit, offset, kind in variables:
-                if (unit.section, unit.offset + offset) not in copy.seen:
-                    yield VariableAvailability(unit, offset, kind, copy.scope, (), (), missing, (), LEFT_OUT)
+            unit, seen, scope = variables.unit, copy.seen, copy.scope
+            start = unit.offset
+            for offset, kind in zip(variables.offsets, variables.kinds, strict=True):
+                if start + offset not in seen:
+                    yield VariableAvailability(unit, offset, kind, scope, (), (), missing, (), LEFT_OUT)
 
 
 class _VariableSite:
@@ -418,7 +432,7 @@ class _UnitWalk:
         """The copy of an abstract instance that they are in."""
         self.made: list[_Copy] = []
         """All copies of the unit."""
-        self.abstract: list[tuple[Unit, int, str]] = []
+        self.abstract = _AbstractVariables(unit)
         """The variables of the abstract instance that the walk is in."""
         self.types: dict[int, Hashable] = {}
         """The types of the variables of abstract instances, by form and value."""
@@ -464,7 +478,8 @@ class _UnitWalk:
             if plan.is_scope:
                 if plan.is_abstract and not plan.has_code:
                     abstract = depth
-                    self.abstract = self.whole.abstract[unit.section, unit.offset + offset] = []
+                    self.abstract = _AbstractVariables(unit)
+                    self.whole.abstract[unit.section, unit.offset + offset] = self.abstract
                 elif plan.is_declared and plan.tag == dw.DW_TAG_subprogram:
                     skipped = depth
                 else:
@@ -474,7 +489,8 @@ class _UnitWalk:
                 die = Die(unit, offset, abbreviation, values)
                 copy = copies[depth]
                 if copy is not None and plan.origin >= 0:
-                    copy.seen.add(self._target(die, plan))
+                    value = values[plan.target]
+                    copy.seen.add(value if plan.is_global else unit.offset + value)
                 record = self._variable(die, plan, scopes[depth])
                 if record is not None:
                     yield record
@@ -491,7 +507,8 @@ class _UnitWalk:
         if plan.kind is None or plan.is_declared:
             return plan.tag == dw.DW_TAG_lexical_block
         place = self.unit.offset + offset
-        self.abstract.append((self.unit, offset, plan.kind))
+        self.abstract.offsets.append(offset)
+        self.abstract.kinds.append(plan.kind)
         if plan.is_bare:
             self.bare.add(place)
         if plan.type >= 0:
@@ -667,7 +684,9 @@ class _UnitWalk:
     def _entries(self, die: Die, plan: EntryPlan, scope: CodeScope | None) -> tuple[tuple[Listed, ...], str | None]:
         """Return what is said of the location of a variable, or why nothing is."""
         if plan.expression >= 0:
-            return (Listed(0, -1, self._meaning(die.values[plan.expression], die, plan, scope)),), None
+            return (
+                Listed(0, -1, self._meaning(die.values[plan.expression], _VariableSite(self, die, plan, scope))),
+            ), None
         if plan.location >= 0:
             return self._of_attribute(die._attribute(plan.location), die, plan, scope)  # noqa: SLF001
         if plan.constant >= 0:
@@ -696,12 +715,13 @@ class _UnitWalk:
         self, attribute: Attribute, die: Die, plan: EntryPlan, scope: CodeScope | None
     ) -> tuple[tuple[Listed, ...], str | None]:
         unit = attribute.die.unit
+        site = _VariableSite(self, die, plan, scope)
         kind = class_of(attribute.form, dw.DW_AT_location, unit.version)
         if kind not in ("block", "exprloc", "loclist"):
             raise MalformedFile("bad_class", f"DW_AT_location is no location ({attribute.form_name})")
         if kind != "loclist":
             data = attribute.block().data
-            return (Listed(0, -1, self._meaning(data, die, plan, scope)),), None
+            return (Listed(0, -1, self._meaning(data, site)),), None
         section, offset = unit.tables.list_offset(attribute.form, attribute.value, "loclist")
         data = unit.tables.list_data(section)
         quick = None
@@ -716,22 +736,22 @@ class _UnitWalk:
                 Listed(
                     entry.start,
                     -1 if entry.default else entry.end,
-                    self._meaning(entry.expression, die, plan, scope),
+                    self._meaning(entry.expression, site),
                 )
                 for entry in entries.entries
             )
         else:
             self.whole.spend(len(quick))
             listed_entries = tuple([
-                Listed(low, high, self._meaning(data[begin:end], die, plan, scope)) for low, high, begin, end in quick
+                Listed(low, high, self._meaning(data[begin:end], site)) for low, high, begin, end in quick
             ])  # fmt: skip
         return listed_entries, None if listed_entries else EMPTY_LIST
 
-    def _meaning(self, data: bytes, die: Die, plan: EntryPlan, scope: CodeScope | None) -> Meaning:
+    def _meaning(self, data: bytes, site: _VariableSite) -> Meaning:
         known = self.known.get(data)
         if known is None:
             known = self.kinds.known(data, self.unit.format)
-        return known.meaning or self.kinds.meaning(known, _VariableSite(self, die, plan, scope))
+        return known.meaning or self.kinds.meaning(known, site)
 
     def family(self, die: Die, plan: EntryPlan) -> dict[Hashable, Any]:
         """Return what is known of all variables that have the type of an entry."""

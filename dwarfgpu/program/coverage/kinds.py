@@ -165,15 +165,16 @@ class KindReader:
     # --- Where it depends on the place ------------------------------------------------------------------------------
 
     def _at(self, known: KnownExpression, site: ExpressionSite) -> Meaning:
-        base = self._base(site.scope) if known.has_base else ""
+        scope = site.scope
+        base = self._base(scope) if known.has_base else ""
         node = known.answers.get((site.producer, base))
         answered: Any = None
         while node is not None:
             if type(node) is Meaning:
                 return node
             question, branches = node
-            if question == _FIRST and site.scope is not None and question in site.scope.facts:
-                node = branches.get(site.scope.facts[question])
+            if question is _FIRST and scope is not None and question in scope.facts:
+                node = branches.get(scope.facts[question])
                 continue
             if answered is None:
                 answered = _Answers(self, known.expression, site)
@@ -309,7 +310,7 @@ class _Answers:
         def ask(*arguments: int) -> Any:
             answer = self.answer(name, *arguments)
             if all(question != (name, *arguments) for question, _answer in self.trail):
-                self.trail.append(((name, *arguments), answer))
+                self.trail.append((_FIRST if name == _FIRST[0] else (name, *arguments), answer))
             return answer
 
         return ask
