@@ -7,6 +7,8 @@ an address that is missing, a range that ends before it begins, the end of the s
 
 from __future__ import annotations
 
+import re
+import struct
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import (
@@ -30,11 +32,21 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.lists.list_encoding import ListContext
 
 
+_WIDE = re.compile(rb"(?:\x04[\x80-\xff]{2}[\x00-\x7f][\x80-\xff]{2}[\x00-\x7f])+")
+"""Offset pairs of which both numbers have three bytes."""
+_SIX = struct.Struct("<x6B")
+_NARROW = re.compile(rb"(?:\x04[\x80-\xff][\x00-\x7f][\x80-\xff][\x00-\x7f])+")
+"""Offset pairs of which both numbers have two bytes."""
+_FOUR = struct.Struct("<x4B")
+MOST = 1 << 21
+"""What offsets of three bytes are less than."""
+
+
 class UnusualList(Exception):
     """What is read is not what compilers write. It never leaves this module."""
 
 
-def quick_ranges(  # noqa: C901, PLR0912 (one loop: a call for each number would cost)
+def quick_ranges(
     data: bytes, position: int, context: ListContext, addresses: Sequence[int]
 ) -> list[tuple[int, int]] | None:
     """Return the ranges of a list of ``.debug_rnglists`` that are not empty, in its order."""
@@ -45,42 +57,41 @@ def quick_ranges(  # noqa: C901, PLR0912 (one loop: a call for each number would
     try:
         while True:
             kind = data[position]
-            if kind == DW_RLE_offset_pair and 0 <= base < last:
-                position += 1
-                first = data[position]
-                position += 1
-                if first > 127:
-                    more = data[position]
-                    if more < 128:
-                        first += (more << 7) - 128
-                        position += 1
-                    elif data[position + 1] < 128:
-                        first += (more << 7) + (data[position + 1] << 14) - (128 + (128 << 7))
-                        position += 2
+            if kind == DW_RLE_offset_pair and 0 <= base < last - MOST:  # a run of such entries is read at once
+                match = _WIDE.match(data, position)
+                if match is not None:
+                    start = base - (128 << 7) - 128
+                    run = [
+                        (one + (two << 7) + (three << 14) + start, four + (five << 7) + (six << 14) + start)
+                        for one, two, three, four, five, six in _SIX.iter_unpack(match.group())
+                    ]
+                    position = match.end()
+                else:
+                    match = _NARROW.match(data, position)
+                    if match is None:
+                        first, position = _uleb(data, position + 1)
+                        second, position = _uleb(data, position)
+                        run = [(base + first, base + second)]
                     else:
-                        first, position = _uleb(data, position - 1)
-                second = data[position]
-                position += 1
-                if second > 127:
-                    more = data[position]
-                    if more < 128:
-                        second += (more << 7) - 128
-                        position += 1
-                    elif data[position + 1] < 128:
-                        second += (more << 7) + (data[position + 1] << 14) - (128 + (128 << 7))
-                        position += 2
-                    else:
-                        second, position = _uleb(data, position - 1)
-                low, high = base + first, base + second
-            elif kind == DW_RLE_end_of_list:
+                        start = base - 128
+                        run = [
+                            (one + (two << 7) + start, three + (four << 7) + start)
+                            for one, two, three, four in _FOUR.iter_unpack(match.group())
+                        ]
+                        position = match.end()
+                found = [pair for pair in run if pair[0] < pair[1] <= last]
+                if len(found) != len(run) and any(low > high or high > last for low, high in run):
+                    return None
+                ranges += found
+                continue
+            if kind == DW_RLE_end_of_list:
                 return ranges if position < stop else None
-            else:
-                if kind >= DW_LLE_default_location:
-                    kind += 1  # range lists have no default entry
-                low, high, position = _bounds(data, position + 1, kind, context, addresses)
-                if high < 0:
-                    base = low
-                    continue
+            if kind >= DW_LLE_default_location:
+                kind += 1  # range lists have no default entry
+            low, high, position = _bounds(data, position + 1, kind, context, addresses)
+            if high < 0:
+                base = low
+                continue
             if low < high <= last:
                 ranges.append((low, high))
             elif low != high or low >= last:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from operator import lt
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
@@ -130,12 +131,7 @@ def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return ranges in order and without overlaps."""
     if len(spans) < 2:
         return spans
-    end = -1
-    for low, high in spans:
-        if low <= end:
-            break
-        end = high
-    else:
+    if all(map(lt, [high for _low, high in spans], [low for low, _high in spans[1:]])):
         return spans
     result: list[tuple[int, int]] = []
     for low, high in sorted(spans):
