@@ -6,17 +6,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.coverage.availability import REASONS
-from dwarfgpu.program.coverage.build_comparison import share_of
 from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, shown, table, wrapped
-from dwarfgpu.render.pictures import NOTHING, Strip, StripGroup, StripPart, strip_svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.program.coverage.availability import VariableAvailability
     from dwarfgpu.program.coverage.build_comparison import BuildComparison, VariableChange
-    from dwarfgpu.program.coverage.sums import CoverageSum, FileCoverage
+    from dwarfgpu.program.coverage.sums import CoverageSum, FileCoverage, FunctionCoverage, UnitCoverage
     from dwarfgpu.render.layout import Style
+    from dwarfgpu.render.pictures import Strip, StripPart
 
 NAME = 34
 """The length of a name that has a line of its own above the rest of its row."""
@@ -44,8 +43,8 @@ def file_text(coverage: FileCoverage, worst: int, style: Style = plain_style) ->
         yield f"{counted(coverage.scopes_without_code, 'function')} or inlined calls have no code, and do not count"
     yield from _kinds(coverage.sum, style)
     if len(coverage.units) > 1:
-        yield from _parts("units", [(unit.name, unit.sum) for unit in coverage.units], worst, style)
-    yield from _parts("functions", [(function.name, function.sum) for function in coverage.functions], worst, style)
+        yield from _parts("units", coverage.units, worst, style)
+    yield from _parts("functions", coverage.functions, worst, style)
 
 
 def sum_text(name: str, total: CoverageSum, style: Style = plain_style) -> Iterator[str]:
@@ -95,15 +94,16 @@ def _part(count: int, size: int) -> str:
     return percent(count / size) if count else "-"
 
 
-def _parts(noun: str, parts: Sequence[tuple[str, CoverageSum]], worst: int, style: Style) -> Iterator[str]:
+def _parts(noun: str, parts: Sequence[UnitCoverage | FunctionCoverage], worst: int, style: Style) -> Iterator[str]:
     if not parts:
         return
     rows = [(f"{noun}, worst first", "variables", "nowhere", "located", "repaired", "bytes")]
-    for name, total in parts[:worst]:
+    for part in parts[:worst]:
+        total = part.sum
         is_same = total.written == total.repaired
         rows.append(
             (
-                name,
+                part.name,
                 str(total.variables),
                 str(total.nowhere),
                 percent(total.share),
@@ -258,6 +258,8 @@ def comparison_text(comparison: BuildComparison, worst: int, style: Style = plai
 
 
 def _changes(title: str, changes: Sequence[VariableChange], worst: int, style: Style) -> Iterator[str]:
+    from dwarfgpu.program.coverage.build_comparison import share_of
+
     rows: list[tuple[str, ...]] = [(title, "before", "after", "change")]
     for change in changes[:worst]:
         shares = [None if total is None else share_of(total) for total in (change.before, change.after)]
@@ -321,6 +323,8 @@ def _change_json(change: VariableChange) -> dict[str, Any]:
 
 def coverage_svg(title: str, records: Iterable[VariableAvailability]) -> Iterator[str]:
     """Draw a strip for each variable over the addresses of its function, with the kinds that the repairs give."""
+    from dwarfgpu.render.pictures import StripGroup, strip_svg
+
     groups: dict[Any, list[VariableAvailability]] = {}
     for record in records:
         if record.scope is not None:
@@ -334,6 +338,8 @@ def coverage_svg(title: str, records: Iterable[VariableAvailability]) -> Iterato
 
 def strip_of(record: VariableAvailability) -> Strip:
     """Return the strip of a variable over the addresses of its function."""
+    from dwarfgpu.render.pictures import NOTHING, Strip, StripPart
+
     assert record.scope is not None  # noqa: S101 (there are no addresses outside of functions)
     parts: list[StripPart] = []
     place = 0  # how many bytes of the function are before what follows

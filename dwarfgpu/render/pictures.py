@@ -6,8 +6,8 @@ what it shows: a title for each part, and a legend.
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.render.layout import shown

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.coverage.availability import REASONS, STATIC, FileAvailability
 from dwarfgpu.program.coverage.kinds import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
-    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.coverage.availability import VariableAvailability
     from dwarfgpu.program.coverage.code_scope import CodeScope
-
-DEEPEST = 256
-"""How many calls inlined in each other are counted apart."""
 
 
 @frozen
@@ -136,7 +133,12 @@ class FunctionCoverage:
     """The variables of a function that has code, with those of the calls that are inlined in it."""
 
     scope: CodeScope
-    sum: CoverageSum
+    tally: Tally
+
+    @property
+    def sum(self) -> CoverageSum:
+        """The sum over them."""
+        return self.tally.sum()
 
     @property
     def name(self) -> str:
@@ -148,15 +150,18 @@ class UnitCoverage:
     """The variables of a unit."""
 
     unit: Unit
-    sum: CoverageSum
+    tally: Tally
+
+    @property
+    def sum(self) -> CoverageSum:
+        """The sum over them."""
+        return self.tally.sum()
 
     @property
     def name(self) -> str:
-        from dwarfgpu.errors import DwarfGpuError as Error
-
         try:
             return self.unit.name or "(unnamed)"
-        except Error as error:
+        except DwarfGpuError as error:
             self.unit.dwarf.note(error)
             return "(unreadable)"
 
@@ -210,11 +215,11 @@ def file_coverage(
         units.setdefault(scope.unit, Tally()).merge(tally)
     for tally in units.values():
         whole.merge(tally)
-    rows = [FunctionCoverage(scope, tally.sum()) for scope, tally in functions.items()]
+    rows = [FunctionCoverage(scope, tally) for scope, tally in functions.items()]
     return FileCoverage(
         file.name,
         whole.sum(),
-        tuple(sorted((UnitCoverage(unit, tally.sum()) for unit, tally in units.items()), key=_worst)),
+        tuple(sorted((UnitCoverage(unit, tally) for unit, tally in units.items()), key=_worst)),
         tuple(sorted(rows, key=_worst)),
         tuple(repairs.items()),
         available.scopes_without_code,
@@ -223,17 +228,9 @@ def file_coverage(
 
 
 def _worst(part: UnitCoverage | FunctionCoverage) -> tuple[int, int, int]:
-    missing = part.sum.size - part.sum.located
+    missing = sum(part.tally.missing.values())
     unit = part.unit if isinstance(part, UnitCoverage) else part.scope.unit
     return -missing, unit.offset, 0 if isinstance(part, UnitCoverage) else part.scope.offset
-
-
-def matching(
-    records: Iterable[VariableAvailability], function: str | None, variable: str | None
-) -> Iterator[VariableAvailability]:
-    """Yield the variables of a function, or of calls of it that are inlined, and those with a name."""
-    is_wanted = selector(function, variable)
-    return (record for record in records if is_wanted(record))
 
 
 def selector(function: str | None, variable: str | None) -> Callable[[VariableAvailability], bool]:
