@@ -9,6 +9,7 @@ processor: such readings take seconds, in which there is always something else t
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import math
@@ -89,7 +90,8 @@ def index(path: str, step: int) -> dict[str, Any]:
 
 
 def coverage(path: str, _step: int) -> dict[str, Any]:
-    """The locations of all variables, summed up."""
+    """The locations of all variables, summed up, with the collector of garbage as the command line sets it."""
+    gc.set_threshold(50_000)
     start = time.process_time()
     from dwarfgpu.program.code.code_object import opened as opened_file
     from dwarfgpu.program.coverage.sums import file_coverage
