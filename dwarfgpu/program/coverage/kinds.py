@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from attrs import evolve
+
 from dwarfgpu import dialects
 from dwarfgpu.dwarf_constants import DW_AT_frame_base
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import verify
 from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.listing import registers_of
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
@@ -123,6 +126,7 @@ class KindReader:
         self.code = LoadedCode(file, dialect=dialect, repair=policy, is_linked=True)
         self.policy = policy
         self.target = file.target.target
+        self._is_known = file.target.is_known
         self.rules = PRESETS[self.target.default_rules]
         self._default = self._memory(self.target.default_space.number)
         self._known: dict[Format, dict[bytes, KnownExpression]] = {}
@@ -160,7 +164,14 @@ class KindReader:
         return known
 
     def _results(self, expression: Expression) -> verify.ResultKinds:
-        return verify.result_kinds(expression, rules=self.rules, target=self.target)
+        found = verify.result_kinds(expression, rules=self.rules, target=self.target)
+        if self._is_known and any(
+            self.target.register(number) is None
+            for instruction in expression.instructions
+            for number in registers_of(instruction)
+        ):
+            found = evolve(found, is_ill_formed=True)  # no such register (A.2.5.4.4.4 (2))
+        return found
 
     # --- Where it depends on the place ------------------------------------------------------------------------------
 
