@@ -66,7 +66,7 @@ def sums(record):
         ("DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "memory private_lane"),
         ("DW_OP_lit16; DW_OP_lit6; DW_OP_LLVM_form_aspace_address; DW_OP_lit4; DW_OP_LLVM_offset",
          "memory private_wave"),
-        ("DW_OP_lit16; DW_OP_breg0 0; DW_OP_LLVM_form_aspace_address", "memory"),
+        ("DW_OP_lit16; DW_OP_bregx s4+0; DW_OP_LLVM_form_aspace_address", "memory"),
         ("DW_OP_call_frame_cfa", "memory"),
         ("DW_OP_lit1; DW_OP_stack_value", "implicit"),
         ("DW_OP_implicit_value 01020304", "implicit"),
@@ -74,7 +74,7 @@ def sums(record):
         ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_piece 4", "partial composite"),
         ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_LLVM_undefined; DW_OP_piece 4", "partial composite"),
         ("DW_OP_push_object_address", "open"),
-        ("DW_OP_breg0 0; DW_OP_bra @else; DW_OP_regx s4; DW_OP_skip @end; else: DW_OP_lit1; DW_OP_stack_value; end:",
+        ("DW_OP_bregx s4+0; DW_OP_bra @else; DW_OP_regx s4; DW_OP_skip @end; else: DW_OP_lit1; DW_OP_stack_value; end:",
          "open"),
     ],
 )  # fmt: skip
