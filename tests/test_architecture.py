@@ -80,6 +80,7 @@ INSIDE_PROGRAM: dict[str, set[str]] = {
     "types": set(),
     "code": {"types"},
     "dump": CODE,
+    "coverage": CODE,
     "values": CODE,
     "variables": CODE | {"values"},
     "language": CODE | {"values", "variables"},

@@ -1,6 +1,6 @@
 """The figures of the reader: large files against pyelftools, llvm-dwarfdump and a bare start of Python.
 
-    python3 tools/bench_files.py decode | index | pyelftools FILE STEP
+    python3 tools/bench_files.py decode | index | coverage | pyelftools FILE STEP
 
 is what the figures of whole files come from: a process of its own for each reader, so that none profits from what
 another has left in memory. It reads each STEP-th unit and prints its findings as JSON. The times are those of the
@@ -9,6 +9,7 @@ processor: such readings take seconds, in which there is always something else t
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import math
@@ -50,6 +51,7 @@ INDEX = ("index of names and addresses: speed / pyelftools' walk", "at least 20"
 INDEX_TIME = ("the same: time / llvm-dwarfdump --debug-info", "at most 1.5")
 BY_ADDRESS = ("cold info --pc ADDR / llvm-dwarfdump --name NAME", "at most 0.25")
 BY_NAME = ("cold info --name NAME / llvm-dwarfdump --name NAME", "at most 0.25")
+COVERAGE = ("coverage of the code object: time / its index", "at most 3")
 QUESTIONS = ("info --pc SYMBOL+0x10", "info --name NAME", "kernels NAME")
 OBJECT_LIMIT = "at most 12"
 
@@ -87,6 +89,17 @@ def index(path: str, step: int) -> dict[str, Any]:
     return {"seconds": time.process_time() - start}
 
 
+def coverage(path: str, _step: int) -> dict[str, Any]:
+    """The locations of all variables, summed up, with the collector of garbage as the command line sets it."""
+    gc.set_threshold(50_000)
+    start = time.process_time()
+    from dwarfgpu.program.code.code_object import opened as opened_file
+    from dwarfgpu.program.coverage.sums import file_coverage
+
+    total = file_coverage(opened_file(path)).sum
+    return {"entries": total.variables, "located": total.located, "seconds": time.process_time() - start}
+
+
 def pyelftools(path: str, step: int) -> dict[str, Any]:
     """The walk over all entries alone, and with the value of every attribute asked for."""
     from elftools.elf.elffile import ELFFile
@@ -116,7 +129,7 @@ def pyelftools(path: str, step: int) -> dict[str, Any]:
     }
 
 
-READERS = {reader.__name__: reader for reader in (decode, index, pyelftools)}
+READERS = {reader.__name__: reader for reader in (decode, index, coverage, pyelftools)}
 
 
 def reading(reader: str, path: str, step: int = 1) -> dict[str, Any]:
@@ -240,11 +253,18 @@ def code_object() -> None:
     try:
         path = str(build("code-object"))
     except InputError as error:
-        for row in rows:
+        for row in (*rows, COVERAGE):
             not_measured(*row, str(error))
         return
+    ours, indexed = [], []
+    for _ in range(2 * ROUNDS):
+        ours.append(reading("coverage", path))
+        indexed.append(reading("index", path))
+    slow, fast = shortest(ours, "seconds"), shortest(indexed, "seconds")
+    detail = f"{ours[0]['entries']:,} variables: {slow * 1e3:.0f} ms against {fast * 1e3:.0f} ms"
+    show(COVERAGE[0], slow / fast, COVERAGE[1], detail)
     kernel = "step_321"
-    bare, *ours = in_turns(
+    bare, *answers = in_turns(
         [
             process(*BARE),
             process(*DWARFGPU, "info", path, "--pc", f"{kernel}+0x10"),
@@ -254,7 +274,7 @@ def code_object() -> None:
         rounds=10,
     )
     size = Path(path).stat().st_size
-    for row, seconds in zip(rows, ours, strict=True):
+    for row, seconds in zip(rows, answers, strict=True):
         show(row[0], seconds / bare, row[1], f"{size / 1e6:.1f} MB: {seconds * 1e3:.0f} ms")
 
 

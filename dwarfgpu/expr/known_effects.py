@@ -101,7 +101,7 @@ class KnownEffects:
         for letter, wanted in reversed(shape.inputs):
             entries[letter] = self._taken(at, stack.entry, wanted)
             stack = stack.below
-        self._check_entries(at, shape, entries)
+        self.check_entries(at, shape, entries)
         for letter, kind in shape.outputs:
             if kind == "any":
                 pushed = entries[letter]
@@ -164,7 +164,7 @@ class KnownEffects:
         # a value may be a pointer that was optimised away, which becomes what it points to
         return KnownEntry(LOCATION) if kind in (ANY, *VALUES) else entry
 
-    def _check_entries(self, at: Instruction, shape: Shape, entries: Entries) -> None:
+    def check_entries(self, at: Instruction, shape: Shape, entries: Entries) -> None:
         """Check what an operation requires of entries besides their kind."""
         space = entries["AS"].number if "AS" in entries else None
         if space is not None and self.target is not None and self.target.space(space) is None:

@@ -28,10 +28,12 @@ from dwarfgpu.expr.known_entries import (
     INCOMPLETE,
     LOCATION,
     MEMORY,
+    NOTHING,
     NO_VALUES,
     REGISTER,
     REGISTER_OPERATIONS,
     TYPED,
+    UNDEFINED,
     UNKNOWN,
     KnownEntry,
     shape_of,
@@ -44,7 +46,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.expr.context import ResultKind
     from dwarfgpu.expr.instruction import Expression, Instruction
-    from dwarfgpu.expr.known_entries import EntryStack
+    from dwarfgpu.expr.known_effects import Entries
+    from dwarfgpu.expr.known_entries import EntryStack, Shape
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.targets.target import Target
 
@@ -315,3 +318,67 @@ class _ExpressionWalk:
             self.found[end, fault.kind] = finding
         elif not self.seen[-1] and all(finding.kind != "bad_branch" for finding in self.found.values()):
             self.report("error", "limit_exceeded", "no path reaches the end", None, "A.2.5.4.2")
+
+
+# --- Kinds of results -------------------------------------------------------------------------------------------------
+
+
+@frozen
+class ResultKinds:
+    """What an expression for a location may result in, as far as that is known without an evaluation."""
+
+    kinds: frozenset[str]
+    """The kinds on the top of the stack at the end, one for each way through; `NOTHING` where the stack is empty."""
+    spaces: frozenset[int | None]
+    """The address spaces of the locations that are formed with one; None for a space that is computed."""
+    parts: frozenset[bool]
+    """Whether the parts of composites have a location: some True, some False."""
+    is_ill_formed: bool
+    """Whether an evaluation fails on some path, or on all of them."""
+
+
+def result_kinds(expression: Expression, *, rules: Rules, target: Target | None = None) -> ResultKinds:
+    """Return which kinds of location an expression may result in; a value that a result may be is not converted."""
+    return _ResultWalk(expression, rules, target).results()
+
+
+class _ResultEffects(KnownEffects):
+    """Effects that remember the address spaces of locations, and whether parts have a location."""
+
+    spaces: set[int | None]
+    parts: set[bool]
+
+    def apply(self, at: Instruction, shape: Shape, stack: EntryStack) -> EntryStack:
+        if stack is not UNKNOWN and shape.row.name in ("DW_OP_piece", "DW_OP_bit_piece"):
+            self.parts.add(stack.kind not in (NOTHING, INCOMPLETE, UNDEFINED))
+        return super().apply(at, shape, stack)
+
+    def check_entries(self, at: Instruction, shape: Shape, entries: Entries) -> None:
+        super().check_entries(at, shape, entries)
+        if "AS" in entries and any(kind == "location" for _letter, kind in shape.outputs):
+            self.spaces.add(entries["AS"].number)
+
+
+class _ResultWalk(_ExpressionWalk):
+    """The kinds of the results of an expression, without a look at the operands of its operations."""
+
+    effects: _ResultEffects
+
+    def __init__(self, expression: Expression, rules: Rules, target: Target | None) -> None:
+        size = expression.form.address_size if target is None else target.address_size
+        super().__init__(expression, rules, target, size)
+        order = expression.form.byte_order
+        self.effects = _ResultEffects(rules, target, size, order, self.report, in_caller=False)
+        self.effects.spaces, self.effects.parts = set(), set()
+
+    def check(self, at: Instruction) -> None:
+        """Check nothing: what operands say is no matter of kinds."""
+
+    def results(self) -> ResultKinds:
+        kinds: set[str] = set()
+        for last in self.walk(EMPTY, "location"):
+            self.finish(last, "location")
+            kinds.add(ANY if last is UNKNOWN else COMPOSITE if last.kind == INCOMPLETE else last.kind)
+        is_ill_formed = any(finding.severity == "error" for finding in self.found.values()) or not kinds
+        spaces, parts = frozenset(self.effects.spaces), frozenset(self.effects.parts)
+        return ResultKinds(frozenset(kinds), spaces, parts, is_ill_formed)

@@ -59,6 +59,7 @@ def test_what_gdb_has():
             "explain",
             "locate",
             "dump",
+            "coverage",
             "verify",
             "waves",
             "snapshot",

@@ -47,6 +47,7 @@ ASKED = {
     "info types": "",
     "explain": "even",
     "locate": "even",
+    "coverage": "",
     "verify": "",
     "maint disasm": "31 23 04",
     "maint asm": "DW_OP_lit1",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.contributions import TableHeader
     from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lists.list_encoding import ListTable
     from dwarfgpu.objfile.lists.range_lists import RangeList
     from dwarfgpu.objfile.section_source import SectionSource
 
@@ -39,12 +40,13 @@ LIST_SECTIONS = {
 class UnitTables:
     """The tables of one unit."""
 
-    __slots__ = ("_addresses", "_no_addresses", "_strings", "ranges", "unit")
+    __slots__ = ("_addresses", "_lists", "_no_addresses", "_strings", "ranges", "unit")
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self._strings: Sequence[int] | None = None
         self._addresses: Sequence[int] | None = None
+        self._lists: dict[str, ListTable] = {}
         self._no_addresses: DwarfGpuError | None = None
         """Why it has no addresses, once they were to be read."""
         self.ranges: tuple[str, int, RangeList] | None = None
@@ -53,6 +55,7 @@ class UnitTables:
     def drop(self) -> None:
         """Free what has been read."""
         self._strings = self._addresses = self._no_addresses = self.ranges = None
+        self._lists.clear()
 
     # --- Strings --------------------------------------------------------------------------------------------------
 
@@ -189,19 +192,23 @@ class UnitTables:
 
     def _indexed_list(self, section: str, part: int, index: int, kind: str) -> int:
         """Return the offset that an index into the offsets before the lists gives (DWARF 5, 7.28 and 7.29)."""
+        table = self._lists.get(section)
+        if table is None:
+            table = self._lists[section] = self._list_table(section, part, kind)
+        return table[index]
+
+    def _list_table(self, section: str, part: int, kind: str) -> ListTable:
         from dwarfgpu.objfile.lists.list_encoding import list_table, list_table_at
 
         data, order = self.unit.source.data(section), self.unit.format.byte_order
         base = self.unit.root_number(dw.DW_AT_loclists_base if kind == "loclist" else dw.DW_AT_rnglists_base)
         if base is not None:
             size = self.unit.offset_size
-            table = list_table(data, part + base, section=section, offset_size=size, byte_order=order)
-        elif self.unit.suffix:
-            table = list_table_at(data, part, section=section, byte_order=order)
-        else:
-            message = f"the unit has no DW_AT_{kind}s_base"
-            raise self.unit.error(MissingContext(f"{kind}s_base", message, spec="DWARF 5, 3.1.1"))
-        return table[index]
+            return list_table(data, part + base, section=section, offset_size=size, byte_order=order)
+        if self.unit.suffix:
+            return list_table_at(data, part, section=section, byte_order=order)
+        message = f"the unit has no DW_AT_{kind}s_base"
+        raise self.unit.error(MissingContext(f"{kind}s_base", message, spec="DWARF 5, 3.1.1"))
 
     def _no_index(self, name: str, index: int, count: int) -> DwarfGpuError:
         message = f"there is no {name} {index}, the table of the unit has {count}"

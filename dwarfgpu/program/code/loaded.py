@@ -214,8 +214,26 @@ class LoadedCode:
         return result
 
     def _repair(self, expression: Expression, attribute: Attribute) -> Expression:
+        return read_as_meant(expression, self.site(expression, attribute), self.repair)
+
+    def base_register(self, base: Attribute) -> int | None:
+        """Return the register that a frame base is; None where it is no register."""
+        if base.value_class not in ("exprloc", "block"):
+            return None
+        block = base.block()
+        return register_of_base(self.expression(block.data, base.die.unit.format, block.section, block.offset))
+
+    def is_baseless_kernel(self, function: Die) -> bool:
+        """Return whether a function is a kernel without a frame base."""
+        if function.find_number(DW_AT_frame_base) is not None:
+            return False
+        name = function.linkage_name or function.name
+        return name is not None and self.file.symbol_image.symbol_named(f"{name}.kd") is not None
+
+    def site(self, expression: Expression, attribute: Attribute) -> Site:
+        """Return what repairs ask of the place of an expression."""
         around = _Surroundings(self, attribute.die, expression)
-        site = Site(
+        return Site(
             attribute.name,
             around.unit.producer,
             around.target,
@@ -229,7 +247,6 @@ class LoadedCode:
             around.is_sole_local,
             around.type_name,
         )
-        return read_as_meant(expression, site, self.repair)
 
 
 def _local_size(kernel: Kernel) -> int | None:
@@ -260,20 +277,14 @@ class _Surroundings:
     def _frame_base(self) -> int | None:
         bases = (entry.find_number(DW_AT_frame_base) for entry in (self.die, *self.die.ancestors()))
         base = next(filter(None, bases), None)
-        if base is None or base.value_class not in ("exprloc", "block"):
-            return None
-        block = base.block()
-        return register_of_base(self.code.expression(block.data, self.unit.format, block.section, block.offset))
+        return None if base is None else self.code.base_register(base)
 
     def is_baseless_kernel(self) -> bool:
         return bool(_unbroken(self._is_baseless_kernel))
 
     def _is_baseless_kernel(self) -> bool:
         function = self._function()
-        if function is None or function.find_number(DW_AT_frame_base) is not None:
-            return False
-        name = function.linkage_name or function.name
-        return name is not None and self.code.file.symbol_image.symbol_named(f"{name}.kd") is not None
+        return function is not None and self.code.is_baseless_kernel(function)
 
     def _function(self) -> Die | None:
         return next((entry for entry in self.die.ancestors() if entry.tag == DW_TAG_subprogram), None)

@@ -1,0 +1,258 @@
+"""Sums over the variables of a function, a unit or a file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.repairs import AUTO
+from dwarfgpu.program.coverage.availability import REASONS, STATIC, FileAvailability
+from dwarfgpu.program.coverage.kinds import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.coverage.availability import VariableAvailability
+    from dwarfgpu.program.coverage.code_scope import CodeScope
+
+
+@frozen
+class CoverageSum:
+    """How much of the scopes of some variables has a location. Bytes are those of code, once for each variable."""
+
+    variables: int = 0
+    """How many variables have a scope: parameters, local variables and constants."""
+    whole: int = 0
+    """How many of them have a location everywhere in it."""
+    nowhere: int = 0
+    """How many have none."""
+    size: int = 0
+    """The bytes of all scopes."""
+    located: int = 0
+    """The bytes with a location, as the file has it."""
+    located_repaired: int = 0
+    """The bytes with a location, with the repairs."""
+    written: tuple[tuple[str, int], ...] = ()
+    """The bytes of each kind, as the file has it."""
+    repaired: tuple[tuple[str, int], ...] = ()
+    """The bytes of each kind, with the repairs."""
+    missing: tuple[tuple[str, int], ...] = ()
+    """The bytes without a location, by reason."""
+    statics: int = 0
+    """How many variables are outside of functions."""
+    statics_located: int = 0
+    """How many of them have a location."""
+
+    @property
+    def share(self) -> float | None:
+        """The part of the bytes with a location; None without any."""
+        return self.located / self.size if self.size else None
+
+    @property
+    def share_repaired(self) -> float | None:
+        """The same with the repairs."""
+        return self.located_repaired / self.size if self.size else None
+
+
+class Tally:
+    """A sum that is being made."""
+
+    __slots__ = ("counts", "missing", "repaired", "written")
+
+    def __init__(self) -> None:
+        self.counts = [0, 0, 0, 0, 0]
+        self.written: dict[str, int] = defaultdict(int)
+        self.repaired: dict[str, int] = defaultdict(int)
+        self.missing: dict[str, int] = defaultdict(int)
+
+    def add(self, record: VariableAvailability) -> None:
+        """Add a variable."""
+        counts = self.counts
+        if record.scope is None:
+            counts[3] += 1
+            counts[4] += bool(record.written)
+            return
+        counts[0] += 1
+        if not record.written:
+            counts[2] += 1
+        elif not record.missing:
+            counts[1] += 1
+        for kind, count in record.written:
+            self.written[kind] += count
+        for kind, count in record.repaired:
+            self.repaired[kind] += count
+        for reason, count in record.missing:
+            self.missing[reason] += count
+
+    def merge(self, other: Tally) -> None:
+        """Add what another tally has."""
+        self.counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
+        for mine, theirs in zip(self._sums(), other._sums(), strict=True):
+            for key, count in theirs.items():
+                mine[key] += count
+
+    def _sums(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        return self.written, self.repaired, self.missing
+
+    def sum(self) -> CoverageSum:
+        """Return the sum as it is now."""
+        variables, whole, nowhere, statics, statics_located = self.counts
+        located = sum(self.written.values())
+        return CoverageSum(
+            variables,
+            whole,
+            nowhere,
+            located + sum(self.missing.values()),
+            located,
+            sum(self.repaired.values()),
+            _ordered(self.written, KINDS),
+            _ordered(self.repaired, KINDS),
+            _ordered(self.missing, tuple(REASONS)),
+            statics,
+            statics_located,
+        )
+
+
+def _ordered(counts: dict[str, int], names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+    """Return counts in the order of the names; of several memories by their spaces."""
+
+    def place(item: tuple[str, int]) -> tuple[int, str]:
+        first = item[0] if item[0] in names else item[0].partition(" ")[0]
+        return (names.index(first) if first in names else len(names)), item[0]
+
+    return tuple(sorted(((name, count) for name, count in counts.items() if count), key=place))
+
+
+@frozen
+class FunctionCoverage:
+    """The variables of a function that has code, with those of the calls that are inlined in it."""
+
+    scope: CodeScope
+    tally: Tally
+
+    @property
+    def sum(self) -> CoverageSum:
+        """The sum over them."""
+        return self.tally.sum()
+
+    @property
+    def name(self) -> str:
+        return self.scope.name
+
+
+@frozen
+class UnitCoverage:
+    """The variables of a unit."""
+
+    unit: Unit
+    tally: Tally
+
+    @property
+    def sum(self) -> CoverageSum:
+        """The sum over them."""
+        return self.tally.sum()
+
+    @property
+    def name(self) -> str:
+        try:
+            return self.unit.name or "(unnamed)"
+        except DwarfGpuError as error:
+            self.unit.dwarf.note(error)
+            return "(unreadable)"
+
+
+@frozen
+class FileCoverage:
+    """The variables of a file."""
+
+    name: str
+    sum: CoverageSum
+    units: tuple[UnitCoverage, ...]
+    functions: tuple[FunctionCoverage, ...]
+    """Worst first: by the bytes that lack a location."""
+    repairs: tuple[tuple[str, int], ...]
+    """The repairs that tell what is meant, each with the number of variables."""
+    scopes_without_code: int
+    """How many functions and inlined calls have no code; their variables have no scope."""
+    problems: tuple[DwarfGpuError, ...]
+
+
+def file_coverage(
+    file: CodeObject,
+    dialect: str | None = None,
+    repair: Policy = AUTO,
+    *,
+    wanted: Callable[[VariableAvailability], bool] | None = None,
+) -> FileCoverage:
+    """Return the sums over a file: over all variables, or those that are wanted."""
+    units: dict[Unit, Tally] = {}
+    functions: dict[CodeScope, Tally] = {}
+    repairs: dict[str, int] = {}
+    available = FileAvailability(file, dialect, repair)
+    last: CodeScope | None = None
+    tally = Tally()
+    for record in available:
+        if wanted is not None and not wanted(record):
+            continue
+        scope = record.scope
+        if scope is None:
+            units.setdefault(record.unit, Tally()).add(record)
+        else:
+            if scope.function is not last:
+                last = scope.function
+                tally = functions.setdefault(last, Tally())
+            tally.add(record)
+        entries = record.entries
+        for name in entries[0].meaning.repairs if len(entries) == 1 else record.repairs if entries else ():
+            repairs[name] = repairs.get(name, 0) + 1
+    whole = Tally()
+    for scope, tally in functions.items():
+        units.setdefault(scope.unit, Tally()).merge(tally)
+    for tally in units.values():
+        whole.merge(tally)
+    rows = [FunctionCoverage(scope, tally) for scope, tally in functions.items()]
+    return FileCoverage(
+        file.name,
+        whole.sum(),
+        tuple(sorted((UnitCoverage(unit, tally) for unit, tally in units.items()), key=_worst)),
+        tuple(sorted(rows, key=_worst)),
+        tuple(repairs.items()),
+        available.scopes_without_code,
+        tuple(file.dwarf.problems),
+    )
+
+
+def _worst(part: UnitCoverage | FunctionCoverage) -> tuple[int, int, int]:
+    missing = sum(part.tally.missing.values())
+    unit = part.unit if isinstance(part, UnitCoverage) else part.scope.unit
+    return -missing, unit.offset, 0 if isinstance(part, UnitCoverage) else part.scope.offset
+
+
+def selector(function: str | None, variable: str | None) -> Callable[[VariableAvailability], bool]:
+    """Return what tells whether a variable is of a function, or of a call of it that is inlined, and has a name."""
+    known: dict[CodeScope, bool] = {}
+
+    def in_function(scope: CodeScope | None) -> bool:
+        if scope is None:
+            return False
+        if scope not in known:
+            known[scope] = any(names(call) for call in scope.calls())
+        return known[scope]
+
+    def names(call: CodeScope) -> bool:
+        name = call.name
+        return name == function or name.endswith(f"::{function}") or call.linkage_name == function
+
+    def wanted(record: VariableAvailability) -> bool:
+        return (function is None or in_function(record.scope)) and (
+            variable is None
+            or record.name == variable
+            or (record.kind == STATIC and record.name.endswith(f"::{variable}"))
+        )
+
+    return wanted

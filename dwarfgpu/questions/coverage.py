@@ -1,0 +1,180 @@
+"""The question where variables can be seen: ``coverage``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import NotFound, UsageError
+from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.selection import source_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.coverage.availability import VariableAvailability
+    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+
+WORST = 10
+"""How many functions, units or variables are shown if nothing else is said."""
+
+
+def coverage(selection: Selection, arguments: Arguments) -> Document:
+    """For every variable the share of its scope's addresses that have a location, of which kind (register, memory by
+    address space, composite, implicit), and why the rest has none; summed up for functions, units and the file, the
+    worst first. Nothing is evaluated: what counts is what the file says as it is written, and beside it what that
+    means where a repair applies.
+
+    With FUNCTION, or -variable: each variable, address by address. -compare shows what another build has better and
+    worse; variables are the same if function, inlined calls, name, type and line are. -statistics gives the numbers
+    of llvm-dwarfdump --statistics, and -svg a picture.
+    """
+    file = _file(selection)
+    if not file.has_dwarf:
+        message = f"{file.name} has no debugging information"
+        raise NotFound("no_debug_info", message, hint="compile it with -g, or name the file that has it")
+    function, variable = _wanted(arguments)
+    forms = [name for name in ("statistics", "svg", "compare") if arguments.has(name)]
+    if len(forms) > 1:
+        raise UsageError(f"--{forms[0]} does not go with --{forms[1]}")
+    worst = arguments.get("worst")
+    if worst is not None and worst < 1:
+        raise UsageError("--worst is a number from 1 on")
+    reading = selection.reading()
+    read_as = {"dialect": reading["dialect"], "repair": reading["repair"]}
+    if arguments.has("statistics"):
+        if function is not None or variable is not None or worst is not None:
+            raise UsageError("--statistics is about the whole file", hint="leave out the other options")
+        return _statistics(file)
+    if arguments.has("compare"):
+        return _compared(file, arguments, function, variable, worst, read_as)
+    if function is None and variable is None and not arguments.has("svg"):
+        return _whole(file, worst, read_as)
+    return _chosen(file, arguments, function, variable, worst, read_as)
+
+
+def _file(selection: Selection) -> CodeObject:
+    """Return the file whose code the frame executes; without a state the one that is open."""
+    code = None if selection.attached is None else selection.frame.code
+    return selection.opened.file if code is None else code.file
+
+
+def _wanted(arguments: Arguments) -> tuple[str | None, str | None]:
+    function = arguments.get("function")
+    if arguments.text:
+        if function is not None:
+            raise UsageError("a function is named twice", hint="leave out --function")
+        function = arguments.text
+    return function, arguments.get("variable")
+
+
+def _whole(file: CodeObject, worst: int | None, read_as: dict[str, Any]) -> Document:
+    from dwarfgpu.program.coverage.sums import file_coverage
+    from dwarfgpu.render import coverage as render
+
+    sums = file_coverage(file, **read_as)
+
+    def text(output: Output) -> Iterable[str]:
+        return render.file_text(sums, worst or WORST, output.style)
+
+    return Document(
+        render.file_json(sums, worst), text, rows="functions", row={"file": file.name}, problems=sums.problems
+    )
+
+
+def _chosen(
+    file: CodeObject,
+    arguments: Arguments,
+    function: str | None,
+    variable: str | None,
+    worst: int | None,
+    read_as: dict[str, Any],
+) -> Document:
+    from dwarfgpu.program.coverage.availability import FileAvailability
+    from dwarfgpu.program.coverage.sums import Tally, selector
+    from dwarfgpu.render import coverage as render
+
+    is_wanted = selector(function, variable)
+    records = [record for record in FileAvailability(file, **read_as) if is_wanted(record)]
+    if not records and (function is not None or variable is not None):
+        raise _nothing(file, function, variable)
+    tally = Tally()
+    for record in records:
+        tally.add(record)
+    total = tally.sum()
+    if arguments.has("svg"):
+        drawn = _worst_functions(records, worst or WORST) if function is None else records[:worst]
+        title = f"{file.name}: {render.percent(total.share)} of the scopes of {total.variables} variables"
+        return Document({"svg": "\n".join(render.coverage_svg(title, drawn))}, render.coverage_svg(title, drawn))
+    if worst is not None:
+        records = sorted(records, key=_missing)[:worst]
+    name = function if variable is None else variable if function is None else f"{function} > {variable}"
+    data = {"file": file.name, **render.sum_json(total), "variables_listed": map(render.variable_json, records)}
+    return Document(
+        data,
+        lambda output: render.variables_text(records, total, name or file.name, output.style),
+        rows="variables_listed",
+        row={"file": file.name},
+        problems=file.dwarf.problems,
+    )
+
+
+def _missing(record: VariableAvailability) -> int:
+    return record.located - record.size
+
+
+def _worst_functions(records: list[VariableAvailability], worst: int) -> list[VariableAvailability]:
+    """Return the variables of the functions that lack most."""
+    lacking: dict[Any, int] = {}
+    for record in records:
+        if record.scope is not None:
+            function = record.scope.function
+            lacking[function] = lacking.get(function, 0) + _missing(record)
+    chosen = sorted(lacking, key=lacking.__getitem__)[:worst]
+    return [record for function in chosen for record in records if record.scope and record.scope.function is function]
+
+
+def _nothing(file: CodeObject, function: str | None, variable: str | None) -> NotFound:
+    if variable is None:
+        message = f"no function `{function}` with variables has code in {file.name}"
+    else:
+        where = f"{file.name}" if function is None else f"`{function}`"
+        message = f"there is no variable `{variable}` in {where}"
+    return NotFound("no_variable", message, hint="`coverage` alone lists the functions")
+
+
+def _statistics(file: CodeObject) -> Document:
+    from dwarfgpu.program.coverage.dwarfdump_statistics import VERSION, statistics
+
+    numbers = statistics(file)
+    return Document(
+        {"file": file.name, "version": VERSION, "statistics": numbers},
+        [f"{name}: {number}" for name, number in numbers.items()],
+        problems=file.dwarf.problems,
+    )
+
+
+def _compared(
+    file: CodeObject,
+    arguments: Arguments,
+    function: str | None,
+    variable: str | None,
+    worst: int | None,
+    read_as: dict[str, Any],
+) -> Document:
+    from dwarfgpu.program.code.code_object import opened
+    from dwarfgpu.program.coverage.build_comparison import compare_builds
+    from dwarfgpu.program.coverage.sums import selector
+    from dwarfgpu.render import coverage as render
+
+    other = opened(**source_of(arguments.get("compare")), attributes=arguments.get("attributes"))
+    if not other.has_dwarf:
+        raise NotFound("no_debug_info", f"{other.name} has no debugging information", hint="compile it with -g")
+    compared = compare_builds(file, other, **read_as, wanted=lambda: selector(function, variable))
+    return Document(
+        render.comparison_json(compared),
+        lambda output: render.comparison_text(compared, worst or WORST, output.style),
+        problems=(*file.dwarf.problems, *other.dwarf.problems),
+    )

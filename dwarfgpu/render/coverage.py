@@ -1,0 +1,363 @@
+"""Where variables can be seen, as text, as JSON and as a picture."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.program.coverage.availability import REASONS
+from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, shown, table, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.program.coverage.availability import VariableAvailability
+    from dwarfgpu.program.coverage.build_comparison import BuildComparison, VariableChange
+    from dwarfgpu.program.coverage.sums import CoverageSum, FileCoverage, FunctionCoverage, UnitCoverage
+    from dwarfgpu.render.layout import Style
+    from dwarfgpu.render.pictures import Strip, StripPart
+
+NAME = 34
+"""The length of a name that has a line of its own above the rest of its row."""
+CALL = " > "
+"""Between a function and the call that is inlined in it."""
+
+
+def percent(share: float | None) -> str:
+    """Return a share for people. Only all is 100%, and only nothing is 0%."""
+    if share is None:
+        return "-"
+    text = f"{100 * share:.1f}%"
+    if text == "100.0%" and share < 1:
+        return "99.9%"
+    return "0.1%" if text == "0.0%" and share > 0 else text
+
+
+# --- A file -------------------------------------------------------------------------------------------------------
+
+
+def file_text(coverage: FileCoverage, worst: int, style: Style = plain_style) -> Iterator[str]:
+    """Yield the text about a file: kinds, reasons, and its units and functions, worst first."""
+    yield from sum_text(shown(coverage.name), coverage.sum, style)
+    if coverage.scopes_without_code:
+        yield f"{counted(coverage.scopes_without_code, 'function')} or inlined calls have no code, and do not count"
+    yield from _kinds(coverage.sum, style)
+    if len(coverage.units) > 1:
+        yield from _parts("units", coverage.units, worst, style)
+    yield from _parts("functions", coverage.functions, worst, style)
+
+
+def sum_text(name: str, total: CoverageSum, style: Style = plain_style) -> Iterator[str]:
+    """Yield the head: how much of how many variables."""
+    if not total.variables and not total.statics:
+        yield f"{style('name', name)}: no variables"
+        return
+    text = f": {counted(total.variables, 'variable')}"
+    if total.size:
+        text += f", {percent(total.share)} of their scopes has a location"
+        if total.repaired != total.written:
+            text += f" (repaired {percent(total.share_repaired)})"
+    first, *rest = wrapped(name + text)
+    yield style("name", name) + first[len(name) :] if first.startswith(name) else first
+    yield from rest
+    partly = total.variables - total.whole - total.nowhere
+    yield f"  {total.whole} everywhere, {partly} in part, {total.nowhere} nowhere in their scope"
+    if total.statics:
+        yield f"  {total.statics_located} of {total.statics} outside of functions have a location"
+
+
+def _kinds(total: CoverageSum, style: Style) -> Iterator[str]:
+    if not total.size:
+        return
+    written, repaired = dict(total.written), dict(total.repaired)
+    has_repairs = written != repaired
+    names = [*repaired, *(name for name in written if name not in repaired)]
+    rows = [("kind", "as written", "repaired" if has_repairs else "")]
+    rows += [
+        (
+            name,
+            _part(written.get(name, 0), total.size),
+            _part(repaired.get(name, 0), total.size) if has_repairs else "",
+        )
+        for name in names
+    ]
+    yield ""
+    yield from table(rows, "lrr", style=style)
+    if total.missing:
+        yield ""
+        rows = [("no location because", "as written", "")]
+        rows += [(name, _part(count, total.size), REASONS[name]) for name, count in total.missing]
+        yield from table(rows, "lrl", style=style, width=WIDTH)
+
+
+def _part(count: int, size: int) -> str:
+    return percent(count / size) if count else "-"
+
+
+def _parts(noun: str, parts: Sequence[UnitCoverage | FunctionCoverage], worst: int, style: Style) -> Iterator[str]:
+    if not parts:
+        return
+    rows = [(f"{noun}, worst first", "variables", "nowhere", "located", "repaired", "bytes")]
+    for part in parts[:worst]:
+        total = part.sum
+        is_same = total.written == total.repaired
+        rows.append(
+            (
+                part.name,
+                str(total.variables),
+                str(total.nowhere),
+                percent(total.share),
+                "" if is_same else percent(total.share_repaired),
+                str(total.size),
+            )
+        )
+    yield ""
+    yield from table(rows, "lrrrrr", longest=NAME, style=style)
+    if len(parts) > worst:
+        yield f"  and {len(parts) - worst} more: --worst {len(parts)} shows all"
+
+
+def file_json(coverage: FileCoverage, worst: int | None) -> dict[str, Any]:
+    """Return the JSON about a file; of functions and units the worst, or all."""
+    return {
+        "file": coverage.name,
+        **sum_json(coverage.sum),
+        "scopes_without_code": coverage.scopes_without_code,
+        "repairs": dict(coverage.repairs),
+        "units": [{"unit": unit.name, **sum_json(unit.sum)} for unit in coverage.units[:worst]],
+        "functions": [
+            {
+                "function": function.name,
+                "section": function.scope.unit.section,
+                "offset": function.scope.unit.offset + function.scope.offset,
+                **sum_json(function.sum),
+            }
+            for function in coverage.functions[:worst]
+        ],
+    }
+
+
+def sum_json(total: CoverageSum) -> dict[str, Any]:
+    """Return the JSON of a sum."""
+    return {
+        "variables": total.variables,
+        "everywhere": total.whole,
+        "nowhere": total.nowhere,
+        "bytes": total.size,
+        "located": total.located,
+        "located_repaired": total.located_repaired,
+        "kinds": dict(total.written),
+        "kinds_repaired": dict(total.repaired),
+        "missing": dict(total.missing),
+        "static_variables": total.statics,
+        "static_located": total.statics_located,
+    }
+
+
+# --- Variables ----------------------------------------------------------------------------------------------------
+
+
+def variables_text(
+    records: Sequence[VariableAvailability], total: CoverageSum, name: str, style: Style = plain_style
+) -> Iterator[str]:
+    """Yield the text about some variables: where each has which kind of location, and why not."""
+    yield from sum_text(name, total, style)
+    before: tuple[str, ...] | None = None
+    for record in records:
+        calls = record.calls
+        if calls != before:
+            yield ""
+            yield from wrapped(CALL.join(calls) or "outside of functions")
+            before = calls
+        yield from _variable(record, style)
+
+
+def _variable(record: VariableAvailability, style: Style) -> Iterator[str]:
+    name = shown(record.name)
+    size = record.size
+    where = percent(record.located / size if size else float(bool(record.written)))
+    line = "" if record.line is None else f", line {record.line}"
+    text = f"  {name}: {where}, {record.kind} {record.type_name}{line}"
+    first, *rest = wrapped(text, WIDTH)
+    yield first.replace(name, style("name", name), 1)
+    yield from (f"    {part}" for part in rest)
+    if record.scope is None:
+        kinds = [kind for kind, _count in record.written] or [record.reason or "no location"]
+        repaired = [kind for kind, _count in record.repaired]
+        note = f" (repaired: {', '.join(repaired) or 'no location'})" if repaired != kinds and record.repairs else ""
+        yield f"    {', '.join(kinds)}{note}"
+    rows = [
+        (
+            f"{span.low:#x}-{span.high:#x}",
+            span.written or f"none: {span.reason}",
+            "" if span.repaired == span.written else f"repaired: {span.repaired or 'no location'}",
+        )
+        for span in islice(record.spans(), MAX_SPANS + 1)
+    ]
+    yield from table(rows[:MAX_SPANS], "lll", indent=4)
+    if len(rows) > MAX_SPANS:
+        yield "    and more: --json has all"
+    if record.repairs:
+        yield from (f"    {part}" for part in wrapped(f"repaired by {', '.join(record.repairs)}", WIDTH - 4))
+
+
+MAX_SPANS = 64
+"""How many parts of a scope are shown for a variable."""
+
+
+def variable_json(record: VariableAvailability) -> dict[str, Any]:
+    """Return the JSON of a variable."""
+    die = record.die
+    return {
+        "name": record.name,
+        "kind": record.kind,
+        "type": record.type_name,
+        "line": record.line,
+        "calls": list(record.calls),
+        "section": die.unit.section,
+        "offset": die.section_offset,
+        "bytes": record.size,
+        "located": record.located,
+        "kinds": dict(record.written),
+        "kinds_repaired": dict(record.repaired),
+        "missing": dict(record.missing),
+        "repairs": list(record.repairs),
+        **({} if record.reason is None else {"reason": record.reason}),
+        "spans": [plain(span) for span in record.spans()],
+    }
+
+
+# --- Two builds ---------------------------------------------------------------------------------------------------
+
+
+def comparison_text(comparison: BuildComparison, worst: int, style: Style = plain_style) -> Iterator[str]:
+    """Yield the text about two builds."""
+    rows: list[tuple[str, ...]] = [("", "variables", "everywhere", "nowhere", "located", "repaired", "bytes")]
+    for name, total in zip(comparison.names, comparison.sums, strict=True):
+        rows.append(
+            (
+                name,
+                *(str(count) for count in (total.variables, total.whole, total.nowhere)),
+                percent(total.share),
+                percent(total.share_repaired),
+                str(total.size),
+            )
+        )
+    yield from table(rows, "lrrrrrr", longest=NAME - 12, style=style)
+    counts = f"{len(comparison.worse)} worse, {len(comparison.better)} better, {comparison.same} the same"
+    yield f"{counts}, {len(comparison.gone)} gone, {len(comparison.new)} new"
+    for title, changes in (
+        ("functions", comparison.functions),
+        ("worse", comparison.worse),
+        ("better", comparison.better),
+        ("gone", comparison.gone),
+        ("new", comparison.new),
+    ):
+        if changes:
+            yield from _changes(title, changes, worst, style)
+
+
+def _changes(title: str, changes: Sequence[VariableChange], worst: int, style: Style) -> Iterator[str]:
+    from dwarfgpu.program.coverage.build_comparison import share_of
+
+    rows: list[tuple[str, ...]] = [(title, "before", "after", "change")]
+    for change in changes[:worst]:
+        shares = [None if total is None else share_of(total) for total in (change.before, change.after)]
+        difference = change.change
+        rows.append(
+            (
+                change_name(change),
+                *(percent(share) for share in shares),
+                "" if difference is None else f"{100 * difference:+.1f}",
+            )
+        )
+    yield ""
+    yield from table(rows, "lrrr", longest=48, style=style)
+    if len(changes) > worst:
+        yield f"  and {len(changes) - worst} more: --worst {len(changes)} shows all"
+
+
+def change_name(change: VariableChange) -> str:
+    """Return what a variable, or a function, of a comparison is called."""
+    key = change.key
+    if not key.name:
+        return CALL.join(key.calls) or "outside of functions"
+    line = "" if key.line is None else f" (line {key.line})"
+    return CALL.join((*key.calls, key.name)) + line
+
+
+def comparison_json(comparison: BuildComparison) -> dict[str, Any]:
+    """Return the JSON of a comparison."""
+    return {
+        "files": [
+            {"file": name, **sum_json(total)} for name, total in zip(comparison.names, comparison.sums, strict=True)
+        ],
+        "same": comparison.same,
+        **{
+            name: [_change_json(change) for change in changes]
+            for name, changes in (
+                ("functions", comparison.functions),
+                ("worse", comparison.worse),
+                ("better", comparison.better),
+                ("gone", comparison.gone),
+                ("new", comparison.new),
+            )
+        },
+    }
+
+
+def _change_json(change: VariableChange) -> dict[str, Any]:
+    key = change.key
+    named = {"name": key.name, "type": key.type, "line": key.line} if key.name else {}
+    return {
+        "calls": list(key.calls),
+        **named,
+        "before": None if change.before is None else sum_json(change.before),
+        "after": None if change.after is None else sum_json(change.after),
+        "change": change.change,
+    }
+
+
+# --- A picture ----------------------------------------------------------------------------------------------------
+
+
+def coverage_svg(title: str, records: Iterable[VariableAvailability]) -> Iterator[str]:
+    """Draw a strip for each variable over the addresses of its function, with the kinds that the repairs give."""
+    from dwarfgpu.render.pictures import StripGroup, strip_svg
+
+    groups: dict[Any, list[VariableAvailability]] = {}
+    for record in records:
+        if record.scope is not None:
+            groups.setdefault(record.scope.function, []).append(record)
+    drawn = []
+    for function, variables in groups.items():
+        spans = f"{function.spans[0][0]:#x}-{function.spans[-1][1]:#x}" if function.spans else "no code"
+        drawn.append(StripGroup(f"{function.name}  {spans}", tuple(map(strip_of, variables))))
+    yield from strip_svg(title, drawn)
+
+
+def strip_of(record: VariableAvailability) -> Strip:
+    """Return the strip of a variable over the addresses of its function."""
+    from dwarfgpu.render.pictures import NOTHING, Strip, StripPart
+
+    assert record.scope is not None  # noqa: S101 (there are no addresses outside of functions)
+    parts: list[StripPart] = []
+    place = 0  # how many bytes of the function are before what follows
+    function = record.scope.function
+    for span in record.spans():
+        start = function.before(span.low)
+        if start > place:
+            parts.append(StripPart(start - place, NOTHING, "out of scope"))
+        size = function.before(span.high) - start
+        if not size:
+            continue
+        where = f"{span.low:#x}-{span.high:#x}: "
+        what = span.repaired or f"no location: {span.reason or 'the repaired expression gives none'}"
+        written = "" if span.written == span.repaired else f" (as written: {span.written or 'none'})"
+        parts.append(StripPart(size, span.repaired or NOTHING, where + what + written))
+        place = start + size
+    if place < function.size:
+        parts.append(StripPart(function.size - place, NOTHING, "out of scope"))
+    calls = record.calls[1:]
+    label = ("  " * len(calls)) + record.name + (f" ({calls[-1]})" if calls else "")
+    return Strip(label, tuple(parts), percent(record.located / record.size if record.size else None))

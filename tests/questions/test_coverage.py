@@ -1,0 +1,159 @@
+"""`coverage` at the shell and at the prompt: text, JSON, pictures, comparison, and what is wrong."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.builders.commands import run
+from tests.builders.dwarf import die
+from tests.builders.hostile import gpu, named, typed, variable
+
+FAST = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
+PLAIN = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"
+HOST = "fixtures/host/optimized.gcc.O2.v5.x86_64"
+
+
+def asked(*words: str):
+    done = run("coverage", *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def document(*words: str):
+    return json.loads(asked(*words, "--json"))
+
+
+def test_the_summary_fits_a_screen():
+    lines = asked(FAST).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 40
+    assert lines[0].startswith(f"{FAST}: 61 variables, 14.3%")
+    assert any(line.split() == ["register", "-", "4.8%"] for line in lines)
+    assert any("objects" in line and "5.0%" in line for line in lines)
+
+
+def test_the_sums_add_up():
+    data = document(FAST)
+    for part in (data, *data["functions"], *data["units"]):
+        assert part["located"] == sum(part["kinds"].values())
+        assert part["located_repaired"] == sum(part["kinds_repaired"].values())
+        assert part["bytes"] == part["located"] + sum(part["missing"].values())
+    for key in ("variables", "bytes", "located"):
+        assert data[key] == sum(part[key] for part in data["functions"])
+        assert data[key] == sum(part[key] for part in data["units"])
+    assert data["static_variables"] == sum(part["static_variables"] for part in data["units"]) == 7
+
+
+def test_functions_are_shown_worst_first():
+    functions = document(FAST)["functions"]
+    missing = [function["bytes"] - function["located"] for function in functions]
+    assert missing == sorted(missing, reverse=True)
+    assert [function["function"] for function in document(FAST, "--worst", "2")["functions"]] == ["objects", "spaces"]
+    assert "and 5 more: --worst 7 shows all" in asked(FAST, "--worst", "2")
+
+
+def test_the_variables_of_a_function_address_by_address():
+    text = asked(FAST, "polynomial")
+    assert "  x: 66.7%, parameter int, line 77\n" in text
+    assert "    0x1c18-0x1c58  memory global               repaired: register\n" in text
+    assert "    0x1c58-0x1c78  none: after its last entry\n" in text
+    assert "    repaired by vector-register\n" in text
+    assert "polynomial > square\n" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_is_inlined_is_found_by_the_name_of_its_function():
+    data = document(FAST, "square", "--variable", "squared")
+    assert {tuple(each["calls"]) for each in data["variables_listed"]} == {
+        ("polynomial", "square"),
+        ("divergent", "square"),
+    }
+    assert {each["name"] for each in data["variables_listed"]} == {"squared"}
+
+
+def test_repairs_can_be_left_out():
+    data = document(FAST, "polynomial", "--repair", "off")
+    assert data["kinds"] == data["kinds_repaired"]
+    assert data["kinds"] == document(FAST, "polynomial")["kinds"]
+
+
+def test_two_builds():
+    text = asked(PLAIN, "--compare", FAST)
+    assert "41 worse, 0 better, 9 the same, 21 gone, 18 new\n" in text
+    assert max(map(len, text.splitlines())) <= 80
+    data = document(PLAIN, "--compare", FAST)
+    back = document(FAST, "--compare", PLAIN)
+    assert [each["change"] for each in data["worse"]] == [-each["change"] for each in back["better"]]
+    assert len(data["gone"]) == len(back["new"]) == 21
+    assert {each["calls"][0]: each["change"] for each in data["functions"] if each["calls"]}["objects"] < -0.9
+
+
+def test_a_build_is_the_same_as_itself():
+    data = document(HOST, "--compare", HOST)
+    assert [data[name] for name in ("functions", "worse", "better", "gone", "new")] == [[], [], [], [], []]
+    assert data["same"] > 20
+
+
+def test_the_comparison_of_one_function():
+    data = document(PLAIN, "polynomial", "--compare", FAST)
+    assert {each["calls"][0] for each in data["worse"]} == {"polynomial"}
+
+
+def test_statistics():
+    data = document(HOST, "--statistics")
+    assert data["version"] == 9
+    assert data["statistics"]["#functions"] == 13
+    assert asked(HOST, "--statistics").startswith("#functions: 13\n")
+
+
+@pytest.mark.parametrize("words", [(), ("polynomial",), ("--worst", "1"), ("--variable", "x")])
+def test_pictures(words):
+    picture = ET.fromstring(asked(FAST, *words, "--svg"))
+    assert picture.tag.endswith("svg")
+    assert len(list(picture.iter())) > 20
+
+
+def test_a_row_for_each_variable():
+    rows = [json.loads(line) for line in asked(FAST, "polynomial", "--jsonl").splitlines()]
+    assert [row["name"] for row in rows][:3] == ["calls", "x", "order"]
+
+
+@pytest.mark.parametrize(
+    "words,message",
+    [
+        ((FAST, "nothing"), "no function `nothing` with variables has code in"),
+        ((FAST, "--variable", "nothing"), "there is no variable `nothing` in"),
+        ((FAST, "polynomial", "--variable", "nothing"), "there is no variable `nothing` in `polynomial`"),
+        ((FAST, "--worst", "0"), "--worst is a number from 1 on"),
+        ((FAST, "--statistics", "--svg"), "--statistics does not go with --svg"),
+        ((FAST, "f", "--function", "f"), "a function is named twice"),
+        ((FAST, "f", "--statistics"), "--statistics is about the whole file"),
+        (("fixtures/asm/cfi.gfx90a.w64.co",), "has no debugging information"),
+        ((FAST, "--compare", "fixtures/asm/cfi.gfx90a.w64.co"), "has no debugging information"),
+        ((FAST, "--compare", "nowhere.co"), "nowhere.co"),
+    ],
+)
+def test_what_is_wrong_with_a_question(words, message):
+    done = run("coverage", *words)
+    assert done.returncode in (1, 2, 3)
+    first = done.stderr.splitlines()[0]
+    assert message in first
+    assert "Traceback" not in done.stderr
+
+
+def test_names_of_a_file_cannot_steer_a_terminal(tmp_path):
+    path = tmp_path / "k.co"
+    path.write_bytes(gpu(variable("x\x1b[31m"), die("variable", named("y\n"), typed("int")), kernel="k\x1b[2J"))
+    for words in ((), ("--variable", "y\n"), ("--svg",), ("--compare", str(path))):
+        assert "\x1b" not in run("coverage", str(path), *words).stdout
+
+
+def test_a_file_without_variables(tmp_path):
+    path = tmp_path / "k.co"
+    path.write_bytes(gpu())
+    assert asked(str(path)) == f"{path}: no variables\n"
+    assert document(str(path))["variables"] == 0
+    assert ET.fromstring(asked(str(path), "--svg")) is not None
