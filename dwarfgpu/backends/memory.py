@@ -60,6 +60,13 @@ class MachineMemory:
             raise UsageError(message, hint="give the memory of the address space that holds the bytes")
         return self.stores.setdefault(space.number, Extents())
 
+    def remove_instances(self) -> None:
+        """Remove the memory of waves and work-groups."""
+        for number in list(self.stores):
+            space = self.target.space(number)
+            if space is not None and space.scope in INSTANCED:
+                del self.stores[number]
+
     def map(self, space: AddressSpace, address: int, data: Any, *, instance: int = 0) -> None:
         """Put bytes, or any array, at an address. A writable buffer is used without a copy.
 

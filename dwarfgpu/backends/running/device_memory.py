@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dwarfgpu.backends.running.stops import MachineFault
+from dwarfgpu.backends.running.stops import MEMORY_VIOLATION, MachineFault
 from dwarfgpu.immutable import frozen
 
 Lanes = Any
@@ -59,7 +59,7 @@ class GlobalMemory:
         """Read a number at one address."""
         segment = self.segment_of(address, address + size - 1)
         if segment is None:
-            raise MachineFault(f"memory violation: no memory at {address:#x}")
+            raise MachineFault(f"no memory at {address:#x}", kind=MEMORY_VIOLATION)
         start = address - segment.start
         return int.from_bytes(segment.data[start : start + size].tobytes(), "little")
 
@@ -93,9 +93,9 @@ class GlobalMemory:
         return found
 
     def _no_memory(self, address: int, addresses: Lanes, lanes: Lanes) -> None:
-        """Raise the fault of the waves whose lanes reach an address without memory."""
-        waves = (lanes & (addresses == np.uint64(address))).any(axis=1)
-        raise MachineFault(f"memory violation: no memory at {address:#x}", waves)
+        """Raise the fault of the lanes that reach an address without memory."""
+        reaching = lanes & (addresses == np.uint64(address))
+        raise MachineFault(f"no memory at {address:#x}", reaching, kind=MEMORY_VIOLATION)
 
 
 def take(view: Any, index: Lanes, mask: Lanes) -> Lanes:

@@ -15,7 +15,12 @@ import numpy as np
 from dwarfgpu.backends.running.batch import WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
 from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
-from dwarfgpu.backends.running.stops import MachineFault, UnknownInstruction
+from dwarfgpu.backends.running.stops import (
+    ADDRESS_ERROR,
+    MEMORY_VIOLATION,
+    MachineFault,
+    UnknownInstruction,
+)
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 
@@ -136,25 +141,30 @@ class MemoryAccess:
         memory: GlobalMemory,
         *,
         lanes: int,
-        local: Any,
-        group_of: Any,
-        scratch: Any,
         scratch_base: int = 0,
         apertures: tuple[int, int] = (0, 0),
     ) -> None:
-        self.memory = memory
         self.lanes = lanes
-        self.local_size = local.shape[1]
-        self.local = Segment.of(0, local.reshape(-1))
-        self.group_of = group_of
-        """The row of local memory of each wave."""
-        self.scratch_size = scratch.shape[1]
-        self.scratch = Segment.of(0, scratch.reshape(-1))
         self.scratch_base = scratch_base
         self.shared_aperture, self.private_aperture = apertures
         self.lane_numbers = np.arange(lanes, dtype=np.int64)[None, :]
-        if scratch.size:
-            memory.__init__([*memory.segments, Segment.of(scratch_base, scratch.reshape(-1))])  # type: ignore[misc]
+        self._mapped = list(memory.segments)
+        nothing = np.zeros((0, 0), np.uint8)
+        self.memory = memory
+        self.use(nothing, np.zeros(0, np.int64), nothing)
+
+    def use(self, local: Any, group_of: Any, scratch: Any) -> None:
+        """Use the memory of other waves: of their work-groups, ``[group, byte]``, and their own, ``[wave, byte]``.
+
+        ``group_of`` is the row of local memory of each wave.
+        """
+        self.local_size = local.shape[1]
+        self.local = Segment.of(0, local.reshape(-1))
+        self.group_of = group_of
+        self.scratch_size = scratch.shape[1]
+        self.scratch = Segment.of(0, scratch.reshape(-1))
+        windows = [Segment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
+        self.memory.__init__([*self._mapped, *windows])  # type: ignore[misc]
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
@@ -359,6 +369,9 @@ class MemoryAccess:
         record = index // lines * (_long(stride) * lines)
         return start + record + offset // unit * (unit * lines) + index % lines * unit + within
 
+    watch: Any = None
+    """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
+
     swizzles_dwords = False
     """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
 
@@ -372,6 +385,8 @@ class MemoryAccess:
             mask = np.broadcast_to(mask, shape)
         if address.shape != shape:
             address = np.broadcast_to(address, shape)
+        if self.watch is not None:
+            self.watch(space, address, mask, size)
         if space in (GLOBAL, BUFFER):
             return self.memory.places(address, mask, size)
         if space == LOCAL:
@@ -413,7 +428,7 @@ class MemoryAccess:
         outside = outside if mask is None else outside & mask
         if outside.any():
             wanted = int(address[outside][0])
-            raise MachineFault(f"memory violation: private memory at {wanted:#x}", outside.any(axis=1))
+            raise MachineFault(f"no private memory at {wanted:#x}", outside, kind=MEMORY_VIOLATION)
         rows = batch.waves[:, None] * self.scratch_size
         return [(self.scratch, mask, rows + (address >> 2) * (4 * self.lanes) + self.lane_numbers * 4 + (address & 3))]
 
@@ -465,7 +480,9 @@ class MemoryAccess:
             view = segment.views.get(shape.size)
             chosen = offsets[lanes]
             if view is None or (chosen & (shape.size - 1)).any():
-                raise MachineFault("memory violation: the address of an atomic operation is not aligned")
+                wrong = lanes & ((offsets & (shape.size - 1)) != 0)
+                detail = "the address of an atomic operation is not aligned"
+                raise MachineFault(detail, wrong if wrong.any() else lanes, kind=ADDRESS_ERROR)
             index = chosen >> (shape.size.bit_length() - 1)
             old = _in_turn(view, index, shape, data[lanes], None if other is None else other[lanes])
             result[lanes] = old

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends import machine as machines
-from dwarfgpu.backends.starting import RegisterCounts, Waves, check_room, start_waves
+from dwarfgpu.backends.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
@@ -61,13 +61,20 @@ def launch(
     args: Any = None,
     private_size: int | None = None,
     dynamic_local: int = 0,
+    at_once: int | None = None,
+    seed: int | None = None,
 ) -> Launched:
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
     ``grid`` and ``work_group`` are one to three sizes in work-items. ``args`` are the arguments by position or by name:
     numbers, ``bytes``, or arrays, which get global memory; without any all are 0. ``private_size`` gives a work-item
     more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
+
+    Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
+    many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.
     """
+    if machine.is_running:
+        raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
     code_object = opened(file) if isinstance(file, str) else file
     code = _loaded(machine, code_object)
     planned = plan(
@@ -84,8 +91,11 @@ def launch(
         message = f"{planned.kernel.name} is for {planned.target.name}, and the machine is {machine.target.name}"
         raise UsageError(message, hint="make the machine with `machine_for`")
     waves = Waves(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
-    check_room(waves)
-
+    if machine.wave_count and not machine.has_run:
+        check_room(waves)
+    if machine.has_run:  # what has ended makes room
+        machine.remove_waves()
+        machine.forget_device()
     space = machine.target.default_space
     for block in planned.blocks:
         machine.memory.map(space, block.address, bytearray(block.data))
@@ -106,8 +116,13 @@ def launch(
     )
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
-    ids = [f"1:1:{number}:{index + 1}" for index in range(shape.wave_count)]
-    return Launched(planned, number, start_waves(machine, waves, len(machine.dispatches) - 1, ids))
+    machine.scratch_base, machine.seed = planned.start.scratch.base, seed
+    index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
+    if machine.wave_count:  # beside the waves of others
+        ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
+        return Launched(planned, number, start_waves(machine, waves, index, ids))
+    machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, at_once), prefix, seed)
+    return Launched(planned, number, machine.work_ahead.start(machine))
 
 
 def _free(machine: Machine) -> int:

@@ -15,12 +15,14 @@ from dwarfgpu.program.code.code_object import find_target, target_id
 from dwarfgpu.program.code.kernel_parameters import with_parameters
 from dwarfgpu.program.launch import kernarg
 from dwarfgpu.program.launch.dispatch import (
+    MAX_SCRATCH,
     QUEUE_PACKETS,
     Addresses,
     DispatchAddresses,
     GlobalBlock,
     PlannedDispatch,
     apertures_of,
+    scratch_waves,
     structures,
 )
 from dwarfgpu.targets.amdgpu import queue
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 
 
 PAGE = 4096
-MAX_SCRATCH = 1 << 32
-"""Scratch Wavefront Offset is a 32-bit number."""
 
 
 @frozen
@@ -221,12 +221,13 @@ def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[GlobalBlock
 
 
 def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Addresses) -> Scratch:
-    """Allocate the scratch memory of all waves. Its content belongs to the waves, so it is no block."""
+    """Allocate the scratch memory of the waves that run at a time. Its content belongs to the waves: it is no block."""
     wave_bytes = scratch_wave_bytes(processor, private, shape.wave_size)
-    size = wave_bytes * shape.wave_count
-    if size > MAX_SCRATCH:
-        message = f"{size} bytes of scratch memory do not fit: the grid has {shape.wave_count} waves"
+    in_group = shape.waves_of((0, 0, 0))
+    if wave_bytes * in_group > MAX_SCRATCH:
+        message = f"{wave_bytes * in_group} bytes of scratch memory do not fit: a work-group has {in_group} waves"
         raise UsageError(message, hint=f"each needs {wave_bytes}, and all together can have {MAX_SCRATCH}")
+    size = wave_bytes * scratch_waves(wave_bytes, shape.wave_count)
     # OPEN: SH_HIDDEN_PRIVATE_BASE_VIMID of GFX7-GFX8 is not visible to a kernel; here it is the base of this memory, so
     # that the offset from it is 0.
     base = addresses.take(size, 1 << 16)
