@@ -64,6 +64,19 @@ class GlobalBlock:
 
 
 @frozen
+class PlannedBuffer:
+    """The memory of an argument."""
+
+    name: str
+    position: int
+    """Of the argument."""
+    address: int
+    size: int
+    form: tuple[str, tuple[int, ...]]
+    """The type of its numbers, as numpy writes it, and its shape."""
+
+
+@frozen
 class DispatchAddresses:
     """The addresses of the structures of a dispatch."""
 
@@ -93,6 +106,8 @@ class PlannedDispatch:
     arguments: tuple[Written, ...]
     blocks: tuple[GlobalBlock, ...]
     """All memory that it needs, but that of the waves themselves."""
+    buffers: tuple[PlannedBuffer, ...] = ()
+    """The memory of the arrays that were given."""
 
     @property
     def geometry(self) -> Geometry:

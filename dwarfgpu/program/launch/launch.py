@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field
+
 from dwarfgpu.backends import machine as machines
 from dwarfgpu.backends.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
 from dwarfgpu.errors import UsageError
@@ -38,9 +40,25 @@ class Launched:
     waves: range
     """The indices of its waves in the machine."""
 
+    machine: Machine | None = field(default=None, repr=False, eq=False)
+
     @property
     def geometry(self) -> Geometry:
         return self.plan.geometry
+
+    @property
+    def buffers(self) -> dict[str, Any]:
+        """The memory of the arguments that are arrays, by their names: arrays that are what the machine has now."""
+        from dwarfgpu.program.launch.argument_values import array_at
+
+        assert self.machine is not None  # noqa: S101 (`launch` made this)
+        memory = self.machine.memory
+        return {buffer.name: array_at(memory, buffer) for buffer in self.plan.buffers}
+
+    @property
+    def addresses(self) -> dict[str, int]:
+        """Where they are, for arguments of a later launch."""
+        return {buffer.name: buffer.address for buffer in self.plan.buffers}
 
 
 def machine_for(file: CodeObject | str, kernel: str) -> Machine:
@@ -67,7 +85,8 @@ def launch(
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
     ``grid`` and ``work_group`` are one to three sizes in work-items. ``args`` are the arguments by position or by name:
-    numbers, ``bytes``, or arrays, which get global memory; without any all are 0. ``private_size`` gives a work-item
+    numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
+    command line (``"zeros(1024, f4)"``); without any all are 0. ``private_size`` gives a work-item
     more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
 
     Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
@@ -120,9 +139,9 @@ def launch(
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
     if machine.wave_count:  # beside the waves of others
         ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
-        return Launched(planned, number, start_waves(machine, waves, index, ids))
+        return Launched(planned, number, start_waves(machine, waves, index, ids), machine)
     machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, at_once), prefix, seed)
-    return Launched(planned, number, machine.work_ahead.start(machine))
+    return Launched(planned, number, machine.work_ahead.start(machine), machine)
 
 
 def _free(machine: Machine) -> int:

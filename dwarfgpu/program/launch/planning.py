@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import find_target, target_id
-from dwarfgpu.program.code.kernel_parameters import with_parameters
+from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
 from dwarfgpu.program.launch import kernarg
+from dwarfgpu.program.launch.argument_values import form_hint, is_written
 from dwarfgpu.program.launch.dispatch import (
     MAX_SCRATCH,
     QUEUE_PACKETS,
     Addresses,
     DispatchAddresses,
     GlobalBlock,
+    PlannedBuffer,
     PlannedDispatch,
     apertures_of,
     scratch_waves,
@@ -86,7 +88,8 @@ def plan(
         raise UsageError(f"{dynamic_local} bytes of local memory: the number cannot be negative")
     if args is not None and facts.kernel.metadata is None and not isinstance(args, (bytes, bytearray)):
         _check_readable(file)
-    laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local)
+    parameters = parameters_of(file, facts.kernel) or () if args is not None else ()
+    laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local, parameters)
     dynamic_local += laid_out.dynamic_local
     group = facts.group_size + dynamic_local
     if group > processor.local_memory_size:
@@ -98,6 +101,11 @@ def plan(
     scratch = _scratch(processor, shape, private, addresses)
     places = _places(laid_out, addresses)
     parts, buffers = _arguments(facts, processor, shape, laid_out, places, dynamic_local, addresses)
+    offsets = [part.offset for part in laid_out.parts]
+    described = tuple(
+        PlannedBuffer(buffer.name, offsets.index(buffer.offset), block.address, len(buffer.data), buffer.form)
+        for buffer, block in zip(laid_out.buffers, buffers, strict=True)
+    )
     segment = kernarg.segment_bytes(laid_out.size, parts)
     start = Start(
         processor, facts.fields, shape, facts.entry + bias, places.ring, places.queue, places.kernarg, segment, 0,
@@ -110,7 +118,7 @@ def plan(
         GlobalBlock("kernarg segment", places.kernarg, segment),
     )
     present = tuple(block for block in blocks if block.data)
-    return PlannedDispatch(file, facts.kernel, target, start, rows(start), bias, places, parts, present)
+    return PlannedDispatch(file, facts.kernel, target, start, rows(start), bias, places, parts, present, described)
 
 
 # --- Kernel and processor -----------------------------------------------------------------------------------------
@@ -316,13 +324,14 @@ def arguments(texts: Sequence[str] | None, what: str) -> Any:
 
 
 def value(text: str, what: str) -> Any:
-    """Parse a number, or bytes."""
+    """Parse a number, or bytes; other texts are parsed when the type of the argument is known."""
     match = _BYTES.fullmatch(text)
     if match:
         return bytes.fromhex(match[1])
+    if is_written(text):
+        return text
     if _INTEGER.fullmatch(text):
         return number(text, what)
     if _FLOAT.fullmatch(text):
         return float(text)
-    hint = "write a number, such as 5, 0x10 or 1.5, or bytes:0a0b"
-    raise UsageError(f"{what} {text[:40]!r} is not a value", hint=hint)
+    raise UsageError(f"{what} {text[:40]!r} is not a value", hint=form_hint(text))
