@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 FIRST_ADDRESS = 0x7F00_0000_0000
 """Where the memory of a dispatch begins by default: in the upper half of what a process has."""
 QUEUE_PACKETS = 64
+PRINTF_BYTES = 1 << 20
+"""Of the buffer for `printf`. What does not fit is lost, and the program is told."""
 MAX_SCRATCH = 1 << 30
 """Of the waves of a work-group, and of all that run at a time; Scratch Wavefront Offset has 32 bits."""
 
@@ -108,6 +110,8 @@ class PlannedDispatch:
     """All memory that it needs, but that of the waves themselves."""
     buffers: tuple[PlannedBuffer, ...] = ()
     """The memory of the arrays that were given."""
+    printf_buffer: int = 0
+    """The address of the buffer for `printf`; 0 where the kernel needs none."""
 
     @property
     def geometry(self) -> Geometry:

@@ -85,6 +85,8 @@ class LaunchFacts:
     group_aperture_hi: int
     private_aperture_hi: int
     dynamic_local: int
+    printf_buffer: int = 0
+    """The address of the buffer for `printf`; 0 where the kernel needs none."""
 
 
 # --- The segment --------------------------------------------------------------------------------------------------
@@ -367,8 +369,31 @@ HIDDEN: dict[str, Callable[[LaunchFacts], int]] = {
     "hidden_private_base": lambda told: told.private_aperture_hi,
     "hidden_shared_base": lambda told: told.group_aperture_hi,
     "hidden_queue_ptr": lambda told: told.queue,
+    "hidden_printf_buffer": lambda told: told.printf_buffer,
 }
-"""What is not here is 0: there is no global offset, no printf and hostcall buffer, no heap, no second queue."""
+"""What is not here is 0: there is no global offset, no hostcall buffer, no heap, no second queue."""
+ABSENT = {
+    "hidden_hostcall_buffer": "no host answers calls of the kernel (printf of HIP, malloc, assert)",
+    "hidden_heap_v1": "there is no heap for malloc in kernels",
+    "hidden_default_queue": "there is no queue for kernels that kernels enqueue",
+    "hidden_completion_action": "there is no queue for kernels that kernels enqueue",
+    "hidden_multigrid_sync_arg": "the grid is the only one, and cannot synchronise with others",
+}
+"""What a kernel may ask for and does not get."""
+
+
+def hidden_kinds(kernel: Kernel) -> set[str]:
+    """Return what the runtime adds to the arguments of a kernel."""
+    arguments = kernel.metadata.args if kernel.metadata is not None else ()
+    return {argument.value_kind or "" for argument in arguments if argument.is_hidden}
+
+
+def absent_parts(kernel: Kernel) -> tuple[str, ...]:
+    """Return what a kernel asks for and does not get. A kernel that was not optimized asks for everything."""
+    kinds = hidden_kinds(kernel)
+    if kinds >= ABSENT.keys() - {"hidden_heap_v1"}:
+        return ()
+    return tuple(dict.fromkeys(f"{kind} is 0: {why}" for kind, why in ABSENT.items() if kind in kinds))
 
 
 def hidden_parts(kernel: Kernel, size: int, told: LaunchFacts) -> tuple[Written, ...]:

@@ -17,6 +17,7 @@ from dwarfgpu.program.launch import kernarg
 from dwarfgpu.program.launch.argument_values import form_hint, is_written
 from dwarfgpu.program.launch.dispatch import (
     MAX_SCRATCH,
+    PRINTF_BYTES,
     QUEUE_PACKETS,
     Addresses,
     DispatchAddresses,
@@ -100,7 +101,10 @@ def plan(
     bias, code = _load(file, addresses)
     scratch = _scratch(processor, shape, private, addresses)
     places = _places(laid_out, addresses)
-    parts, buffers = _arguments(facts, processor, shape, laid_out, places, dynamic_local, addresses)
+    printf_buffer = _printf_buffer(file, facts.kernel, addresses)
+    parts, buffers = _arguments(
+        facts, processor, shape, laid_out, places, dynamic_local, addresses, printf_buffer
+    )
     offsets = [part.offset for part in laid_out.parts]
     described = tuple(
         PlannedBuffer(buffer.name, offsets.index(buffer.offset), block.address, len(buffer.data), buffer.form)
@@ -116,9 +120,11 @@ def plan(
         *structures(start, places, facts.object_address + bias),
         *buffers,
         GlobalBlock("kernarg segment", places.kernarg, segment),
+        *([] if printf_buffer is None else [printf_buffer]),
     )
+    address = 0 if printf_buffer is None else printf_buffer.address
     present = tuple(block for block in blocks if block.data)
-    return PlannedDispatch(file, facts.kernel, target, start, rows(start), bias, places, parts, present, described)
+    return PlannedDispatch(file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, address)
 
 
 # --- Kernel and processor -----------------------------------------------------------------------------------------
@@ -254,6 +260,17 @@ def _places(laid_out: Kernarg, addresses: Addresses) -> DispatchAddresses:
     )
 
 
+def _printf_buffer(file: CodeObject, kernel: Kernel, addresses: Addresses) -> GlobalBlock | None:
+    """Return the buffer that a kernel writes what it prints to: how much is used and how much there is, then that."""
+    if "hidden_printf_buffer" not in kernarg.hidden_kinds(kernel):
+        return None
+    metadata = file.kernels.metadata
+    if metadata is None or not metadata.printf:
+        return None
+    head = (0).to_bytes(4, "little") + PRINTF_BYTES.to_bytes(4, "little")
+    return GlobalBlock("printf buffer", addresses.take(PRINTF_BYTES, PAGE), head.ljust(PRINTF_BYTES, b"\0"))
+
+
 def _arguments(
     facts: Facts,
     processor: Processor,
@@ -262,6 +279,7 @@ def _arguments(
     places: DispatchAddresses,
     dynamic_local: int,
     addresses: Addresses,
+    printf_buffer: GlobalBlock | None,
 ) -> tuple[tuple[Written, ...], list[GlobalBlock]]:
     """Return all parts of the kernarg segment, and the memory of the arrays that were given."""
     buffers = {buffer.offset: addresses.take(len(buffer.data), 256) for buffer in laid_out.buffers}
@@ -279,6 +297,7 @@ def _arguments(
         bases.shared >> 32 if bases is not None else 0,
         bases.private >> 32 if bases is not None else 0,
         dynamic_local,
+        0 if printf_buffer is None else printf_buffer.address,
     )
     return (*explicit, *kernarg.hidden_parts(facts.kernel, laid_out.size, told)), blocks
 
