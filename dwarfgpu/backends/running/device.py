@@ -252,9 +252,7 @@ class Device:
             lanes = lane_masks(batch.waves, breakpoint_.stopping(arrival))
             if lanes:
                 breakpoint_.hits += 1
-                self.halt = Halt(
-                    halts.BREAKPOINT, f"breakpoint {breakpoint_.number}", batch.pc, lanes, breakpoint_
-                )
+                self.halt = Halt(halts.BREAKPOINT, breakpoint_.reason, batch.pc, lanes, breakpoint_)
                 return True
         return False
 
@@ -281,7 +279,7 @@ class Device:
 
     def _trap(self, batch: WaveBatch) -> None:
         """Stop waves at a trap. Those of a debugger go on behind it, and only stop if they are watched."""
-        instruction = decode(self._code(batch.pc), 0, self.processor, self.lanes)
+        instruction = decode(self.code_at(batch.pc), 0, self.processor, self.lanes)
         number = next((operand.value & 0xFF for operand in instruction.operands if operand.name == "simm16"), 0)
         reason = TRAPS.get(number, "TRAP")
         if reason in ("DEBUG_TRAP", "BREAKPOINT"):
@@ -379,7 +377,7 @@ class Device:
             writer.address = address
             start = len(writer.lines)
             try:
-                instruction = decode(self._code(address), 0, self.processor, self.lanes)
+                instruction = decode(self.code_at(address), 0, self.processor, self.lanes)
                 if instruction.name == ".long":
                     raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
                 ends = instructions.write_instruction(writer, instruction, address, self.memory)
@@ -397,7 +395,8 @@ class Device:
                 break
         return Block(writer.function(), tuple(writer.addresses), count, address)
 
-    def _code(self, address: int) -> bytes:
+    def code_at(self, address: int) -> bytes:
+        """Return the bytes of an instruction, and as many behind it as there may be."""
         segment = self.memory.memory.segment_of(address, address + 3)
         if segment is None:
             raise MachineFault(f"no code at {address:#x}", kind=MEMORY_VIOLATION)

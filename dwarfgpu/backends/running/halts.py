@@ -77,6 +77,11 @@ class Breakpoint:
     def __repr__(self) -> str:
         return f"Breakpoint({self.number}, {self.address:#x})"
 
+    @property
+    def reason(self) -> str:
+        """Why waves stop here; number 0 is the end of a run."""
+        return f"breakpoint {self.number}" if self.number else "the run has come"
+
     def stopping(self, arrival: Arrival) -> Any:
         """Return the lanes that stop, as flags ``[wave, lane]``."""
         lanes = arrival.lanes

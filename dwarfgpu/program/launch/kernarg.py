@@ -206,11 +206,17 @@ def _matched(
 def _by_name(
     kernel: Kernel, explicit: list[KernelArgument], args: Mapping[Any, Any], parameters: list[KernelParameter]
 ) -> list[tuple[KernelArgument, Any]]:
-    """Match values by the names of the metadata or of the debugging information; a number is a position."""
-    positions: dict[Any, int] = {index: index for index in range(len(explicit))}
-    positions |= {parameter.name: index for index, parameter in enumerate(parameters) if parameter.name}
+    """Match values by the names of the metadata or of the debugging information.
+
+    A number counts the arguments that are not named in the mapping.
+    """
+    positions: dict[Any, int] = {
+        parameter.name: index for index, parameter in enumerate(parameters) if parameter.name
+    }
     positions |= {argument.name: index for index, argument in enumerate(explicit) if argument.name}
-    names = [name for name in positions if isinstance(name, str)]
+    names = list(positions)
+    named = {positions[name] for name in args if name in positions}
+    positions |= dict(enumerate(index for index in range(len(explicit)) if index not in named))
     values: dict[int, Any] = {}
     for name, value in args.items():
         index = positions.get(name)

@@ -342,6 +342,20 @@ def arguments(texts: Sequence[str] | None, what: str) -> Any:
     return values
 
 
+def mixed_arguments(texts: Sequence[str], what: str) -> dict[Any, Any]:
+    """Parse argument values; those without a name are at the positions that follow each other."""
+    values: dict[Any, Any] = {}
+    position = 0
+    for text in texts:
+        match = _NAMED.fullmatch(text)
+        key: Any = match[1] if match else position
+        position += match is None
+        if key in values:
+            raise UsageError(f"{what} {key} is given twice")
+        values[key] = value(match[2] if match else text, what)
+    return values
+
+
 def value(text: str, what: str) -> Any:
     """Parse a number, or bytes; other texts are parsed when the type of the argument is known."""
     match = _BYTES.fullmatch(text)

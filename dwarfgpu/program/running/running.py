@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.backends.running.halts import Breakpoint
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.program import Program
 from dwarfgpu.program.running.printf import printed
 from dwarfgpu.program.stack.all_waves import all_waves
 from dwarfgpu.program.stack.linespec import LinespecReader
+from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.backends.machine import Machine
-    from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Halt
+    from dwarfgpu.backends.running.halts import Arrival, Halt
     from dwarfgpu.program.code.source_files import LineAt
     from dwarfgpu.program.launch.launch import Launched
     from dwarfgpu.program.program import Attached
@@ -196,7 +198,9 @@ class Running:
         if until is None:
             return self.machine.run(limit=limit)
         device = self.machine.device
-        points = [self.machine.break_at(address) for address in self.addresses(until)]
+        points = [Breakpoint(0, address) for address in self.addresses(until)]
+        for point in points:
+            device.add_breakpoint(point)
         try:
             return self.machine.run(limit=limit)
         finally:
@@ -212,3 +216,25 @@ class Running:
 
             memory = bytes(self.machine.memory.writable(plan.printf_buffer, PRINTF_BYTES))
             yield from printed(memory, metadata.printf)
+
+    # --- Buffers --------------------------------------------------------------------------------------------------
+
+    def buffer(self, name: str) -> Any:
+        """Return the memory of an argument as an array, by the name or the position of the argument."""
+        plan = self.launched.plan
+        for buffer in plan.buffers:
+            if name in (buffer.name, str(buffer.position)):
+                return self.launched.buffers[buffer.name]
+        names = [buffer.name for buffer in plan.buffers]
+        near = nearest(name, names)
+        hint = f"did you mean {near}?" if near else f"the buffers are {', '.join(names) or 'none'}"
+        raise UsageError(f"{plan.kernel.name} has no buffer {name[:40]!r}", hint=hint)
+
+    def save(self, name: str, path: str) -> None:
+        """Write a buffer to a file, whole or not at all: of numpy, or plain bytes if the name does not end in .npy."""
+        array = self.buffer(name)
+        with whole_output(path) as stream:
+            if path.endswith(".npy"):
+                np.save(stream, array, allow_pickle=False)
+            else:
+                stream.write(np.ascontiguousarray(array).tobytes())
