@@ -31,6 +31,8 @@ AT_ONCE = 1 << 14
 ended, so a grid of any size runs in as much memory."""
 BYTES_AT_ONCE = 1 << 30
 """Of the registers, local and scratch memory of these."""
+_WINDOW = 1 << 16
+"""The work-groups that a seed mixes."""
 _CHUNK = 4096
 """Waves whose vector registers are computed at once."""
 
@@ -116,7 +118,7 @@ def start_waves(
 class StartingWaves:
     """The work-groups of a dispatch that start when earlier ones have ended, some at a time.
 
-    Their order is x, y, z; with a seed, that of a permutation among as many as start together.
+    Their order is x, y, z; with a seed, each `_WINDOW` of them have another one.
     """
 
     def __init__(
@@ -140,9 +142,7 @@ class StartingWaves:
         if first == end:
             machine.work_ahead = None
             return range(0)
-        groups = np.arange(first, end, dtype=np.int64)
-        if self.seed is not None:
-            np.random.default_rng((self.seed, first)).shuffle(groups)
+        groups = np.arange(first, end, dtype=np.int64) if self.seed is None else self._shuffled(first, end, self.seed)
         x, y, z = self.waves.start.geometry.work_group
         most = (end - first) * -(-x * y * z // self.waves.start.geometry.wave_size)
         ids = [f"{self.prefix}{number}" for number in range(self.waves_started + 1, self.waves_started + most + 1)]
@@ -153,6 +153,18 @@ class StartingWaves:
         if end == self.group_count:
             machine.work_ahead = None
         return indices
+
+
+    def _shuffled(self, first: int, end: int, seed: int) -> Any:
+        """Return the numbers of the work-groups that start at some positions of the order that a seed gives."""
+        import numpy as np
+
+        parts = []
+        for window in range(first // _WINDOW, (end - 1) // _WINDOW + 1):
+            start = window * _WINDOW
+            order = np.random.default_rng((seed, window)).permutation(min(_WINDOW, self.group_count - start)) + start
+            parts.append(order[max(0, first - start) : end - start])
+        return np.concatenate(parts)
 
 
 def places(geometry: Geometry, groups: Any = None) -> WavePosition:
