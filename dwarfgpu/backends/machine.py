@@ -237,9 +237,7 @@ class Machine(WaveBackend):
         """Begin anew with the waves and the memory that there are now."""
         self._device = None
 
-    def run(
-        self, *, until: int | Callable[[Arrival], Any] | None = None, limit: int | None = None
-    ) -> Halt:
+    def run(self, *, until: int | Callable[[Arrival], Any] | None = None, limit: int | None = None) -> Halt:
         """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit is reached.
 
         ``until`` is an address at which waves stop this time, or a function that is asked before each instruction, as

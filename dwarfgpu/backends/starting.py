@@ -87,9 +87,7 @@ def check_room(waves: Waves) -> None:
         raise UsageError(message, hint="launch a smaller grid")
 
 
-def start_waves(
-    machine: Machine, waves: Waves, dispatch: int, ids: list[str], groups: Any = None
-) -> range:
+def start_waves(machine: Machine, waves: Waves, dispatch: int, ids: list[str], groups: Any = None) -> range:
     """Add the waves of a dispatch, the index of one of the machine's; returns their indices.
 
     ``groups`` are the numbers of some work-groups, in the order x, y, z; without them all waves start.
@@ -121,9 +119,7 @@ class StartingWaves:
     Their order is x, y, z; with a seed, each `_WINDOW` of them have another one.
     """
 
-    def __init__(
-        self, waves: Waves, dispatch: int, at_once: int, prefix: str, seed: int | None = None
-    ) -> None:
+    def __init__(self, waves: Waves, dispatch: int, at_once: int, prefix: str, seed: int | None = None) -> None:
         self.waves = waves
         self.dispatch = dispatch
         self.at_once = at_once
@@ -153,7 +149,6 @@ class StartingWaves:
         if end == self.group_count:
             machine.work_ahead = None
         return indices
-
 
     def _shuffled(self, first: int, end: int, seed: int) -> Any:
         """Return the numbers of the work-groups that start at some positions of the order that a seed gives."""

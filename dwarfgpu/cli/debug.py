@@ -1,4 +1,4 @@
-"""``dwarfgpu debug``, the debugger; ``run``, which executes kernels; ``serve`` and ``gdb-script``, which are for GDB."""
+"""``dwarfgpu debug``, the debugger; ``run``, which executes kernels; ``serve`` and ``gdb-script``, for GDB."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ DESCRIPTIONS = {
 A debugger with the commands of GDB and ROCgdb, over a snapshot, a core file, or a file of code alone. `help` lists the
 commands. Without a terminal they are read from standard input.""",
     "run": """\
-Execute a kernel of a code object for AMD GPUs, instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE by
-position. A value is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED),
+Execute a kernel of a code object for AMD GPUs, instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE
+by position. A value is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED),
 full(COUNT, VALUE), a number, or JSON for lists and structures; of local memory its bytes. Types are f4, i4, u8, float,
 uint and so on; without one it is that of the argument. What the kernel prints is printed.
 
@@ -99,8 +99,8 @@ EXAMPLES = {
     ),
     "run": (
         "dwarfgpu run k.co saxpy --grid 1024 --work-group 256 x=@x.npy 'y=zeros(1024)' a=2.5 n=1000 --save y=y.npy",
-        "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=arange(64)' 'y=ones(64)' a=2 n=64 --break 'k.cl:15 if i > 3'",
-        "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=arange(64)' 'y=ones(64)' a=2 n=64 --trace=lines --lane 3",
+        "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64 --break 'k.cl:15 if i > 3'",
+        "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64 --trace=lines --lane 3",
     ),
     "serve": (
         "dwarfgpu serve stopped.json --port 2345",
@@ -121,12 +121,18 @@ ARGUMENTS = {
         option("-work-group X,Y,Z", "the work-items of a work-group", is_required=True),
         option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),
         option("-print NAME", "show the first elements of a buffer; repeatable", is_many=True),
-        option("-break PLACE", "stop at FILE:LINE, a function or an address; `PLACE if EXPR`; repeatable", is_many=True),
+        option(
+            "-break PLACE", "stop at FILE:LINE, a function or an address; `PLACE if EXPR`; repeatable", is_many=True
+        ),
         option("-if EXPR", "stop there only if an expression is true in a lane"),
         option("-until PLACE", "run to a line or an address"),
         option("-limit N", "stop after so many instructions, each counted for each wave", read=int),
-        option("-trace WHAT", "show the instructions of a wave, or its lines with variables that change",
-               choices=("instructions", "lines"), bare="instructions"),
+        option(
+            "-trace WHAT",
+            "show the instructions of a wave, or its lines with variables that change",
+            choices=("instructions", "lines"),
+            bare="instructions",
+        ),
         option("-wave N", "the wave that is traced, from 1 (1)", read=int),
         option("-lane N", "the lane whose values are traced (the first that executes)", read=int),
         option("-profile", "count instructions, active lanes and memory transactions by line"),

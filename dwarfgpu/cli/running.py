@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.program.running.report import RunReport
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.program.running.tracing import WaveTrace
 
@@ -24,30 +25,19 @@ if TYPE_CHECKING:
 def run_kernel(session: Session, options: Any) -> int:
     """Launch and run a kernel as options say; return the exit status."""
     from dwarfgpu.program.running.report import preview, report
-    from dwarfgpu.render.running import report_json, report_text
 
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
     running = _launched(options)
     for name in (*(name for name, _path in saves), *(options.print or ())):
         running.buffer(name)
-    for place in options.break_ or ():
-        where, _, condition = place.partition(" if ")
-        running.break_at(where, condition.strip() or options.if_)
-    if options.if_ is not None and not options.break_:
-        raise UsageError("--if needs --break", hint="name the place with --break FILE:LINE")
+    _set_breakpoints(running, options)
     profile = _profile(running, options)
     trace = _trace(session, running, options)
     with _interrupting(running), _showing(running):
         halt = running.run(until=options.until, limit=options.limit)
     if trace is not None:
         trace.end()
-    printed = list(running.printed())
-    if not session.wants_json:
-        for text in printed:
-            session.out.write(text)
-        if printed and not printed[-1].endswith("\n"):
-            session.print()
     written = []
     for name, path in saves if halt.has_ended else ():
         running.save(name, path)
@@ -62,13 +52,7 @@ def run_kernel(session: Session, options: Any) -> int:
         profile=None if profile is None else tuple(profile.rows(running)),
         snapshot=options.state,
     )
-    if session.wants_json:
-        session.print_json(report_json(result, printed))
-    else:
-        for line in report_text(result, style=session.style):
-            session.print(line)
-    for notice in result.notices:
-        session.hint(notice)
+    _show(session, result, list(running.printed()))
     if saves and not halt.has_ended:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
     if halt.kind == "interrupted":
@@ -76,6 +60,23 @@ def run_kernel(session: Session, options: Any) -> int:
             session.hint("with --state OUT the waves would have been kept in a snapshot")
         return INTERRUPTED
     return NO_ANSWER if result.has_failed else OK
+
+
+def _show(session: Session, result: RunReport, printed: list[str]) -> None:
+    """Write what the kernel has printed, and what the run has come to."""
+    from dwarfgpu.render.running import report_json, report_text
+
+    if session.wants_json:
+        session.print_json(report_json(result, printed))
+    else:
+        for text in printed:
+            session.out.write(text)
+        if printed and not printed[-1].endswith("\n"):
+            session.print()
+        for line in report_text(result, style=session.style):
+            session.print(line)
+    for notice in result.notices:
+        session.hint(notice)
 
 
 # --- Before it runs -----------------------------------------------------------------------------------------------
@@ -120,6 +121,14 @@ def _check_state(path: str | None) -> None:
 
     if path is not None and os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
         raise UsageError(f"{path} exists", hint="a snapshot is written to a new file")
+
+
+def _set_breakpoints(running: Running, options: Any) -> None:
+    if options.if_ is not None and not options.break_:
+        raise UsageError("--if needs --break", hint="name the place with --break FILE:LINE")
+    for place in options.break_ or ():
+        where, _, condition = place.partition(" if ")
+        running.break_at(where, condition.strip() or options.if_)
 
 
 def _profile(running: Running, options: Any) -> Any:

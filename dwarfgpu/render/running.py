@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, table
@@ -73,7 +74,8 @@ def _buffer_text(buffer: BufferPreview, style: Style) -> Iterator[str]:
     shape = " x ".join(map(str, buffer.shape))
     more = ", ..." if count > len(buffer.first) else ""
     path = f" -> {buffer.path}" if buffer.path else ""
-    yield f"{style('name', buffer.name)} = {{{', '.join(map(_element_text, buffer.first))}{more}}} ({shape} {buffer.type}){path}"
+    first = ", ".join(map(_element_text, buffer.first))
+    yield f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}){path}"
 
 
 def _element_text(value: Any) -> str:
@@ -118,7 +120,7 @@ def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:
 
 def _element_json(value: Any) -> Any:
     """Return a number as JSON has it: what is no number there is a text."""
-    return str(value) if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _lanes(mask: int) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -36,11 +35,10 @@ def test_a_kernel_runs_and_its_buffer_is_saved(capsys, tmp_path):
     status, out, err = run(capsys, *LAUNCH, "out=zeros(4)", "--save", f"out={path}")
     assert (status, err) == (0, "")
     assert out == (
-        "group_x: all 10 waves have ended after 60 instructions\n"
-        f"out = {{1, 0, 0, 0}} (4 int32) -> {path}\n"
+        f"group_x: all 10 waves have ended after 60 instructions\nout = {{1, 0, 0, 0}} (4 int32) -> {path}\n"
     )
     assert np.load(path).tolist() == [1, 0, 0, 0]
-    assert os.listdir(tmp_path) == ["out.npy"]
+    assert [each.name for each in tmp_path.iterdir()] == ["out.npy"]
 
 
 def test_the_answer_as_json(capsys, tmp_path):
@@ -55,12 +53,12 @@ def test_the_answer_as_json(capsys, tmp_path):
 
 
 def test_a_fault_is_an_answer_with_status_1(capsys, tmp_path):
-    status, out, err = run(capsys, *LAUNCH, "out=0x1234", "--json")
+    status, out, _err = run(capsys, *LAUNCH, "out=0x1234", "--json")
     assert status == 1
     stop = json.loads(out)["stop"]
     assert (stop["kind"], stop["reason"]) == ("fault", "MEMORY_VIOLATION: no memory at 0x1234")
     assert {"id": "1:1:1:1", "work_group": [0, 0, 0], "lanes": [0]}.items() <= stop["waves"][0].items() or stop["waves"]
-    status, out, err = run(capsys, *LAUNCH, "out=0x1234", "--state", str(tmp_path / "s.json"))
+    status, out, _err = run(capsys, *LAUNCH, "out=0x1234", "--state", str(tmp_path / "s.json"))
     assert status == 1
     assert out.startswith("group_x: MEMORY_VIOLATION: no memory at 0x1234 at 0x7f")
     assert snapshot.load(tmp_path / "s.json").wave_count == 10
@@ -126,7 +124,7 @@ def test_the_order_of_a_seed_and_few_waves_at_once(capsys):
     ],
 )
 def test_what_is_refused(capsys, words, message, status):
-    found, out, err = run(capsys, *LAUNCH, *words)
+    found, _out, err = run(capsys, *LAUNCH, *words)
     assert found == status
     assert message in err
 
@@ -152,7 +150,7 @@ def test_an_interrupt_ends_the_run_and_keeps_the_state(tmp_path, has_state):
         "sys.exit(main(sys.argv[1:]))\n"
     )
     words = [*LAUNCH, "out=zeros(4)", *(("--state", str(tmp_path / "s.json")) if has_state else ())]
-    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 128 + signal.SIGINT
     assert "group_x: interrupted" in done.stdout
     assert has_state or "with --state OUT the waves would have been kept" in done.stderr

@@ -26,7 +26,6 @@ from dwarfgpu.backends.running.stops import (
     Pause,
     UnknownInstruction,
 )
-from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.isa.instruction import GpuInstruction
 
 LONGEST = 256
 """The instructions of a block."""
@@ -92,7 +92,7 @@ class Device:
         self.waves_ended = 0
         self._is_interrupted = False
         self._stops_at_faults = False
-        self._random = None if machine.seed is None else Random(machine.seed)
+        self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self._adopt()
 
     def _adopt(self) -> None:
@@ -183,9 +183,7 @@ class Device:
             batch = min(batches, key=lambda each: each.pc)
         batches.remove(batch)
         others = [
-            each
-            for each in batches
-            if each.pc == batch.pc and each.mode == batch.mode and each.passed == batch.passed
+            each for each in batches if each.pc == batch.pc and each.mode == batch.mode and each.passed == batch.passed
         ]
         if others:
             passed = batch.passed
@@ -377,15 +375,14 @@ class Device:
             writer.address = address
             start = len(writer.lines)
             try:
-                instruction = decode(self.code_at(address), 0, self.processor, self.lanes)
-                if instruction.name == ".long":
-                    raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
+                instruction = self._instruction(address)
                 ends = instructions.write_instruction(writer, instruction, address, self.memory)
             except (UnknownInstruction, MachineFault) as problem:
                 del writer.lines[start:], writer.addresses[start:]
-                fault = problem
-                if isinstance(problem, UnknownInstruction):
-                    fault = MachineFault(f"{problem}: {instruction.data.hex(' ', 4)}")
+                if isinstance(problem, MachineFault):
+                    fault = problem
+                else:
+                    fault = MachineFault(f"{problem}: {self.code_at(address)[:8].hex(' ', 4)}")
                 writer.write(f"{writer.name(_raising(fault))}()")
                 writer.write(f"return {address}")
                 break
@@ -394,6 +391,13 @@ class Device:
             if ends:
                 break
         return Block(writer.function(), tuple(writer.addresses), count, address)
+
+    def _instruction(self, address: int) -> GpuInstruction:
+        """Return the instruction at an address; raise a fault if none is there."""
+        instruction = decode(self.code_at(address), 0, self.processor, self.lanes)
+        if instruction.name == ".long":
+            raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
+        return instruction
 
     def code_at(self, address: int) -> bytes:
         """Return the bytes of an instruction, and as many behind it as there may be."""

@@ -26,7 +26,7 @@ class MachineFault(Exception):
 
     def __init__(self, detail: str, lanes: Any = None, *, kind: str = "") -> None:
         self.kind = kind
-        """The stop reason in the words of ROCgdb's library; empty if the machine cannot go on for a reason of its own."""
+        """The stop reason in the words of ROCgdb's library; empty where the machine has a reason of its own."""
         self.detail = detail
         """What is wrong."""
         super().__init__(self.reason)

@@ -7,6 +7,7 @@ debugging information, which knows structures.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -211,7 +212,9 @@ def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
     if code is None:
         raise UsageError(f"{what}: the type of its numbers is not known", hint=f"write it: {_FUNCTIONS[function]}")
     if count * int(code[1:]) > MAX_BYTES:
-        raise UsageError(f"{what}: {count * int(code[1:])} bytes are too many", hint=f"a buffer has at most {MAX_BYTES}")
+        raise UsageError(
+            f"{what}: {count * int(code[1:])} bytes are too many", hint=f"a buffer has at most {MAX_BYTES}"
+        )
     if function == "random":
         seed = _count(words[2], what) if len(words) > 2 else 0
         random = np.random.default_rng(seed)
@@ -249,7 +252,7 @@ def _number(text: str, code: str, what: str) -> Any:
     if code[0] != "f":
         bits = 8 * int(code[1:])
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if code[0] == "i" else (0, (1 << bits) - 1)
-        if number != number or number != int(number) or not low <= number <= high:
+        if not math.isfinite(number) or number != int(number) or not low <= number <= high:
             raise UsageError(f"{what}: {text[:40]} does not fit {code}")
         return int(number)
     return number
@@ -323,7 +326,9 @@ def _structure(value: Any, kind: t.Struct, size: int, what: str, depth: int) -> 
     names = [member.name or "" for member in members]
     if isinstance(value, (list, tuple)) and kind.kind != "union":
         if len(value) != len(members):
-            raise UsageError(f"{what} has {len(members)} members, and {len(value)} values are given", hint=_members(kind))
+            raise UsageError(
+                f"{what} has {len(members)} members, and {len(value)} values are given", hint=_members(kind)
+            )
         value = dict(zip(names, value, strict=True))
     if not isinstance(value, dict):
         raise UsageError(f"{what} is {safe_text(kind)}, not {value!r:.40}", hint=f"write an object: {_members(kind)}")
@@ -406,7 +411,7 @@ def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: str) -> int:
     if scalar.layout is not None:
         pattern = int(scalar.layout.encode(float(value) if abs(value) < 1 << 1000 else value))
         return scalar.stored(pattern, "little")
-    if value != value or value != int(value):
+    if not math.isfinite(value) or value != int(value):
         raise UsageError(f"{what} is {safe_text(kind)}, an integer, not {value!r}")
     value, bits = int(value), scalar.bits
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if scalar.is_signed else (0, (1 << bits) - 1)

@@ -92,9 +92,7 @@ class LaunchFacts:
 # --- The segment --------------------------------------------------------------------------------------------------
 
 
-def lay_out(
-    kernel: Kernel, args: Any, local_size: int, parameters: Sequence[KernelParameter] = ()
-) -> Kernarg:
+def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[KernelParameter] = ()) -> Kernarg:
     """Lay out the explicit arguments of a kernel.
 
     ``args`` is a sequence by position, a mapping by name, ``bytes``, which are the segment as it is, or None: all are
@@ -118,12 +116,13 @@ def lay_out(
     buffers: list[Buffer] = []
     local = local_size
     known = list(parameters) if len(parameters) == len(explicit) else []
-    for index, (argument, value) in enumerate(_matched(kernel, explicit, args, known)):
+    for index, (argument, given) in enumerate(_matched(kernel, explicit, args, known)):
         what = _described(index, argument, kernel)
         offset, length = _place(argument, what, size)
         data, contents = b"", None
-        if value is not _NOTHING:
-            value = converted(value, _type_of(argument, known[index] if known else None), what, read_input)
+        value = given
+        if given is not _NOTHING:
+            value = converted(given, _type_of(argument, known[index] if known else None), what, read_input)
         if value is _NOTHING:
             data = bytes(length)
         elif argument.value_kind == "dynamic_shared_pointer":
@@ -210,9 +209,7 @@ def _by_name(
 
     A number counts the arguments that are not named in the mapping.
     """
-    positions: dict[Any, int] = {
-        parameter.name: index for index, parameter in enumerate(parameters) if parameter.name
-    }
+    positions: dict[Any, int] = {parameter.name: index for index, parameter in enumerate(parameters) if parameter.name}
     positions |= {argument.name: index for index, argument in enumerate(explicit) if argument.name}
     names = list(positions)
     named = {positions[name] for name in args if name in positions}
@@ -228,9 +225,7 @@ def _by_name(
         if index in values:
             raise UsageError(f"{_described(index, explicit[index], kernel)} is given twice")
         values[index] = value
-    missing = [
-        explicit[index].name or f"number {index}" for index in range(len(explicit)) if index not in values
-    ]
+    missing = [explicit[index].name or f"number {index}" for index in range(len(explicit)) if index not in values]
     if missing:
         message = f"no value for {', '.join(missing[:6])} of {kernel.name}"
         raise UsageError(message, hint=_listed(kernel, explicit))

@@ -69,13 +69,13 @@ def machine_for(file: CodeObject | str, kernel: str) -> Machine:
     return machines.Machine(find_target(code_object.image, described.wavefront_size if described else None).target)
 
 
-def launch(
+def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)
     machine: Machine,
     file: CodeObject | str,
     kernel: str,
     *,
-    grid: Sequence[int],
-    work_group: Sequence[int],
+    grid: Sequence[int] | int,
+    work_group: Sequence[int] | int,
     args: Any = None,
     private_size: int | None = None,
     dynamic_local: int = 0,
@@ -99,8 +99,8 @@ def launch(
     planned = plan(
         code_object,
         kernel,
-        tuple(grid),
-        tuple(work_group),
+        (grid,) if isinstance(grid, int) else tuple(grid),
+        (work_group,) if isinstance(work_group, int) else tuple(work_group),
         args,
         addresses=Addresses(_free(machine), code.load_address if code is not None else None),
         private_size=private_size,

@@ -102,9 +102,7 @@ def plan(
     scratch = _scratch(processor, shape, private, addresses)
     places = _places(laid_out, addresses)
     printf_buffer = _printf_buffer(file, facts.kernel, addresses)
-    parts, buffers = _arguments(
-        facts, processor, shape, laid_out, places, dynamic_local, addresses, printf_buffer
-    )
+    parts, buffers = _arguments(facts, processor, shape, laid_out, places, dynamic_local, addresses, printf_buffer)
     offsets = [part.offset for part in laid_out.parts]
     described = tuple(
         PlannedBuffer(buffer.name, offsets.index(buffer.offset), block.address, len(buffer.data), buffer.form)
@@ -124,7 +122,9 @@ def plan(
     )
     address = 0 if printf_buffer is None else printf_buffer.address
     present = tuple(block for block in blocks if block.data)
-    return PlannedDispatch(file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, address)
+    return PlannedDispatch(
+        file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, address
+    )
 
 
 # --- Kernel and processor -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a kernel does on its way, counted for each instruction: executions, lanes that took part, memory transactions."""
+"""What a kernel does on its way, counted for each instruction: executions, lanes that took part, transactions."""
 
 from __future__ import annotations
 

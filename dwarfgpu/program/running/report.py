@@ -76,8 +76,7 @@ def report(
 
     machine, plan = running.machine, running.launched.plan
     waves = [
-        StoppedWave(machine.ids[wave], machine.place_of(wave)[1], mask)
-        for wave, mask in (halt.lanes or {}).items()
+        StoppedWave(machine.ids[wave], machine.place_of(wave)[1], mask) for wave, mask in (halt.lanes or {}).items()
     ]
     notices = [*plan.problems, *absent_parts(plan.kernel)]
     if running.condition_problem is not None and halt.breakpoint is not None:

@@ -74,7 +74,10 @@ class Running:
     # --- Places ---------------------------------------------------------------------------------------------------
 
     def addresses(self, place: str) -> list[int]:
-        """Return the addresses that a text names: ``k.cl:15``, ``15``, ``kernel``, ``kernel+0x40``, ``0x7f0000001540``."""
+        """Return the addresses that a text names: ``k.cl:15``, ``15``, ``kernel``, ``kernel+0x40``, ``0x7f0000001540``.
+
+        An address is one of the running program.
+        """
         text = place.strip()
         number = _OFFSET.match(text)
         if number:

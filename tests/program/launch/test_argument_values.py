@@ -38,8 +38,13 @@ def test_functions_and_lists_make_arrays(text, wanted):
     assert found.tolist() == wanted.tolist()
 
 
-@pytest.mark.parametrize("text, wanted", [("float4*", "f4"), ("uint*", "u4"), ("const unsigned char*", "u1"), ("half*", "f2"),
-                                          ("long*", "i8"), ("struct s*", None), ("void*", None)])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, wanted",
+    [
+        *(("float4*", "f4"), ("uint*", "u4"), ("const unsigned char*", "u1"), ("half*", "f2"), ("long*", "i8")),
+        *(("struct s*", None), ("void*", None)),
+    ],
+)
 def test_the_numbers_that_a_pointer_points_to(text, wanted):
     assert ArgumentType(text, is_pointer=True).element == wanted
 
@@ -102,7 +107,10 @@ def test_what_is_refused(text, argument, message, hint):
 def test_words_that_are_no_value_say_what_may_be_meant():
     with pytest.raises(UsageError) as error:
         planning.value("zeroes(3)", "argument")
-    assert (error.value.message, error.value.hint) == ("argument 'zeroes(3)' is not a value", "did you mean zeros(COUNT[, TYPE])?")
+    assert (error.value.message, error.value.hint) == (
+        "argument 'zeroes(3)' is not a value",
+        "did you mean zeros(COUNT[, TYPE])?",
+    )
 
 
 def test_words_by_name_and_by_position():

@@ -26,9 +26,7 @@ def built(require_tool, tmp_path_factory):
         if key not in known:
             path = str(folder / f"{'.'.join(('kernels', *key))}.co")
             options = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
-            call(
-                *options, "-g", "-w", "-nogpulib", *more, "-include", str(NAMES), str(HERE / "kernels.cl"), "-o", path
-            )
+            call(*options, "-g", "-w", "-nogpulib", *more, "-include", str(NAMES), str(HERE / "kernels.cl"), "-o", path)
             known[key] = path
         return known[key]
 

@@ -34,7 +34,8 @@ def test_instructions_of_a_wave_with_their_results(built, key):
     assert [step.position.address for step in steps] == pcs
     loads = [step for step in steps if step.text.startswith("global_load")]
     shown = [dict(step.results) for step in loads]
-    numbers = [np.array(list(result.values())[0] and int(list(result.values())[0], 16), "u4").view("f4") for result in shown]
+    words = [int(next(iter(result.values())), 16) for result in shown]
+    numbers = [np.array(word, "u4").view("f4") for word in words]
     assert {float(number) for number in numbers} == {lanes + 5.0, 1.0}
     assert steps[-1].text == "s_endpgm"
     assert [line for step in steps[:1] for line in TraceWriter().lines(step)][1].startswith(f"  {pcs[0]:#x}  s_")
@@ -55,7 +56,7 @@ def test_lines_with_variables_that_changed(built):
 def test_waves_and_lanes_that_there_are_not(built):
     run = running(built(), "saxpy", None)
     for wave, lane in ((4, None), (-1, None), (0, 32)):
-        with pytest.raises(UsageError, match="there is no (wave|lane)"):
+        with pytest.raises(UsageError, match=r"there is no (wave|lane)"):
             WaveTrace(run, print, wave=wave, lane=lane)
 
 

@@ -105,8 +105,8 @@ def test_a_second_kernel_uses_the_memory_of_the_first(built):
     path = built()
     launched = started(path, "saxpy", args={"y": "ones(300)", "x": "arange(300)", "a": 2, "n": COUNT})
     machine = launched.machine
+    machine.run(limit=1)
     with pytest.raises(UsageError, match="waves of an earlier launch have not ended"):
-        machine.run(limit=1)
         launch(machine, path, "saxpy", grid=(1,), work_group=(1,))
     machine.run()
     args = {"y": launched.addresses["y"], "x": launched.addresses["y"], "a": 1.0, "n": COUNT}
@@ -130,7 +130,10 @@ def test_hidden_arguments_have_the_sizes_of_the_launch(built, processor, version
 # --- Breakpoints --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", [("gfx90a", "O0"), *(pytest.param((name, "O0"), marks=SLOW) for name in ("gfx900", "gfx1100", "gfx1200")), WAVE64])
+@pytest.mark.parametrize(
+    "key",
+    [("gfx90a", "O0"), *(pytest.param((name, "O0"), marks=SLOW) for name in ("gfx900", "gfx1100", "gfx1200")), WAVE64],
+)
 def test_a_condition_of_the_source_says_which_lanes_stop(built, key):
     launched = steps_launched(built(*key))
     running = Running(launched)
@@ -316,7 +319,7 @@ def test_instructions_are_limited(built):
     launched = steps_launched(built("gfx1100", "O0"))
     halt = launched.machine.run(limit=100)
     assert halt.kind == "limit"
-    assert 100 <= launched.machine.device.executed
+    assert launched.machine.device.executed >= 100
     assert launched.machine.run().has_ended
 
 

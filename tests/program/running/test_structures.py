@@ -18,7 +18,10 @@ def launched(path, **changed):
     return launch(machine, path, "structs", grid=(8,), work_group=(8,), args=args)
 
 
-@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gfx900", "gfx1030", "gfx1200"))])
+@pytest.mark.parametrize(
+    "processor",
+    ["gfx90a", "gfx1100", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gfx900", "gfx1030", "gfx1200"))],
+)
 def test_structures_by_value_and_in_memory(built, processor):
     run = launched(built(processor))
     assert run.machine.run().has_ended
@@ -26,7 +29,7 @@ def test_structures_by_value_and_in_memory(built, processor):
 
 
 def test_a_structure_as_a_list_or_as_text(built):
-    run = launched(built(), s=[3, np.array([1, 2]), [0, 0, -5]], many='[[1,[10,20],[0,0,0]],[1,[100,200],[0,0,0]]]')
+    run = launched(built(), s=[3, np.array([1, 2]), [0, 0, -5]], many="[[1,[10,20],[0,0,0]],[1,[100,200],[0,0,0]]]")
     assert run.machine.run().has_ended
     assert run.buffers["out"].tolist() == [3 + 2 * i + (10, 100)[i & 1] - 5 for i in range(8)]
 
