@@ -176,12 +176,12 @@ def step_json(step: TracedStep) -> dict[str, Any]:
 def profile_text(rows: tuple[ProfileRow, ...], width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
     """Yield a profile: the lines with most instructions."""
     total = sum(row.counts.instructions for row in rows) or 1
-    body = [("line", "instructions", "share", "active", "accesses", "transactions", "LDS turns")]
+    body = [("line", "instructions", "share", "active", "accesses", "transactions", "banks")]
     for row in rows[:MAX_LINES]:
         counts = row.counts
         body.append(
             (
-                f"{row.file}:{row.line}" if row.file else row.function or "no line",
+                f"{row.file.rpartition('/')[2]}:{row.line}" if row.file else row.function or "no line",
                 f"{counts.instructions:,}",
                 f"{100 * counts.instructions / total:.1f}%",
                 f"{100 * row.active_share:.1f}%",

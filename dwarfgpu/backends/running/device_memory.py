@@ -85,16 +85,20 @@ class GlobalMemory:
             address = int(addresses[left].min())
             index = bisect_right(self.starts, address) - 1
             if index < 0 or address + size > self.segments[index].end:
-                self._no_memory(address, addresses, left)
+                self._no_memory(address, addresses, left, size)
             segment = self.segments[index]
             inside = left & (addresses >= np.uint64(segment.start)) & (addresses <= np.uint64(segment.end - size))
             found.append((segment, inside, (addresses - np.uint64(segment.start)).view(np.int64)))
             left = left & ~inside
         return found
 
-    def _no_memory(self, address: int, addresses: Lanes, lanes: Lanes) -> None:
-        """Raise the fault of the lanes that reach an address without memory."""
+    def _no_memory(self, address: int, addresses: Lanes, lanes: Lanes, size: int) -> None:
+        """Raise the fault of the lanes that reach addresses without memory, of which one is known."""
         reaching = lanes & (addresses == np.uint64(address))
+        if self.segments:
+            index = np.searchsorted(np.array(self.starts, np.uint64), addresses, side="right") - 1
+            ends = np.array([segment.end for segment in self.segments], np.uint64)
+            reaching |= lanes & ((index < 0) | (ends[index] - addresses < size) | (ends[index] < addresses))
         raise MachineFault(f"no memory at {address:#x}", reaching, kind=MEMORY_VIOLATION)
 
 

@@ -161,13 +161,11 @@ class Running:
         inside = address - self.launched.plan.load_address
         frames = self.program.at(inside)
         frame = frames[0] if frames else self.program.outside
-        _ = frame.expression(text)
+        expression = frame.expression(text)
         try:
-            frame[text]
-        except UsageError:
-            raise
+            expression.value()  # there is no state yet, but names are looked up
         except DwarfGpuError as error:
-            if error.kind in ("unknown_name", "no_symbol", "no_name"):
+            if error.kind == "no_name":
                 raise
 
     def _condition(self, text: str, point: Breakpoint) -> Any:
