@@ -233,9 +233,10 @@ class Machine(WaveBackend):
         """Whether its waves have been run."""
         return self._device is not None
 
-    def forget_device(self) -> None:
-        """Begin anew with the waves and the memory that there are now."""
-        self._device = None
+    def renew_device(self) -> None:
+        """Begin anew with the waves and the memory that there are now; what is compiled of the code is kept."""
+        if self._device is not None:
+            self._device.renew()
 
     def run(self, *, until: int | Callable[[Arrival], Any] | None = None, limit: int | None = None) -> Halt:
         """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit is reached.

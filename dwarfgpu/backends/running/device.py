@@ -95,6 +95,14 @@ class Device:
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self._adopt()
 
+    def renew(self) -> None:
+        """Take over the waves and the memory of another launch on the machine."""
+        machine = self.machine
+        self.memory.remap(_segments(machine), machine.scratch_base)
+        self.halt, self.executed, self.waves_ended = None, 0, 0
+        self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
+        self._adopt()
+
     def _adopt(self) -> None:
         """Take over the waves that the machine has."""
         machine = self.machine

@@ -153,6 +153,10 @@ class MemoryAccess:
         self.memory = memory
         self.use(nothing, np.zeros(0, np.int64), nothing)
 
+    def remap(self, segments: list[Segment], scratch_base: int) -> None:
+        """Use other global memory; `use` is to follow."""
+        self._mapped, self.scratch_base = segments, scratch_base
+
     def use(self, local: Any, group_of: Any, scratch: Any) -> None:
         """Use the memory of other waves: of their work-groups, ``[group, byte]``, and their own, ``[wave, byte]``.
 

@@ -114,7 +114,6 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         check_room(waves)
     if machine.has_run:  # what has ended makes room
         machine.remove_waves()
-        machine.forget_device()
     space = machine.target.default_space
     for block in planned.blocks:
         machine.memory.map(space, block.address, bytearray(block.data))
@@ -141,7 +140,9 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
         return Launched(planned, number, start_waves(machine, waves, index, ids), machine)
     machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, at_once), prefix, seed)
-    return Launched(planned, number, machine.work_ahead.start(machine), machine)
+    indices = machine.work_ahead.start(machine)
+    machine.renew_device()
+    return Launched(planned, number, indices, machine)
 
 
 def _free(machine: Machine) -> int:
