@@ -40,6 +40,8 @@ LONGEST = 256
 """The instructions of a block."""
 PATIENCE = 1000
 """The blocks that a batch executes before another gets its turn."""
+WIDEST = 512
+"""The waves of a batch, so that its arrays stay in the cache and are cheap to allocate."""
 ALONE = 1 << 17
 """The blocks, counted for each wave, that the only batch executes before the caller of `Device.run` is told."""
 
@@ -110,7 +112,11 @@ class Device:
         rows = np.arange(machine.wave_count)
         if machine.seed is not None:
             np.random.default_rng(machine.seed).shuffle(rows)
-        self.batches = list(_batches_of(machine, rows, self.lanes))
+        self.batches = [
+            batch
+            for first in range(0, len(rows), WIDEST)
+            for batch in _batches_of(machine, rows[first : first + WIDEST], self.lanes)
+        ]
         self.waiting: list[WaveBatch] = []
         """Waves at a barrier."""
         self.ended: list[WaveBatch] = []
@@ -190,9 +196,11 @@ class Device:
         else:
             batch = min(batches, key=lambda each: each.pc)
         batches.remove(batch)
-        others = [
-            each for each in batches if each.pc == batch.pc and each.mode == batch.mode and each.passed == batch.passed
-        ]
+        others, room = [], WIDEST - batch.count
+        for each in batches:
+            if each.pc == batch.pc and each.count <= room and each.mode == batch.mode and each.passed == batch.passed:
+                others.append(each)
+                room -= each.count
         if others:
             passed = batch.passed
             batch = batch.join(others)
