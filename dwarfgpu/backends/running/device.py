@@ -7,6 +7,7 @@ each time; a machine with a seed has another order for each seed.
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ PATIENCE = 1000
 """The blocks that a batch executes before another gets its turn."""
 WIDEST = 512
 """The waves of a batch, so that its arrays stay in the cache and are cheap to allocate."""
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
+"""Options of mallopt(3)."""
 ALONE = 1 << 17
 """The blocks, counted for each wave, that the only batch executes before the caller of `Device.run` is told."""
 
@@ -62,6 +65,7 @@ class Device:
     """The waves of a machine, running."""
 
     def __init__(self, machine: Machine, *, scratch_base: int | None = None) -> None:
+        keep_freed_memory()
         self.machine = machine
         target = machine.target
         self.processor = target.name.split("-")[1]
@@ -514,6 +518,22 @@ class Device:
         if scalar[FLAT_SCRATCH] is not UNSET and named("flat_scratch") is not None:
             yield "flat_scratch", scalar[FLAT_SCRATCH] | scalar[FLAT_SCRATCH + 1] << 32
         yield from (("pc", batch.pc), ("exec", batch.exec), ("mode", batch.mode & INDEX_ENABLE * 2 - 1))
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the allocator of the C library keep what is freed: arrays of a batch come and go with each instruction.
+
+    Else it returns their pages to the system and gets them again, which takes longer than the arithmetic.
+    """
+    import ctypes
+
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):  # not the C library of GNU
+        return
+    for option, size in ((_TRIM_THRESHOLD, 1 << 28), (_MMAP_THRESHOLD, 1 << 25), (_TOP_PAD, 1 << 24)):
+        set_option(option, size)
 
 
 def _raising(fault: MachineFault) -> Any:

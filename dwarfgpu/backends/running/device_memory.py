@@ -110,13 +110,19 @@ def take(view: Any, index: Lanes, mask: Lanes) -> Lanes:
 def gather(segment: Segment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:
     """Read ``count`` numbers of ``size`` bytes that follow each other, for each lane."""
     view = segment.views.get(size)
-    chosen = offsets if mask is None else offsets[mask]
-    if view is not None and (size == 1 or not (chosen & (size - 1)).any()):
+    if view is not None and _is_aligned(offsets, mask, size):
         index = offsets >> (size.bit_length() - 1) if size > 1 else offsets
         index = index if mask is None else np.where(mask, index, 0)
-        return [view.take(index + number if number else index) for number in range(count)]
+        return [view[number:].take(index) for number in range(count)]
     start = offsets if mask is None else np.where(mask, offsets, 0)
     return [_unaligned(segment.data, start + number * size, size) for number in range(count)]
+
+
+def _is_aligned(offsets: Lanes, mask: Lanes, size: int) -> bool:
+    """Return whether the offsets of all lanes that count are multiples of a size."""
+    if size == 1 or not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1):
+        return True
+    return mask is not None and not (offsets[mask] & (size - 1)).any()
 
 
 def _unaligned(data: Any, start: Lanes, size: int) -> Lanes:

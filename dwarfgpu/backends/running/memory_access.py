@@ -186,7 +186,14 @@ class MemoryAccess:
         elif shape.action == "load":
             destination = instruction.operand("vdst") or instruction.operand("vdata")
             assert destination is not None  # noqa: S101 (a load has one)
-            writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
+            if shape.space == LOCAL and shape.size == 4:
+                first = instruction.operand("addr")
+                assert first is not None  # noqa: S101 (each has one)
+                offset = _signed_offset(instruction)
+                load = writer.name(self.load_local)
+                writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
+            else:
+                writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
             for number in range(shape.count):
                 self._keep(writer, destination, number, f"x[{number}]", shape)
         elif shape.action == "store":
@@ -239,10 +246,10 @@ class MemoryAccess:
         if shape.action == "load":
             destination = instruction.operand("vdst")
             assert destination is not None  # noqa: S101 (a load has one)
-            writer.write(f"t = {address}")
-            for number, offset in enumerate(offsets):
-                name = "xy"[number]
-                writer.write(f"{name}x = {writer.name(self.load)}(b, {space}, t + {offset}, 4, {shape.count})")
+            first = instruction.operand("addr")
+            assert first is not None  # noqa: S101 (each has one)
+            load = writer.name(self.load_local)
+            writer.write(f"xx, yx = {load}(b, v[{first.index}], {tuple(offsets)}, {shape.count})")
             for number in range(2 * shape.count):
                 name = "xy"[number // shape.count]
                 text = f"{name}x[{number % shape.count}]"
@@ -458,6 +465,24 @@ class MemoryAccess:
                 for word, result in zip(words, results, strict=True)
             ]
         return results
+
+    def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[list[Lanes]]:
+        """Read dwords of local memory that follow each other, from each of some offsets on, for each lane.
+
+        Where all lanes read and all addresses are aligned and inside, this is one search in memory for each dword.
+        """
+        last = self.local_size - 4 * count - max(offsets)
+        is_even = not (self.local_size & 3 or any(offset & 3 for offset in offsets))
+        is_plain = batch.mask is None and self.watch is None and last >= 0 and is_even
+        if not is_plain or int(address.max()) > last or int(np.bitwise_or.reduce(address, axis=None)) & 3:
+            wide = address.astype(np.int64)
+            return [self.load(batch, LOCAL, wide + offset if offset else wide, 4, count) for offset in offsets]
+        rows = (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
+        index = (address >> 2) + rows
+        if index.shape[1] != batch.lanes:
+            index = np.broadcast_to(index, (batch.count, batch.lanes))
+        view = self.local.views[4]
+        return [[view[(offset >> 2) + number :].take(index) for number in range(count)] for offset in offsets]
 
     def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
         """Write numbers that follow each other, for each lane."""
