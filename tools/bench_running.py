@@ -96,7 +96,11 @@ class _Kernel:
         from dwarfgpu.program.launch.launch import launch, machine_for
 
         self._machine = machine_for(path, kernel)
-        self._launch = lambda machine: launch(machine, path, kernel, grid=grid, work_group=group, args=args)
+
+        def again() -> Any:
+            return launch(self._machine, path, kernel, grid=grid, work_group=group, args=args)
+
+        self._launch = again
         self._launched: Any = None
         self._point: int | None = None
         self.executed = 0
@@ -104,13 +108,13 @@ class _Kernel:
 
     def break_elsewhere(self) -> None:
         """Set a breakpoint that no wave reaches."""
-        self._launched = self._launch(self._machine)
+        self._launched = self._launch()
         self._machine.break_at(self._launched.plan.start.entry - 4)
         self._machine.run()
 
     def once(self) -> float:
         """Run once; return the seconds it takes."""
-        self._launched = self._launch(self._machine)
+        self._launched = self._launch()
         device = self._machine.device
         begun = time.perf_counter()
         device.run()

@@ -29,6 +29,7 @@ from dwarfgpu.backends.running.stops import (
 )
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ PATIENCE = 1000
 """The blocks that a batch executes before another gets its turn."""
 WIDEST = 512
 """The waves of a batch, so that its arrays stay in the cache and are cheap to allocate."""
+BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What an instruction raises whose operands make no sense, such as registers that a wave does not have."""
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 """Options of mallopt(3)."""
 ALONE = 1 << 17
@@ -125,6 +128,11 @@ class Device:
         """Waves at a barrier."""
         self.ended: list[WaveBatch] = []
         self.stopped: list[tuple[WaveBatch, str]] = []
+        first = self.batches[0] if self.batches else None
+        self._register_counts = {
+            OperandKind.VGPR: len(first.vector) if first is not None else 0,
+            OperandKind.AGPR: len(first.accumulation) if first is not None else 0,
+        }
         self._groups = machine.groups()
         self._alive = np.bincount(np.maximum(self._groups, 0), minlength=machine.wave_count)
         self._written = machine.changes
@@ -249,6 +257,10 @@ class Device:
             following = block.function(batch)
         except MachineFault as fault:
             self._fault(batch, block, fault)
+            return False
+        except BROKEN as problem:
+            broken = MachineFault(f"the instruction cannot be executed ({problem})")
+            self._fault(batch, block, broken.with_traceback(problem.__traceback__))
             return False
         self.executed += block.count * batch.count
         if not isinstance(following, int):
@@ -397,12 +409,9 @@ class Device:
             try:
                 instruction = self._instruction(address)
                 ends = instructions.write_instruction(writer, instruction, address, self.memory)
-            except (UnknownInstruction, MachineFault) as problem:
+            except (UnknownInstruction, MachineFault, *BROKEN) as problem:
                 del writer.lines[start:], writer.addresses[start:]
-                if isinstance(problem, MachineFault):
-                    fault = problem
-                else:
-                    fault = MachineFault(f"{problem}: {self.code_at(address)[:8].hex(' ', 4)}")
+                fault = problem if isinstance(problem, MachineFault) else self._unable(problem, address)
                 writer.write(f"{writer.name(_raising(fault))}()")
                 writer.write(f"return {address}")
                 break
@@ -417,7 +426,21 @@ class Device:
         instruction = decode(self.code_at(address), 0, self.processor, self.lanes)
         if instruction.name == ".long":
             raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
+        for part in (instruction, *instruction.components):
+            for operand in part.operands:
+                count = self._register_counts.get(operand.kind)
+                last = operand.index + max(1, operand.bits // 32) - 1
+                if count is not None and last >= count:
+                    detail = f"{operand.text} is not among the {count} registers of the wave"
+                    raise MachineFault(detail, kind=ILLEGAL_INSTRUCTION)
         return instruction
+
+    def _unable(self, problem: Exception, address: int) -> MachineFault:
+        """Return the fault of an instruction that cannot be compiled."""
+        code = self.code_at(address)
+        instruction = decode(code, 0, self.processor, self.lanes)
+        what = str(problem) if isinstance(problem, UnknownInstruction) else f"{instruction.mnemonic} with such operands"
+        return MachineFault(f"{what}: {instruction.data.hex(' ', 4)}")
 
     def code_at(self, address: int) -> bytes:
         """Return the bytes of an instruction, and as many behind it as there may be."""
