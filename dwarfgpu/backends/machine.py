@@ -218,10 +218,22 @@ class Machine(WaveBackend):
         if self._device is None:
             from dwarfgpu.backends.running.device import Device
 
-            if not self.wave_count:
-                raise UsageError("the machine has no waves that could run", hint="launch a kernel on it")
+            self._check_that_it_runs()
             self._device = Device(self)
         return self._device
+
+    def _check_that_it_runs(self) -> None:
+        hint = "launch a kernel on a machine of its own"
+        if self.capabilities.name != "machine":
+            raise UsageError(
+                f"a {self.capabilities.name} cannot run: it is what waves were when it was made", hint=hint
+            )
+        if not self.wave_count:
+            raise UsageError("the machine has no waves that could run", hint="launch a kernel on it")
+        if len(set(self.places["dispatch"].tolist())) > 1:
+            raise UsageError("waves of several dispatches cannot run together", hint=hint)
+        if any(self.program_counter(wave) is None for wave in (0, self.wave_count - 1)):
+            raise UsageError("the waves have no program counter, so they cannot run", hint=hint)
 
     @property
     def is_running(self) -> bool:

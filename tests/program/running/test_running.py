@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dwarfgpu.backends import snapshot
+from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.launch.launch import launch, machine_for
 from dwarfgpu.program.running.running import Running
+from dwarfgpu.targets.resolve import resolve
 
 SLOW = pytest.mark.slow
 PROCESSORS = ["gfx90a", "gfx1100", *(pytest.param(name, marks=SLOW) for name in ("gfx900", "gfx1030", "gfx1200"))]
@@ -331,6 +334,20 @@ def test_an_interrupted_run_can_go_on(built):
     device.on_turn = None
     assert launched.machine.run().has_ended
     assert launched.buffers["out"].tolist() == STEPS
+
+
+def test_machines_that_cannot_run_say_so(built, tmp_path):
+    launched = steps_launched(built())
+    snapshot.save(launched.machine, tmp_path / "s.json")
+    with pytest.raises(UsageError, match="a snapshot cannot run"):
+        snapshot.load(tmp_path / "s.json").run()
+    launch(launched.machine, built(), "saxpy", grid=(64,), work_group=(64,))
+    with pytest.raises(UsageError, match="waves of several dispatches cannot run together"):
+        launched.machine.run()
+    machine = Machine(resolve("gfx90a"))
+    machine.add_waves(2)
+    with pytest.raises(UsageError, match="the waves have no program counter"):
+        machine.step()
 
 
 def test_a_machine_without_waves_does_not_run(built):
