@@ -111,8 +111,18 @@ def _save_pair(text: str) -> tuple[str, str]:
     name, equals, path = text.partition("=")
     if not equals or not name or not path:
         raise UsageError(f"--save {text[:60]!r} names no file", hint="write --save NAME=FILE.npy")
-    check_output(path)
+    _check_folder(path)
     return name, path
+
+
+def _check_folder(path: str) -> None:
+    """Refuse a file that cannot be written before the kernel runs."""
+    import os
+
+    check_output(path)
+    folder = os.path.dirname(path) or "."  # noqa: PTH120 (`pathlib` costs start-up time)
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{path} cannot be written: {folder} is no folder that can be written to", kind="unwritable")
 
 
 def _check_state(path: str | None) -> None:
@@ -121,6 +131,8 @@ def _check_state(path: str | None) -> None:
 
     if path is not None and os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
         raise UsageError(f"{path} exists", hint="a snapshot is written to a new file")
+    if path is not None:
+        _check_folder(path)
 
 
 def _set_breakpoints(running: Running, options: Any) -> None:

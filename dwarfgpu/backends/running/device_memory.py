@@ -118,6 +118,17 @@ def gather(segment: Segment, offsets: Lanes, mask: Lanes, size: int, count: int)
     return [_unaligned(segment.data, start + number * size, size) for number in range(count)]
 
 
+def _first_of_row(offsets: Lanes, size: int) -> int | None:
+    """Return the first of offsets that follow each other without a gap, in their order; None for others."""
+    if not offsets.size:
+        return None
+    row = offsets.reshape(-1)
+    first = int(row[0])
+    if int(row[-1]) - first != size * (row.size - 1) or not (row[1:] - row[:-1] == size).all():
+        return None
+    return first
+
+
 def _is_aligned(offsets: Lanes, mask: Lanes, size: int) -> bool:
     """Return whether the offsets of all lanes that count are multiples of a size."""
     if size == 1 or not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1):
@@ -136,10 +147,15 @@ def scatter(segment: Segment, offsets: Lanes, mask: Lanes, size: int, values: li
     """Write numbers of ``size`` bytes that follow each other, for each lane that counts; the last lane wins."""
     offsets = offsets if mask is None else offsets[mask]
     view = segment.views.get(size)
-    if view is not None and (size == 1 or not (offsets & (size - 1)).any()):
+    if view is not None and _is_aligned(offsets, None, size):
+        first = _first_of_row(offsets, size) if len(values) == 1 else None
+        if first is not None:
+            start = first >> (size.bit_length() - 1)
+            view[start : start + offsets.size] = (values[0] if mask is None else values[0][mask]).reshape(-1)
+            return
         index = offsets >> (size.bit_length() - 1) if size > 1 else offsets
         for number, value in enumerate(values):
-            view[index + number] = value if mask is None else value[mask]
+            view[number:][index] = value if mask is None else value[mask]
         return
     for number, value in enumerate(values):
         word = value if mask is None else value[mask]
