@@ -251,12 +251,13 @@ class Machine(WaveBackend):
             self._device.renew()
 
     def run(self, *, until: int | Callable[[Arrival], Any] | None = None, limit: int | None = None) -> Halt:
-        """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit is reached.
+        """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit or ^C stops them.
 
         ``until`` is an address at which waves stop this time, or a function that is asked before each instruction, as
         the condition of a breakpoint is. ``limit`` is a number of instructions, each counted once for each wave.
         """
         from dwarfgpu.backends.running import halts
+        from dwarfgpu.backends.running.device import interruptible
 
         device = self.device
         temporary = halts.Breakpoint(0, until) if isinstance(until, int) else None
@@ -266,7 +267,8 @@ class Machine(WaveBackend):
         if until is not None and temporary is None:
             device.observer = _asking(device, halts.Breakpoint(0, 0, until), observer)  # type: ignore[arg-type]
         try:
-            device.run(None if limit is None else device.executed + limit, stops_at_faults=True)
+            with interruptible(device):
+                device.run(None if limit is None else device.executed + limit, stops_at_faults=True)
         finally:
             device.observer = observer
             if temporary is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -34,7 +32,7 @@ def run_kernel(session: Session, options: Any) -> int:
     _set_breakpoints(running, options)
     profile = _profile(running, options)
     trace = _trace(session, running, options)
-    with _interrupting(running), _showing(running):
+    with _showing(running):
         halt = running.run(until=options.until, limit=options.limit)
     if trace is not None:
         trace.end()
@@ -185,25 +183,6 @@ def _save_state(running: Running, path: str) -> None:
 
 
 # --- While it runs ------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _interrupting(running: Running) -> Iterator[None]:
-    """Let ^C end the run between two blocks of instructions; a second one ends the program."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    device = running.machine.device
-
-    def stop(_number: int, _frame: Any) -> None:
-        device.interrupt()
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -7,6 +7,9 @@ each time; a machine with a seed has another order for each seed.
 
 from __future__ import annotations
 
+import signal
+import threading
+from contextlib import contextmanager
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -541,6 +544,24 @@ class Device:
         if scalar[FLAT_SCRATCH] is not UNSET and named("flat_scratch") is not None:
             yield "flat_scratch", scalar[FLAT_SCRATCH] | scalar[FLAT_SCRATCH + 1] << 32
         yield from (("pc", batch.pc), ("exec", batch.exec), ("mode", batch.mode & INDEX_ENABLE * 2 - 1))
+
+
+@contextmanager
+def interruptible(device: Device) -> Iterator[None]:
+    """Let ^C end a run between two blocks of instructions, so that no wave is lost; a second one is the usual one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: Any) -> None:
+        device.interrupt()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, stop) or signal.default_int_handler
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @cache

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
@@ -331,6 +334,18 @@ def test_an_interrupted_run_can_go_on(built):
     device = launched.machine.device
     device.on_turn = lambda device: device.interrupt()
     assert launched.machine.run().kind == "interrupted"
+    device.on_turn = None
+    assert launched.machine.run().has_ended
+    assert launched.buffers["out"].tolist() == STEPS
+
+
+def test_a_signal_of_the_terminal_loses_no_wave(built):
+    launched = steps_launched(built("gfx1100", "O0"))
+    device = launched.machine.device
+    before = signal.getsignal(signal.SIGINT)
+    device.on_turn = lambda _device: os.kill(os.getpid(), signal.SIGINT)
+    assert launched.machine.run().kind == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is before
     device.on_turn = None
     assert launched.machine.run().has_ended
     assert launched.buffers["out"].tolist() == STEPS
