@@ -129,7 +129,7 @@ ARGUMENTS = {
         option("-limit N", "stop after so many instructions, each counted for each wave", read=int),
         option(
             "-trace WHAT",
-            "show the instructions of a wave, or its lines with variables that change",
+            "write the instructions of a wave; --trace=lines: its lines, with variables that change",
             choices=("instructions", "lines"),
             bare="instructions",
         ),

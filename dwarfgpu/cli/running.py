@@ -170,7 +170,7 @@ def _trace(session: Session, running: Running, options: Any) -> WaveTrace | None
     return WaveTrace(
         running,
         tell,
-        wave=(options.wave or 1) - 1,
+        wave=0 if options.wave is None else options.wave - 1,
         lane=options.lane,
         show=value_text if options.trace == "lines" else None,
     )

@@ -92,6 +92,10 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
     many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.
     """
+    if at_once is not None and at_once < 1:
+        raise UsageError(f"{at_once} waves at a time: there must be one at least")
+    if seed is not None and seed < 0:
+        raise UsageError(f"the seed {seed} is negative")
     if machine.is_running:
         raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
     code_object = opened(file) if isinstance(file, str) else file
