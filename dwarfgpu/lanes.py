@@ -29,6 +29,22 @@ MAX_LANE = 1 << 31
 """More lanes than any wave has."""
 
 
+def lane_number(lane: Any, count: int = MAX_LANE, owner: str | None = None) -> int:
+    """Return a lane as an int; raise `UsageError` for what is no lane, or none of the ``count`` lanes of an owner."""
+    from operator import index
+
+    try:
+        number = index(lane)
+    except TypeError:
+        raise UsageError(f"a lane is an integer, found {repr(lane)[:40]}", kind="no_lane") from None
+    if 0 <= number < count:
+        return number
+    message = f"{shown(number)} is not a lane: lanes are numbered from 0"
+    if owner is not None:
+        message = f"{owner} has {f'{count} lanes, no lane {shown(number)}' if count > 1 else 'no lanes'}"
+    raise UsageError(message, kind="no_lane")
+
+
 @immutable
 class LaneSet:
     """The slots an evaluation runs over: the wave and the lane of each."""
@@ -41,21 +57,15 @@ class LaneSet:
 
     @staticmethod
     def one(lane: int | None = None, wave: int = 0) -> LaneSet:
-        return LaneSet(1, wave, lane)
+        """Return one lane of a wave, or no lane in particular; raise `UsageError` for what is no lane."""
+        return LaneSet(1, wave, None if lane is None else lane_number(lane))
 
     @staticmethod
     def of(lanes: Sequence[int], wave: int = 0) -> LaneSet:
         """Return some lanes of one wave, in the order given; raise `UsageError` for what is no lane, and for none."""
-        from operator import index
-
-        try:
-            numbers = [index(lane) for lane in lanes]
-        except TypeError:
-            raise UsageError("the lanes of a lane set are integers", kind="no_lane") from None
-        wrong = next((number for number in numbers if not 0 <= number < MAX_LANE), None)
-        if wrong is not None or not numbers:
-            what = "there is no lane in it" if wrong is None else f"{shown(wrong)} is not a lane"
-            raise UsageError(f"a lane set has lanes from 0 on: {what}", kind="no_lane")
+        numbers = [lane_number(lane) for lane in lanes]
+        if not numbers:
+            raise UsageError("a lane set has one lane or more", kind="no_lane")
         if len(numbers) == 1:
             return LaneSet(1, wave, numbers[0])
         return LaneSet(len(numbers), wave, b.array(numbers, 64))

@@ -53,9 +53,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "objfile": GROUND | {"encoding"},
     # what a user asks about, and how an answer looks
     "program": LIBRARY,
-    "render": EVALUATOR | {"dialects", "program"},
+    # what is wrong with a file
+    "verification": LIBRARY,
+    "render": EVALUATOR | {"dialects", "program", "verification"},
     # the questions that a user can ask, whichever face asks
-    "questions": GROUND | {"targets", "dialects", "expr", "program", "render"},
+    "questions": GROUND | {"targets", "dialects", "expr", "program", "verification", "render"},
     # the JSON contract of case files
     "cases": LIBRARY,
     # the faces

@@ -26,7 +26,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.progress import counted
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, LaneView
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
-from dwarfgpu.targets.resolve import resolve
+from dwarfgpu.targets.resolve import declared_spaces, resolve, with_spaces
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 MANIFEST = "manifest.json"
 """The file of this part in a folder."""
-KEYS = ("byte_order", "address_size", "apertures", "code_objects", "dispatches", "comment")
+KEYS = ("byte_order", "address_size", "spaces", "apertures", "code_objects", "dispatches", "comment")
 """The keys of this part that may be absent."""
 
 MAX_ID_BITS = 63
@@ -57,9 +57,10 @@ def read_target(fields: dict[str, Node]) -> Target:
     order: Any = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else None
     size = fields["address_size"].unsigned() if "address_size" in fields else None
     try:
-        return resolve(fields["target"].string(), byte_order=order, address_size=size)
+        target = resolve(fields["target"].string(), byte_order=order, address_size=size)
     except UsageError as error:
         raise fields["target"].fail(error.message, hint=error.hint) from None
+    return with_spaces(target, fields["spaces"]) if "spaces" in fields else target
 
 
 def read_head(fields: dict[str, Node], machine: Machine) -> None:
@@ -118,6 +119,9 @@ def write_head(machine: Machine, paths: list[str]) -> Json:
     head: Json = {"schema": SCHEMA, "target": machine.target_name}
     if machine.target.name == "generic":  # the name of every other target says it
         head["byte_order"], head["address_size"] = machine.target.byte_order, machine.target.address_size
+        spaces = declared_spaces(machine.target)
+        if spaces:
+            head["spaces"] = spaces
     if machine.apertures is not None:
         bases = {"shared": machine.apertures.shared, "private": machine.apertures.private}
         head["apertures"] = {name: hex(base) for name, base in bases.items()}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu.cases.context import KEYS as CONTEXT_KEYS
 from dwarfgpu.cases.context import ExpressionReader, context_of, narrowed
 from dwarfgpu.cases.json_types import type_of
 from dwarfgpu.encoding.operands import Format
@@ -130,16 +131,18 @@ def _setting(fields: dict[str, Node]) -> EncodingContext:
 
 
 def _target(fields: dict[str, Node]) -> Target:
-    from dwarfgpu.targets.resolve import resolve
+    from dwarfgpu.targets.resolve import resolve, with_spaces
 
     size = fields["address_size"].unsigned() if "address_size" in fields else None
     order: Any = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else None
     name = fields["target"].string() if "target" in fields else "generic"
     try:
-        return resolve(name, byte_order=order, address_size=size)
+        target = resolve(name, byte_order=order, address_size=size)
     except UsageError as error:
         key = "target" if "target" in fields else "address_size"
         raise fields[key].fail(error.message, hint=error.hint) from error
+    spaces = fields["context"].fields((), CONTEXT_KEYS).get("spaces") if "context" in fields else None
+    return target if spaces is None else with_spaces(target, spaces)
 
 
 def _dialect(node: Node | None, name: str) -> Dialect:
@@ -320,12 +323,16 @@ def _attempt(access: Any, case: Case, context: Context, outcome: Outcome) -> Out
 
 def _write(case: Case, ev: Evaluation, accessor: Accessor, location: Location, outcome: Outcome) -> Outcome:
     data = case.write or b""
-    accessor.write(location, 8 * len(data), convert.block_stream(ev, data))
+    size = 8 * len(data)
+    location = convert.object_location(location, size, ev.rules, accessor.byte_order)
+    accessor.write(location, size, convert.block_stream(ev, data))
     return outcome
 
 
 def _read_location(case: Case, ev: Evaluation, accessor: Accessor, location: Location, outcome: Outcome) -> Outcome:
     wanted: Read = case.read  # type: ignore[assignment]
+    size = 8 * wanted.byte_offset + wanted.bit_size
+    location = convert.object_location(location, size, ev.rules, accessor.byte_order)
     if wanted.byte_offset:
         location = convert.moved(ev, location, 8 * wanted.byte_offset)
     read = accessor.read(location, wanted.bit_size)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 KEYS = (
     *("registers", "memory", "lane", "lane_count", "iteration", "iterations", "pc", "cfa", "frame_base", "object"),
-    *("initial_stack", "base_types", "debug_addr", "tls", "entry_values", "entry_registers", "dies"),
+    *("initial_stack", "base_types", "debug_addr", "tls", "entry_values", "entry_registers", "spaces", "dies"),
 )  # fmt: skip
 
 MAX_LANES = 1 << 16

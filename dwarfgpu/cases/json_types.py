@@ -217,11 +217,11 @@ class LocationReader:
         return self._placed(Implicit(number, 8 * len(data)), fields.get("bit_offset"))
 
     def _implicit_pointer(self, node: Node) -> Location:
-        fields = node.fields(("kind", "die"), ("byte_offset", "space", "space_name"))
+        fields = node.fields(("kind", "die"), ("byte_offset", "space", "space_name", "bit_offset"))
         space = self.space(fields)
         displacement = fields["byte_offset"].signed(64) if "byte_offset" in fields else 0
         pointer = ImplicitPointer(die_reference(fields["die"]), displacement, space, self.unit, space.address_bits)
-        return locations.at(pointer)
+        return self._placed(pointer, fields.get("bit_offset"))
 
     def _composite(self, node: Node) -> Location:
         fields = node.fields(("kind", "parts"), ("bit_offset",))

@@ -19,6 +19,7 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingCo
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, LoneFrame, known_register
+from dwarfgpu.expr.convert import object_location
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, Location, bound, is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
@@ -591,7 +592,9 @@ class CallStack:
         register = self.thread.register(number)
         default = self.thread.target.default_space.address_bits
         size = default if register is None else min(default, register.bit_size)
-        reading = self.thread.accessor.read(location, size)
+        thread = self.thread
+        location = object_location(location, size, thread.rules, thread.target.byte_order)
+        reading = thread.accessor.read(location, size)
         return None if reading.undefined else int(reading.bits)
 
     def _checked(self, caller: Activation, inner: Activation) -> End | None:

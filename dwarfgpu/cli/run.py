@@ -224,10 +224,12 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     if command.completes == "expression":
         words = [f" {word}" if _is_negative(word) else word for word in words]
     # an operand that may be absent would be, for argparse, wherever options stand before it
-    is_mixed = any(operand.is_many or not operand.is_required for operand in command.shell.operands)
+    is_mixed = any(each.is_many or not each.is_required for each in (*command.shell.selects, *command.shell.operands))
     options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
     _join_states(options)
-    if _has_state(command):
+    if isinstance(getattr(options, "file", None), list):
+        options.file, options.in_file = _files_and_name(options.file)
+    elif _has_state(command):
         _settle_file(options, command, parser)
     options.run = lambda session: _ask(session, command, vars(options))
     return options
@@ -238,6 +240,13 @@ def _names_its_code(state: str | list[str]) -> bool:
     from dwarfgpu.program.stack.stopped import names_its_code
 
     return names_its_code(paths_of(state))
+
+
+def _files_and_name(words: list[str]) -> tuple[str | tuple[str, ...] | None, str | None]:
+    """Return FILE, all of the files if there are several, and the name of something in it, if it is no file."""
+    if len(words) == 2 and not os.path.exists(words[1].partition("@")[0]):  # noqa: PTH110
+        return words[0], words[1]
+    return tuple(words) if len(words) > 1 else words[0] if words else None, None
 
 
 def _settle_file(options: argparse.Namespace, command: Command, parser: _ArgumentParser) -> None:
@@ -274,6 +283,8 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
         fields["action"] = "store_true"
     else:
         fields |= {"metavar": argument.metavar, "type": argument.value, "choices": argument.choices or None}
+        if argument.is_bare:
+            fields |= {"nargs": "?", "const": "", "metavar": argument.metavar.strip("[]"), "choices": None}
     if not argument.is_option:
         if argument.is_many:
             fields["nargs"] = "+" if argument.is_required else "*"
@@ -336,6 +347,8 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     for operand in command.shell.operands:
         value = given[_dest(operand)]
         words += [] if value is None else value if operand.is_many else [value]
+    if given.get("in_file") is not None:
+        words.append(given["in_file"])
     settings: dict[str, str] = {}
     values: dict[str, Any] = {}
     for option in command.shell_options:

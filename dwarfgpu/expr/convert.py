@@ -14,6 +14,7 @@ from dwarfgpu.expr.storages import (
     ImplicitPointer,
     Memory,
     Part,
+    Register,
     Undefined,
     pointer_misuse,
 )
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.bits import Bits
+    from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.expr.evaluation import Evaluation, Result
     from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.locations import Entry
+    from dwarfgpu.expr.rules import Rules
 
 
 def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
@@ -141,12 +144,48 @@ def evaluate_location(ev: Evaluation, die: Any) -> Location:
     return matching[0] if len(matching) == 1 else locations.union(matching, ev.lanes.count)
 
 
+def object_location(location: Location, bit_size: int, rules: Rules, byte_order: ByteOrder) -> Location:
+    """Return where an object or a value of a size is, in a storage that is larger or ends before it."""
+    places = location.places
+    if rules.object_beyond_composite == "undefined" and any(type(place.storage) is Composite for place in places):
+        location = with_undefined_rest(location, bit_size)
+    if byte_order == "big" and rules.object_of_value_bits == "least_significant":
+        location = Location(tuple([_least_significant(place, bit_size) for place in location.places]))
+    return location
+
+
+def with_undefined_rest(location: Location, bit_size: int) -> Location:
+    """Return a location whose composites have at least so many bits; those after the last part are undefined."""
+    return Location(tuple([_with_undefined_rest(place, bit_size) for place in location.places]))
+
+
+def _with_undefined_rest(place: SingleLocation, bit_size: int) -> SingleLocation:
+    storage, offset = place.storage, place.bit_offset
+    if type(storage) is not Composite:
+        return place
+    furthest = offset if type(offset) is int else int(offset.max())  # type: ignore[union-attr]
+    missing = furthest + bit_size - storage.bit_size
+    if missing <= 0:
+        return place
+    return SingleLocation(locations.extended(storage, (Part(UNDEFINED, missing),)), offset)
+
+
+def _least_significant(place: SingleLocation, bit_size: int) -> SingleLocation:
+    """Return the place of the least significant bits of a register or an implicit value, on a big-endian target."""
+    storage = place.storage
+    is_whole = type(place.bit_offset) is int and place.bit_offset == 0
+    if type(storage) not in (Register, Implicit) or not is_whole or storage.bit_size <= bit_size:
+        return place
+    return SingleLocation(storage, storage.bit_size - bit_size)
+
+
 def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.2.5.4.4.1 (1)") -> Location:
     """Move a location by a signed number of bits, under the rules in force."""
     undefined_size = None
     if ev.rules.undefined_has_size:
         undefined_size = ev.target.max_storage_bits()
-    return locations.moved(location, displacement, undefined_size=undefined_size, spec=spec)
+    may_be_empty = ev.rules.offset_of_empty_composite == "zero"
+    return locations.moved(location, displacement, undefined_size=undefined_size, spec=spec, may_be_empty=may_be_empty)
 
 
 def result_of(ev: Evaluation) -> Result:

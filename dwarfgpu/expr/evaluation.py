@@ -91,6 +91,8 @@ class Evaluation:
         self.finish = finish
         """Makes the result of the final state."""
         self.lanes: LaneSet = context.lanes
+        if self.lanes.lane is None and self.rules.lane_without_simt == "zero" and self.lane_count == 1:
+            self.lanes = evolve(self.lanes, lane=0)
         self.accessor = Accessor(
             context.backend, context.target.byte_order, context.lanes.count, context.limits.block * 8
         )

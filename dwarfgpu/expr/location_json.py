@@ -128,7 +128,7 @@ class JsonWriter:
         if isinstance(storage, Composite):
             return {"kind": "composite", "bit_offset": offset, "parts": self._parts(storage.parts)}
         if isinstance(storage, ImplicitPointer):
-            return _pointer(storage)
+            return _pointer(storage, offset)
         return {"kind": "undefined"}
 
     def _parts(self, parts: tuple[Part, ...]) -> list[Json]:
@@ -186,13 +186,15 @@ def means_a_lane(storage: Memory, address: int) -> bool:
         return False
 
 
-def _pointer(pointer: ImplicitPointer) -> Json:
-    return {
+def _pointer(pointer: ImplicitPointer, bit_offset: int = 0) -> Json:
+    """Return an implicit pointer; ``bit_offset`` is that of a location in its own storage."""
+    result: Json = {
         "kind": "implicit_pointer",
         "die": str(pointer.die),
         "byte_offset": pointer.byte_offset,
         "space": pointer.space.number,
     }
+    return {**result, "bit_offset": bit_offset} if bit_offset else result
 
 
 # --- Types and numbers --------------------------------------------------------------------------------------------

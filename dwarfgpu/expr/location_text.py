@@ -76,7 +76,7 @@ class TextRenderer:
             return f"implicit {_bytes(data)}{_bit(offset)}"
         if isinstance(storage, Composite):
             return self._composite(storage.parts, depth) + _bit(offset)
-        return _pointer(storage) if isinstance(storage, ImplicitPointer) else "undefined"
+        return _pointer(storage) + _bit(offset) if isinstance(storage, ImplicitPointer) else "undefined"
 
     def _composite(self, parts: tuple[Part, ...], depth: int) -> str:
         """Return parts in braces, each with its size; a run of parts is shown once, with a count."""

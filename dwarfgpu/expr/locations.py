@@ -83,31 +83,41 @@ def is_undefined(location: Location) -> bool:
     return all(type(place.storage) is Undefined for place in location.places)
 
 
-def moved(location: Location, displacement: Any, *, undefined_size: int | None, spec: str) -> Location:
+def moved(
+    location: Location, displacement: Any, *, undefined_size: int | None, spec: str, may_be_empty: bool = False
+) -> Location:
     """Move every place by a signed number of bits (A.2.5.4.4.1 (1) and (3)).
 
     ``undefined_size`` is the size of the undefined storage; None where it has neither a size nor an offset.
+    ``may_be_empty`` tells whether the offset 0 of a composite without parts is valid.
     """
     places = location.places
     if len(places) == 1:
-        return Location((_moved_place(places[0], displacement, undefined_size, spec),))
-    return Location(tuple([_moved_place(place, displacement, undefined_size, spec) for place in places]))
+        return Location((_moved_place(places[0], displacement, undefined_size, spec, may_be_empty),))
+    return Location(tuple([_moved_place(place, displacement, undefined_size, spec, may_be_empty) for place in places]))
 
 
-def _moved_place(place: SingleLocation, displacement: Any, undefined_size: int | None, spec: str) -> SingleLocation:
+def _moved_place(
+    place: SingleLocation,
+    displacement: Any,
+    undefined_size: int | None,
+    spec: str,
+    may_be_empty: bool,  # noqa: FBT001 (internal)
+) -> SingleLocation:
     storage = place.storage
     size = storage.bit_size
     if type(storage) is Undefined:
         if undefined_size is None:
             return place
         size = undefined_size
+    positions = size or (1 if may_be_empty else 0)
     offset = place.bit_offset
     offset = offset + displacement if type(offset) is type(displacement) is int else b.moved(offset, displacement)
     if type(offset) is int:
-        if not 0 <= offset < size:
+        if not 0 <= offset < positions:
             raise _outside(offset, size, spec)
         return SingleLocation(storage, offset)
-    refuse(b.either(offset < 0, offset >= size), lambda slot: _outside(int(b.select(offset, slot)), size, spec))
+    refuse(b.either(offset < 0, offset >= positions), lambda slot: _outside(int(b.select(offset, slot)), size, spec))
     return SingleLocation(storage, b.settled(offset))
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.convert import result_of
 from dwarfgpu.expr.evaluation import Evaluation
-from dwarfgpu.lanes import LaneFault, LaneResults, run_in_parts, shared_result
+from dwarfgpu.lanes import LaneFault, LaneResults, LaneSet, lane_number, run_in_parts, shared_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +39,9 @@ def evaluate(
     ``trace`` is called after each operation with the stack before and after it. ``finish`` makes the result of the
     final state; whatever it gives has a method ``select``, as entries have.
     """
+    lane: Any = context.lanes.lane
+    if context.lanes.count == 1 and lane is not None and (type(lane) is not int or lane < 0):
+        context = evolve(context, lanes=LaneSet(1, context.lanes.wave, lane_number(lane)))
     whole = Evaluation(expression, context, trace, finish)
     groups = run_in_parts(context.lanes.count, whole, _finished, Evaluation.part)
     return LaneResults(context.lanes.count, groups)

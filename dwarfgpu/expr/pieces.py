@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
 
 
+def runs(mask: int, count: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the runs of equal bits among the first bits of a mask: bit, first position, position after the last."""
+    start = 0
+    while start < count:
+        bit = mask >> start & 1
+        stop = start + 1
+        while stop < count and mask >> stop & 1 == bit:
+            stop += 1
+        yield bit, start, stop
+        start = stop
+
+
 def pieces(storage: Composite, offset: int, size: int) -> list[tuple[Location, int, int]]:
     """Return the stretches of parts that bits of a composite come from: location, bit offset from it, size."""
     stretches = []

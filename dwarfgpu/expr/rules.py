@@ -38,8 +38,8 @@ class Rules:
 
     AMD A.2.5.4.4.6: using it before DW_OP_LLVM_piece_end is ill-formed, and what is below it on the stack stays
     there. DWARF 6 (230524.1) has no such state: a piece needs a composite below its operand and leaves one that any
-    operation may use; only if the operand is all there is on the stack does a piece start a composite by itself.
-    DWARF 5, 2.6.1.2 only knows an expression of pieces.
+    operation may use; only if the operand is all there is on the stack does a piece start a composite by itself. The
+    offset of the composite stays what it is. DWARF 5, 2.6.1.2 only knows an expression of pieces.
     """
 
     location_after_pieces: Literal["result", "ill_formed"]
@@ -61,6 +61,37 @@ class Rules:
 
     AMD A.2.5.4.4.6 (2): as DW_OP_LLVM_bit_offset does, in storage order. DWARF 5, 2.6.1.2 and DWARF 6: from the least
     significant bit. The two differ on big-endian targets only.
+    """
+
+    object_of_value_bits: Literal["storage", "least_significant"]
+    """Which bits of a register or an implicit storage an object or a value has that is smaller and begins at offset 0.
+
+    AMD A.2.5.3: the bit offset is where the object starts, so it has the first bits in storage order. DWARF 5,
+    2.6.1.1.3 and 2.6.1.1.4 name the register or give the value as a whole and are silent, as are the drafts of DWARF 6;
+    GDB (default_value_from_register, and DW_OP_stack_value) and drgn take the least significant part. The two differ
+    on big-endian targets only. An offset that is not 0 says where the object is, in storage order.
+    """
+
+    object_beyond_composite: Literal["error", "undefined"]
+    """What the bits of an object or a value are that lie beyond the last part of a composite.
+
+    AMD A.2.5.4.3.4 (4): an evaluation error, as beyond every storage. DWARF 6 (230524.1): undefined. DWARF 5, 2.6.1.2
+    is silent; GDB and drgn show them as unavailable. To write them is an error in all.
+    """
+
+    offset_of_empty_composite: Literal["error", "zero"]
+    """Whether a composite without parts can be moved by an offset of 0.
+
+    AMD A.2.5.4.4.1 (1): an updated offset must be less than the size of the storage, which is 0 (DWARF 5 has no offset
+    operations). DWARF 6 (230524.1), 3.12 (1): DW_OP_composite gives an empty composite the offset 0, so that is valid.
+    """
+
+    lane_without_simt: Literal["missing", "zero"]
+    """What the current lane is where no lane is selected and the code does not run in lanes.
+
+    AMD A.2.5.1: lanes are for code in a SIMT manner, and an operation that needs one misses it otherwise (so in DWARF
+    5, which has no such operation). DWARF 6 (241011.1): without a SIMT or SIMD execution model "the current lane is
+    always 0".
     """
 
     undefined_has_size: bool
@@ -117,6 +148,10 @@ DWARF5 = Rules(
     location_after_pieces="ill_formed",
     part_beyond_storage="undefined",
     piece_of_value_bits="least_significant",
+    object_of_value_bits="least_significant",
+    object_beyond_composite="undefined",
+    offset_of_empty_composite="error",
+    lane_without_simt="missing",
     undefined_has_size=False,
     overlay="amd",
     value_as_location="integral",
@@ -133,6 +168,10 @@ AMD = Rules(
     location_after_pieces="result",
     part_beyond_storage="ill_formed",
     piece_of_value_bits="storage",
+    object_of_value_bits="storage",
+    object_beyond_composite="error",
+    offset_of_empty_composite="error",
+    lane_without_simt="missing",
     undefined_has_size=False,
     overlay="amd",
     value_as_location="generic",
@@ -147,6 +186,10 @@ DWARF6 = evolve(
     name="dwarf6",
     incomplete_composites=False,
     piece_of_value_bits="least_significant",
+    object_of_value_bits="least_significant",
+    object_beyond_composite="undefined",
+    offset_of_empty_composite="zero",
+    lane_without_simt="zero",
     undefined_has_size=True,
     overlay="dwarf6",
     value_as_location="integral",

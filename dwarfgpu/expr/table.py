@@ -50,6 +50,8 @@ class Operation:
     """The DWARF version or the vendor that introduced it."""
     needs: frozenset[str] = frozenset()
     """Elements of the context that it requires (A.2.5.1): thread, lane, iteration, frame, unit, object."""
+    other_sections: bool = False
+    """Whether it depends on other debug sections although it needs no compilation unit."""
     circular: bool = False
     """Whether using it to find call frame information would be circular."""
     ends_location: bool = False
@@ -82,6 +84,8 @@ class Operation:
         """The reason why call frame information may not use the operation (A.6.4.2), if it may not."""
         if self.circular:
             return "its use would be circular"
+        if self.other_sections:
+            return "it must not depend on other debug sections"
         missing = sorted(self.needs & _CFI_NEEDS)
         return f"there is no {' or '.join(missing)} in call frame information" if missing else None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu import progress
 from dwarfgpu.dialects import encoding_in
 from dwarfgpu.errors import DwarfGpuError, Unsupported, UsageError
 from dwarfgpu.expr.location_json import JsonWriter
@@ -15,7 +14,7 @@ from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import lanes_text, problem_json, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from dwarfgpu.program.code.encoding_context import EncodingContext
     from dwarfgpu.program.stack.frame import Frame
@@ -176,51 +175,6 @@ def evaluate_operations(
     )
 
 
-def verify(selection: Selection, arguments: Arguments) -> Document:
-    """Branch targets, the depth of the stack and kinds of entries over every path, operands. With -ops or -hex: of an
-    expression by itself, as which -cfi takes an operand of call frame information. Else of the variable NAME; without
-    NAME of all that the frame sees, or without a state of all variables of the file.
-
-    The exit status of the program is 1 if there are findings.
-    """
-    if arguments.has("ops") and arguments.has("hex"):
-        raise UsageError("-ops and -hex are two ways to write one expression", hint="choose one of them")
-    if arguments.has("ops") or arguments.has("hex"):
-        return _verify_expression(selection, arguments)
-    if selection.program is None:
-        raise UsageError("FILE, or exactly one of --ops and --hex is needed")
-    with selection.settings.lent({"dialect": arguments.get("dialect")} if arguments.has("dialect") else {}):
-        return _verify_variables(selection, arguments)
-
-
-def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
-    from dwarfgpu.render.layout import plain
-
-    context = encoding_of(selection, arguments)
-    if arguments.has("ops"):
-        expression = context.parsed(arguments.get("ops"))
-    else:
-        expression = context.decoded(bytes_of(arguments.get("hex")))
-    findings = encoding_context.findings(
-        expression,
-        context,
-        in_cfi=arguments.has("cfi"),
-        depth=arguments.get("depth") or 0,
-        want=arguments.get("want"),
-    )
-    data = {
-        "dialect": context.dialect.name,
-        "rules": context.rules.name,
-        "findings": map(plain, findings),
-    }
-    return Document(
-        data,
-        lambda output: render.findings_text(findings, output.style),
-        rows="findings",
-        has_failed=bool(findings),
-    )
-
-
 def variables_called(selection: Selection, name: str) -> list[Variable]:
     """Return the variables with a name that the frame sees; that there are none is an error."""
     from dwarfgpu.program.variables.variable import variables_named
@@ -230,53 +184,3 @@ def variables_called(selection: Selection, name: str) -> list[Variable]:
         hint = "`info variables` and `info scope FUNCTION` list what there is"
         raise UsageError(f'No symbol "{name[:80]}" in current context.', kind="no_name", hint=hint)
     return variables[:MAX_FOUND]
-
-
-def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
-    from dwarfgpu.program.types.sizes import contradiction, resolved
-    from dwarfgpu.program.variables.variable import all_variables, checked
-    from dwarfgpu.render.explanations import Explainer
-    from dwarfgpu.render.layout import counted, plain, shown
-
-    frame = selection.frame
-    variables: Iterable[Variable]
-    if arguments.text:
-        variables = variables_called(selection, arguments.text)
-    elif frame.place is None:
-        variables = all_variables(frame)
-    else:
-        variables = [*frame.variables(), *frame.statics()]
-    locations: list[Any] = []
-    errors: list[tuple[str, DwarfGpuError]] = []
-    count = 0
-    for variable in progress.counted(variables, "variables"):
-        count += 1
-        try:
-            contradicted = contradiction(resolved(variable.type))
-            if contradicted is not None:
-                errors.append((variable.name, contradicted))
-            locations += checked(variable)
-        except DwarfGpuError as error:
-            errors.append((variable.name, error))
-    findings = [(location, finding) for location in locations for finding in location.findings]
-    total = len(findings) + len(errors)
-
-    def text(output: Output) -> Iterator[str]:
-        for name, error in errors:
-            yield f"{shown(name)}: {output.style('error', str(error))}"
-        explainer = Explainer(output.width, output.style)
-        for location in locations:
-            if location.findings:
-                yield from explainer.findings(location)
-        what = f"{counted(count, 'variable')}, {counted(len(locations), 'location')}"
-        yield f"{what}: {counted(total, 'finding') if total else 'no findings'}"
-
-    data = {
-        "variables": count,
-        "locations": len(locations),
-        "findings": [
-            *({"variable": name, "error": problem_json(error)} for name, error in errors),
-            *({"variable": location.variable.name, **plain(finding)} for location, finding in findings),
-        ],
-    }
-    return Document(data, text, rows="findings", has_failed=bool(total))

@@ -67,11 +67,18 @@ class Argument:
         return self.flag.startswith("-")
 
     @property
+    def is_bare(self) -> bool:
+        """Whether it may be given without its value."""
+        return self.setting is None and self.metavar is not None and self.metavar.startswith("[")
+
+    @property
     def usage(self) -> str:
         return self.flag if self.metavar is None else f"{self.flag} {self.metavar}"
 
     def value(self, text: str) -> Any:
         """Read a value."""
+        if self.is_bare and not text:
+            return text
         try:
             value = self.read(text)
         except ValueError:
@@ -455,6 +462,8 @@ def _value(command: Command, option: Argument, after: str) -> tuple[str, str]:
     if option.setting is not None and isinstance(option.setting.default, bool):
         is_said = match is not None and match[1] in _SWITCH
         return (match[1], after[match.end() :]) if match is not None and is_said else ("on", after)
+    if option.is_bare and (match is None or match[1] not in option.choices):
+        return "", after
     quoted = _QUOTED.match(after)
     if quoted is not None:
         return quoted[2], after[quoted.end() :]

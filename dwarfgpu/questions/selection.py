@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 FILE = operand("FILE", "a file, FILE@gfx90a, FILE@2, a code object URI, or - (-@2)")
 MAYBE_FILE = operand("[FILE]", FILE.help)
+MANY_FILES = operand("[FILE...]", "files, FILE@gfx90a and so on; or one file, and the name of a variable in it")
 MAYBE_STATE = option(
     "-state S", "a snapshot of waves, core files of FILE or of GPUs (repeatable), the debug agent's text", is_many=True
 )
@@ -63,6 +64,8 @@ class Selection:
         self.attached: Attached | None = None
         self.snapshot: Any = None
         """A machine that was opened without its program, for questions about its memory alone."""
+        self.paths: tuple[str, ...] = ()
+        """Files that a question opens by itself, because there are several."""
         self.wave_number: int | None = None
         """The index of the wave that is selected; None where there is none, or none of several is chosen."""
         self.frame_number = 0
@@ -253,6 +256,9 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
         if options.get(name) is not None:
             selection.settings.set(name, options[name])
     state = options.get("state")
+    if isinstance(options.get("file"), tuple):
+        selection.paths = options["file"]
+        return
     if options.get("file") is None:
         from dwarfgpu.program.stack.stopped import names_its_code, open_snapshot
 

@@ -14,7 +14,7 @@ from dwarfgpu.program.language.evaluator import Evaluator, nearly
 from dwarfgpu.program.language.expression import static_type, type_named
 from dwarfgpu.program.stack.linespec import frame_base_of, scope_at, symbol_at
 from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_with_offsets, type_text
-from dwarfgpu.program.types.model import Struct, Typedef
+from dwarfgpu.program.types.model import Hidden, Struct, Typedef
 from dwarfgpu.program.types.reader import find_type
 from dwarfgpu.program.variables.variable import Variable, variable_called, variables_named
 from dwarfgpu.questions.document import Document
@@ -292,6 +292,8 @@ def whatis(debugger: Debugger, arguments: Arguments) -> Document:
     type needs.
     """
     found, is_name = _asked(debugger, arguments)
+    if is_name and isinstance(found, Hidden):
+        found = found.target
     if is_name and isinstance(found, Typedef):
         found = found.target
     return _type(found, type_text(found))

@@ -11,7 +11,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, type_text
 from dwarfgpu.program.types.reader import speaks_cplus
-from dwarfgpu.program.types.sizes import known_size, resolved, stripped
+from dwarfgpu.program.types.sizes import hidden, known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.scalars import character_prefix
 from dwarfgpu.program.values.storage import Address, Reading
@@ -166,6 +166,8 @@ class ValueWriter:
             if text is not None:
                 return text
         inner = stripped(value.type)
+        if hidden(value.type) is not None:
+            value.place  # noqa: B018 (an object without data is an error as a whole)
         if isinstance(inner, model.Struct):
             if inner.is_incomplete:
                 return "<incomplete type>"
@@ -279,16 +281,19 @@ class ValueWriter:
 
     def address(self, address: Address, *, symbol: bool) -> str:
         """Return ``0x1000 <main+4>``, ``local#0x20``."""
-        space = None
-        if address.space:
-            name = None if self.look.space_name is None else self.look.space_name(address.space)
-            space = f"aspace{address.space}" if name is None else name
-        text = f"{'' if space is None else f'{space}#'}{address.value:#x}"
+        text = f"{self.space(address.space)}{address.value:#x}"
         if symbol and self.look.symbol is not None:
             name_there = self.look.symbol(address)
             if name_there is not None:
                 return f"{text} <{name_there}>"
         return text
+
+    def space(self, number: int | None) -> str:
+        """Return ``local#``, what is before an address in an address space; nothing of the default one."""
+        if not number:
+            return ""
+        name = None if self.look.space_name is None else self.look.space_name(number)
+        return f"aspace{number}#" if name is None else f"{name}#"
 
     def _pointer(self, value: Object, type: model.Pointer, depth: int, *, is_top: bool) -> str:
         implied = value.implied()
@@ -315,7 +320,9 @@ class ValueWriter:
             assert scalar is not None  # noqa: S101 (a pointer is a scalar)
             if letter == "a":
                 return self.address(address, symbol=True)
-            return formatted(int(reading.bits), scalar.bits, letter, is_signed=False, layout=None)
+            # the formats of numbers keep the address space, as in ROCgdb: `print/d` of private_lane#0x10
+            space = self.space(type.address_space) if letter in "xzdout" else ""
+            return space + formatted(int(reading.bits), scalar.bits, letter, is_signed=False, layout=None)
         prefix = character_prefix(type.target)
         if prefix is None:
             return self.address(address, symbol=True)
@@ -563,6 +570,8 @@ def problem(error: DwarfGpuError) -> str:
     """Return the text shown in place of a value that cannot be read or does not exist."""
     if error.kind == "undefined_read":
         return OPTIMIZED_OUT
+    if error.kind == "no_data":
+        return f"<{error.message}>"
     return f"<error: {error.message}>"
 
 

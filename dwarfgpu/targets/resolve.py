@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
+
+from attrs import evolve
 
 from dwarfgpu.errors import UnknownTarget, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.target import AddressSpace, RegisterFamily, Scope, Target
 
 if TYPE_CHECKING:
+    from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.amdgpu.processors import Processor
 
 
@@ -225,7 +229,7 @@ ADDRESS_SIZES = range(1, 9)
 
 
 def generic(byte_order: Literal["little", "big"] = "little", address_size: int = 8) -> Target:
-    """Return the generic target: one address space, and a register ``r<number>`` for every number."""
+    """Return the generic target: a register ``r<number>`` for every number, and one address space (`with_spaces`)."""
     bits = 8 * address_size
     return Target(
         name="generic",
@@ -238,6 +242,39 @@ def generic(byte_order: Literal["little", "big"] = "little", address_size: int =
         # No ABI says which address is null, and A.6.4.1's default rule holds for every register.
         address_spaces=(AddressSpace(0, "default", bits, None, Scope.PROCESS),),
     )
+
+
+SPACE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+def with_spaces(target: Target, node: Node) -> Target:
+    """Return the generic target with declared address spaces: ``{"1": {"name": "far", "address_size": 4}}``.
+
+    An address of each means the same to every thread (A.2.13).
+    """
+    if target.name != "generic":
+        raise node.fail(f"{target.name} has its own address spaces", hint="those of `generic` can be declared")
+    spaces = {0: target.default_space}
+    for key, item in node.entries():
+        number = key.unsigned()
+        fields = item.fields(("name", "address_size"))
+        name, size = fields["name"].string().lower(), fields["address_size"].unsigned()
+        if number in spaces:
+            why = "0 is the default address space" if number == 0 else f"the address space {number} is declared twice"
+            raise key.fail(why)
+        if not SPACE_NAME.fullmatch(name) or name == "none" or any(space.name == name for space in spaces.values()):
+            hint = "a name is of letters, digits and underscores, and of one address space"
+            raise fields["name"].fail(f"{name!r} cannot be the name of address space {number}", hint=hint)
+        if size not in ADDRESS_SIZES:
+            raise fields["address_size"].fail(f"addresses of {size} bytes are not supported", hint="1 to 8 bytes are")
+        spaces[number] = AddressSpace(number, name, 8 * size, None, Scope.PROCESS)
+    return evolve(target, address_spaces=tuple(spaces[number] for number in sorted(spaces)))
+
+
+def declared_spaces(target: Target) -> dict[str, dict[str, str | int]]:
+    """Return the address spaces that were declared for the generic target, in the form of `with_spaces`."""
+    spaces = target.address_spaces[1:] if target.name == "generic" else ()
+    return {str(space.number): {"name": space.name, "address_size": space.address_bits // 8} for space in spaces}
 
 
 # --- The ELF header flags of an AMDGPU code object ----------------------------------------------------

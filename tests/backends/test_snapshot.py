@@ -171,6 +171,25 @@ def test_byte_order_and_address_size_are_those_of_the_generic_target():
     assert machine.target.address_size == 4
 
 
+def test_address_spaces_are_declared_for_the_generic_target(tmp_path):
+    spaces = {"1": {"name": "far", "address_size": 4}}
+    document = {
+        "schema": 1,
+        "target": "generic",
+        "spaces": spaces,
+        "waves": [{}],
+        "memory": [{"space": "far", "address": 16, "bytes": "07"}, {"space": "default", "address": 16, "bytes": "08"}],
+    }
+    machine = snapshot.of_document(document)
+    for name in ("spaces.json", "spaces.dgs"):
+        snapshot.save(machine, tmp_path / name)
+        loaded = snapshot.load(tmp_path / name)
+        assert (read(loaded, "far", 16, 1), read(loaded, "default", 16, 1)) == ("07", "08")
+        assert loaded.target.space(1).address_bits == 32
+    with pytest.raises(MalformedFile, match=r"spaces: amdgcn-gfx90a has its own address spaces"):
+        snapshot.of_document({**document, "target": "amdgcn-gfx90a"})
+
+
 # --- Both forms ---------------------------------------------------------------------------------------------------
 
 

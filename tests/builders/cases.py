@@ -8,7 +8,7 @@
 ``mem 0x10.3``         bit 3 of that byte
 ``r5``, ``v4+160``     a register, and the bit offset in it
 ``implicit 0500``      an implicit location, with ``+8`` for a bit offset
-``ptr info:0x4c+4``    an implicit pointer
+``ptr info:0x4c+4``    an implicit pointer, with `` bit 8`` for a bit offset
 ``undefined``
 ``{32:r5 16:undefined}``  a composite, with ``+8`` for a bit offset
 ``mem 0x1 | r5``       several places
@@ -92,7 +92,8 @@ def notation(result: dict[str, Any]) -> str:
     if kind == "implicit_pointer":
         displacement = f"{result['byte_offset']:+d}" if result["byte_offset"] else ""
         space = f" in {result['space']}" if result["space"] else ""
-        return f"ptr {result['die']}{displacement}{space}"
+        bit = f" bit {result['bit_offset']}" if "bit_offset" in result else ""
+        return f"ptr {result['die']}{displacement}{space}{bit}"
     if kind == "composite":
         parts = " ".join(f"{part['bit_size']}:{notation(part['location'])}" for part in result["parts"])
         return f"{{{parts}}}{offset}"

@@ -102,6 +102,18 @@ LOCATIONS = [
         {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0},
     ),
     (
+        "DW_OP_implicit_pointer 0x4c 4; DW_OP_lit9; DW_OP_LLVM_bit_offset",
+        AMD,
+        {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0, "bit_offset": 9},
+    ),
+    (
+        "DW_OP_implicit_pointer 0x4c 4; DW_OP_LLVM_offset_uconst 4; DW_OP_piece 4",
+        AMD,
+        composite(
+            (32, {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0, "bit_offset": 32})
+        ),
+    ),
+    (
         "DW_OP_lit3; DW_OP_LLVM_aspace_implicit_pointer 0x4c -4",
         GPU,
         {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": -4, "space": 3},
@@ -211,6 +223,27 @@ def test_values(kind, given, expected, order):
     assert json.dumps(found) == json.dumps(value(expected, kind))
     again = result("DW_OP_nop", byte_order=order, initial_stack=[found])
     assert again == found
+
+
+def test_an_answer_with_a_bit_offset_is_a_location_that_a_context_takes():
+    given = {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": -4, "space": 0, "bit_offset": 9}
+    assert result("DW_OP_push_object_address", object=given) == given
+
+
+SPACES = {"spaces": {"1": {"name": "far", "address_size": 4}, "0x20": {"name": "Wide", "address_size": 8}}}
+
+
+def test_address_spaces_are_declared_for_the_generic_target():
+    in_space = "DW_OP_const8u 0x100000010; DW_OP_const1u {}; DW_OP_LLVM_form_aspace_address"
+    assert result(in_space.format(1), **AMD, **SPACES) == memory(0x10, 0, 1, "far")
+    assert result(in_space.format(32), **AMD, **SPACES) == memory(0x100000010, 0, 32, "wide")
+    stored = [{"space": "far", "address": 16, "bytes": "07"}, {"space": 0, "address": 16, "bytes": "08"}]
+    contents = {**AMD, **SPACES, "memory": stored}
+    assert result("DW_OP_lit1; DW_OP_lit16; DW_OP_xderef_size 1", **contents)["value"] == 7
+    assert result("DW_OP_lit16; DW_OP_deref_size 1", **contents)["value"] == 8
+    assert result("DW_OP_push_object_address", **contents, object=memory(0x10, 0, 1, "far")) == memory(
+        0x10, 0, 1, "far"
+    )
 
 
 @pytest.mark.parametrize("order, data", [("little", "0100feff0300"), ("big", "0001fffe0003")])

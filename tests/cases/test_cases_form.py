@@ -12,6 +12,7 @@ from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines
 
 BASE = {"expr": "31"}
+FAR = {"name": "far", "address_size": 4}
 REGION = {"space": 0, "address": 0, "bytes": "0102"}
 STACK = "context.initial_stack[0]"
 SEVEN_BITS = {"encoding": "signed", "byte_size": 1, "bit_size": 7}
@@ -187,7 +188,21 @@ WRONG = [
     (obj({"kind": "implicit", "bytes": "00", "bit_offset": 8}), "context.object.bit_offset"),
     (obj({"kind": "implicit_pointer", "die": "0x4c"}), "context.object.die"),
     (obj({"kind": "implicit_pointer", "die": "info:0", "space": 3}), "context.object.space"),
+    (obj({"kind": "implicit_pointer", "die": "info:0", "bit_offset": 64}), "context.object.bit_offset"),
     (obj({"kind": "multiple", "places": []}), "context.object.places"),
+    # address spaces
+    ({"context": {"spaces": {"0": FAR}}}, "context.spaces.0"),
+    ({"context": {"spaces": {"x": FAR}}}, "context.spaces.x"),
+    ({"context": {"spaces": {"1": FAR, "0x1": FAR}}}, "context.spaces.0x1"),
+    ({"context": {"spaces": {"1": FAR, "2": FAR}}}, "context.spaces.2.name"),
+    ({"context": {"spaces": {"1": {**FAR, "name": "default"}}}}, "context.spaces.1.name"),
+    ({"context": {"spaces": {"1": {**FAR, "name": "none"}}}}, "context.spaces.1.name"),
+    ({"context": {"spaces": {"1": {**FAR, "name": "1"}}}}, "context.spaces.1.name"),
+    ({"context": {"spaces": {"1": {**FAR, "address_size": 9}}}}, "context.spaces.1.address_size"),
+    ({"context": {"spaces": {"1": {"name": "far"}}}}, "context.spaces.1"),
+    ({"context": {"spaces": []}}, "context.spaces"),
+    (amdgpu(spaces={"1": FAR}), "context.spaces"),
+    ({"target": "x86_64", "context": {"spaces": {}}}, "context.spaces"),
     (obj({"kind": "composite", "parts": [], "bit_offset": 1}), "context.object.bit_offset"),
     # what is given twice
     ({"context": {"registers": {"0": 1, "r0": 1}}}, "context.registers.r0"),

@@ -278,7 +278,7 @@ def test_where_values_of_all_waves_are():
         "    1:1:1:1 (+1): lane 1: 0x1, lane 3: 0x3",
         "      at v0, its own lane",
         "  out  int *",
-        "    1:1:1:1 (+1): 0x10000",
+        "    1:1:1:1 (+1): generic#0x10000",
     ]
     (found, *_others) = document("eval", KERNEL, "lane", *ALL, "--lane", "1", "--location")["answers"]
     assert found["lanes"]["1"]["location"] == "v0 bit 32 (v0[1])"

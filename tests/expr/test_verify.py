@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from attrs import evolve
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -13,13 +14,17 @@ from dwarfgpu.expr import rules, table
 from dwarfgpu.expr.asm import parse
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.locations import Location
+from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.verify import _MAX_STATES, MAX_DEPTH, Finding, _ExpressionWalk, verify
+from dwarfgpu.lanes import LaneSet
+from dwarfgpu.targets.resolve import resolve
 from tests.expr.programs import (
     AMDGCN,
     DIALECTS,
     FORM,
     LLVM_USER,
     X86_64,
+    Frame,
     failed,
     forward_programs,
     near_programs,
@@ -27,6 +32,7 @@ from tests.expr.programs import (
     run,
     straight_programs,
 )
+from tests.properties.programs import context
 
 PRESETS = list(rules.PRESETS.values())
 
@@ -222,6 +228,7 @@ KINDS = [
     ("DW_OP_piece 4; DW_OP_reg5", ["bad_piece"], OK, OK),
     ("DW_OP_piece 4; DW_OP_lit1; DW_OP_lit2", ["bad_piece"], OK, OK),
     ("DW_OP_addr 8; DW_OP_addr 8; DW_OP_multiloc; DW_OP_not", KIND, KIND, KIND),
+    ("DW_OP_addr 8; DW_OP_addr 8; DW_OP_lit0; DW_OP_lit0; DW_OP_overlay; DW_OP_not", OK, OK, KIND),
 ]
 
 
@@ -247,9 +254,9 @@ def test_kinds(program, dwarf5, amd, dwarf6):
             ["warning wrong_kind 0x5"],
         ),
         (
-            "DW_OP_addr 8; DW_OP_addr 8; DW_OP_lit0; DW_OP_lit0; DW_OP_overlay; DW_OP_not",
+            "DW_OP_addr 8; DW_OP_addr 8; DW_OP_lit0; DW_OP_push_lane; DW_OP_overlay; DW_OP_not",
             rules.AMD,
-            ["warning wrong_kind 0x15"],
+            ["warning wrong_kind 0x16"],
         ),
         # an implicit pointer is found where it points
         (
@@ -388,6 +395,296 @@ def test_registers(program, target, expected):
     assert found(program, target=target) == expected
 
 
+# --- Sizes of storages ---------------------------------------------------------------------------------------------
+
+PART = "A.2.5.4.4.6"
+READ = "A.2.5.4.3.4 (4)"
+OFFSET = "A.2.5.4.4.1 (1)"
+SELECT = "A.2.5.4.4.6 (5)"
+
+SIZED = [
+    # program, then what is found on gfx90a with the rules amd: where, kind, clause; and the same, evaluated
+    ("DW_OP_bregx s33 8", (0x0, "read_past_storage", READ)),
+    ("DW_OP_lit0; DW_OP_LLVM_aspace_bregx s33 8", (0x1, "read_past_storage", READ)),
+    ("DW_OP_lit5; DW_OP_LLVM_aspace_bregx s33 8", None),  # 32 bits address private_lane
+    ("DW_OP_bregx exec 8", None),
+    ("DW_OP_regx s1; DW_OP_deref", (0x2, "read_past_storage", READ)),
+    ("DW_OP_regx s1; DW_OP_deref_size 4", None),
+    ("DW_OP_regx s1; DW_OP_deref_size 5", (0x2, "read_past_storage", READ)),
+    ("DW_OP_regx s1; DW_OP_deref_size 9", (0x2, "read_past_storage", READ)),
+    ("DW_OP_regx s1; DW_OP_deref_type 4 0x10", None),
+    ("DW_OP_regx s1; DW_OP_deref_type 8 0x15", (0x2, "read_past_storage", READ)),
+    ("DW_OP_regx s1; DW_OP_piece 4", None),
+    ("DW_OP_regx s1; DW_OP_piece 8", (0x2, "bad_piece", PART)),
+    ("DW_OP_regx s1; DW_OP_bit_piece 31 1", None),
+    ("DW_OP_regx s1; DW_OP_bit_piece 32 1", (0x2, "bad_piece", PART)),
+    ("DW_OP_regx s1; DW_OP_bit_piece 0 31", None),
+    ("DW_OP_regx s1; DW_OP_bit_piece 0 32", (0x2, "offset_out_of_storage", "A.2.5.4.4.6 (2)")),
+    ("DW_OP_implicit_value 01; DW_OP_piece 4", (0x3, "bad_piece", PART)),
+    ("DW_OP_implicit_value 01020304; DW_OP_piece 4", None),
+    ("DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 9", (0x2, "bad_piece", PART)),
+    ("DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 8", None),
+    ("DW_OP_implicit_pointer 8 0; DW_OP_piece 9", (0x6, "bad_piece", PART)),
+    ("DW_OP_lit5; DW_OP_aspace_implicit_pointer 8 0; DW_OP_piece 5", (0x7, "bad_piece", PART)),
+    ("DW_OP_regx s1; DW_OP_LLVM_extend 64 2", (0x2, "bad_piece", PART)),
+    ("DW_OP_regx s1; DW_OP_LLVM_extend 32 2; DW_OP_deref", None),  # 64 bits of two parts
+    ("DW_OP_regx s1; DW_OP_LLVM_extend 32 2; DW_OP_piece 9", (0x6, "bad_piece", PART)),
+    ("DW_OP_regx v0; DW_OP_const2u 256; DW_OP_LLVM_offset", (0x6, "offset_out_of_storage", OFFSET)),
+    ("DW_OP_regx v0; DW_OP_const2u 255; DW_OP_LLVM_offset; DW_OP_deref_size 1", None),
+    ("DW_OP_regx v0; DW_OP_const2u 255; DW_OP_LLVM_offset; DW_OP_deref_size 2", (0x8, "read_past_storage", READ)),
+    ("DW_OP_regx v0; DW_OP_LLVM_offset_uconst 256", (0x3, "offset_out_of_storage", OFFSET)),
+    ("DW_OP_regx v0; DW_OP_const2u 2048; DW_OP_LLVM_bit_offset", (0x6, "offset_out_of_storage", "A.2.5.4.4.1 (3)")),
+    ("DW_OP_regx s1; DW_OP_const1s -1; DW_OP_LLVM_offset", (0x4, "offset_out_of_storage", OFFSET)),
+    ("DW_OP_regx s1; DW_OP_lit2; DW_OP_LLVM_offset; DW_OP_const1s -2; DW_OP_LLVM_offset; DW_OP_piece 4", None),
+    ("DW_OP_lit8; DW_OP_const1s -9; DW_OP_LLVM_offset", (0x3, "offset_out_of_storage", OFFSET)),
+    ("DW_OP_const8u 0xffffffffffffffff; DW_OP_deref", (0x9, "read_past_storage", READ)),
+    ("DW_OP_const8u 0xffffffffffffffff; DW_OP_deref_size 1", None),
+    (
+        "DW_OP_const4u 0xffffffff; DW_OP_lit3; DW_OP_LLVM_form_aspace_address; DW_OP_deref",
+        (0x8, "read_past_storage", READ),
+    ),
+    # sizes go where entries go
+    ("DW_OP_regx s1; DW_OP_dup; DW_OP_drop; DW_OP_deref", (0x4, "read_past_storage", READ)),
+    ("DW_OP_regx s1; DW_OP_regx exec; DW_OP_swap; DW_OP_deref", (0x5, "read_past_storage", READ)),
+    ("DW_OP_regx s1; DW_OP_regx exec; DW_OP_over; DW_OP_deref", (0x5, "read_past_storage", READ)),
+    ("DW_OP_regx s1; DW_OP_regx exec; DW_OP_pick 0; DW_OP_deref", None),
+    ("DW_OP_regx s1; DW_OP_lit0; DW_OP_lit0; DW_OP_rot; DW_OP_rot; DW_OP_deref", (0x6, "read_past_storage", READ)),
+    # constants are computed
+    (
+        "DW_OP_regx v0; DW_OP_lit4; DW_OP_const1u 64; DW_OP_mul; DW_OP_LLVM_offset",
+        (0x7, "offset_out_of_storage", OFFSET),
+    ),
+    ("DW_OP_regx s1; DW_OP_lit1; DW_OP_plus_uconst 3; DW_OP_LLVM_offset", (0x5, "offset_out_of_storage", OFFSET)),
+    ("DW_OP_lit1; DW_OP_lit2; DW_OP_lit2; DW_OP_minus; DW_OP_div", (0x4, "division_by_zero", "DWARF 5, 2.5.1.4")),
+    # composites
+    ("DW_OP_regx s1; DW_OP_piece 4; DW_OP_regx s2; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_deref", None),
+    (
+        "DW_OP_regx s1; DW_OP_piece 4; DW_OP_piece 3; DW_OP_LLVM_piece_end; DW_OP_deref",
+        (0x8, "read_past_storage", READ),
+    ),
+    ("DW_OP_piece 0xffffffffffffffff; DW_OP_piece 2", (0xB, "bad_piece", PART)),
+    (
+        "DW_OP_regx s1; DW_OP_regx s2; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 32 1; DW_OP_deref_size 5",
+        (0x9, "read_past_storage", READ),
+    ),
+    ("DW_OP_regx v0; DW_OP_regx v1; DW_OP_push_lane; DW_OP_LLVM_select_bit_piece 32 64", None),
+    ("DW_OP_regx v0; DW_OP_regx s2; DW_OP_push_lane; DW_OP_LLVM_select_bit_piece 32 64", None),  # a mask of 0
+    ("DW_OP_regx s1; DW_OP_regx s2; DW_OP_push_lane; DW_OP_LLVM_select_bit_piece 32 64", (0x6, "bad_piece", SELECT)),
+    ("DW_OP_regx v0; DW_OP_regx s2; DW_OP_lit1; DW_OP_LLVM_select_bit_piece 32 64", None),
+    (
+        "DW_OP_regx v0; DW_OP_regx s2; DW_OP_lit3; DW_OP_LLVM_select_bit_piece 32 64",
+        (0x6, "offset_out_of_storage", SELECT),
+    ),
+    ("DW_OP_regx v0; DW_OP_regx s2; DW_OP_lit3; DW_OP_LLVM_select_bit_piece 24 8", (0x6, "bad_piece", SELECT)),
+    # overlays
+    ("DW_OP_regx exec; DW_OP_regx s1; DW_OP_lit4; DW_OP_lit4; DW_OP_overlay; DW_OP_deref", None),
+    ("DW_OP_regx exec; DW_OP_regx s1; DW_OP_lit4; DW_OP_lit4; DW_OP_overlay; DW_OP_piece 9", (0x7, "bad_piece", PART)),
+    ("DW_OP_regx exec; DW_OP_regx s1; DW_OP_lit5; DW_OP_lit4; DW_OP_overlay", (0x6, "bad_piece", "A.2.5.4.4.6 (7)")),
+    ("DW_OP_regx exec; DW_OP_regx s1; DW_OP_lit0; DW_OP_lit5; DW_OP_overlay", (0x6, "bad_piece", PART)),
+    (
+        "DW_OP_regx exec; DW_OP_regx s1; DW_OP_lit0; DW_OP_lit8; DW_OP_overlay; DW_OP_deref",
+        (0x7, "read_past_storage", READ),
+    ),
+    (
+        "DW_OP_regx exec; DW_OP_regx s1; DW_OP_const1s -1; DW_OP_lit1; DW_OP_overlay",
+        (0x7, "bad_operand", "A.2.5.4.4.6 (7)"),
+    ),
+    (
+        "DW_OP_regx exec; DW_OP_regx s1; DW_OP_push_lane; DW_OP_const1u 65; DW_OP_bit_overlay",
+        (0x8, "bad_piece", "A.2.5.4.4.6 (7)"),
+    ),
+    ("DW_OP_regx exec; DW_OP_regx s1; DW_OP_push_lane; DW_OP_lit1; DW_OP_overlay; DW_OP_deref", None),
+    # nothing is known of what the context gives, of addresses, and of lanes
+    ("DW_OP_LLVM_call_frame_entry_reg s1; DW_OP_deref", None),
+    ("DW_OP_push_object_address; DW_OP_deref", None),
+    ("DW_OP_regx v0; DW_OP_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset; DW_OP_deref", None),
+    ("DW_OP_LLVM_undefined; DW_OP_lit4; DW_OP_LLVM_offset; DW_OP_piece 8", None),
+]
+
+DEPENDS = ("DW_OP_LLVM_call_frame_entry_reg", "DW_OP_push_lane; DW_OP_LLVM_select_bit_piece")
+"""The error depends on call frame information, or on the mask."""
+
+
+@pytest.mark.spec("A.2.5.4.3.4 (4)")
+@pytest.mark.spec("A.2.5.4.4.1 (1)")
+@pytest.mark.spec("A.2.5.4.4.6")
+@pytest.mark.parametrize("program, expected", SIZED, ids=[case[0] for case in SIZED])
+def test_sizes_of_storages(program, expected):
+    expression = parse(program, LLVM_USER, FORM, target=AMDGCN)
+    errors = [one for one in verify(expression, rules=rules.AMD, target=AMDGCN) if one.severity == "error"]
+    assert [(one.offset, one.kind, one.spec) for one in errors] == ([expected] if expected else [])
+
+    machine = evolve(context(random.Random(1), AMDGCN.name, "amd"), result_kind=None)
+    for outcome in evaluate(expression, machine):
+        assert failed(outcome) or not expected
+        if failed(outcome) and not any(part in program for part in DEPENDS):
+            known = outcome.where.offset, outcome.kind, outcome.spec
+            assert known == expected or outcome.kind in ("register_unavailable", "memory_unavailable")
+
+
+@pytest.mark.parametrize(
+    "program, message",
+    [
+        ("DW_OP_bregx s33 8", "DW_OP_bregx reads 64 bits of s33, which has 32 bits"),
+        ("DW_OP_regx s1; DW_OP_deref", "DW_OP_deref reads 64 bits of s1, which has 32 bits"),
+        ("DW_OP_regx s1; DW_OP_deref_type 8 8", "DW_OP_deref_type reads 8 bytes of s1, which has 32 bits"),
+        (
+            "DW_OP_regx v0; DW_OP_LLVM_offset_uconst 252; DW_OP_deref",
+            "DW_OP_deref reads 64 bits of v0 from bit 2016 on, which has 2048 bits",
+        ),
+        ("DW_OP_regx s1; DW_OP_piece 8", "DW_OP_piece takes a part of 64 bits of s1, which has 32 bits"),
+        (
+            "DW_OP_regx s1; DW_OP_bit_piece 32 8",
+            "DW_OP_bit_piece takes a part of 32 bits of s1 from bit 8 on, which has 32 bits",
+        ),
+        (
+            "DW_OP_implicit_value 01; DW_OP_piece 4",
+            "DW_OP_piece takes a part of 32 bits of an implicit value, which has 8 bits",
+        ),
+        (
+            "DW_OP_regx v0; DW_OP_LLVM_offset_uconst 256",
+            "DW_OP_LLVM_offset_uconst goes to bit 2048 of v0, which has 2048 bits",
+        ),
+        (
+            "DW_OP_regx v0; DW_OP_push_lane; DW_OP_LLVM_offset; DW_OP_LLVM_offset_uconst 300",
+            "DW_OP_LLVM_offset_uconst goes by 2400 bits in v0, which has 2048 bits",
+        ),
+        (
+            "DW_OP_const4u 0xffffffff; DW_OP_lit3; DW_OP_LLVM_form_aspace_address; DW_OP_deref",
+            "DW_OP_deref reads 64 bits of the address space local from bit 34359738360 on, which has 34359738368 bits",
+        ),
+        ("DW_OP_lit1; DW_OP_lit0; DW_OP_div", "DW_OP_div always fails: the divisor is 0"),
+        (
+            "DW_OP_piece 0xffffffffffffffff; DW_OP_piece 2",
+            "a composite of 147573952589676412936 bits is larger than the largest address space",
+        ),
+    ],
+)
+def test_a_finding_about_a_size_names_the_storage_and_its_size(program, message):
+    expression = parse(program, LLVM_USER, FORM, target=AMDGCN)
+    assert [one.message for one in verify(expression, rules=rules.AMD, target=AMDGCN)] == [message]
+
+
+@pytest.mark.parametrize(
+    "program, wave64, wave32",
+    [
+        ("DW_OP_regx exec; DW_OP_deref", [], ["error read_past_storage 0x2"]),
+        ("DW_OP_bregx exec 0", [], ["error read_past_storage 0x0"]),
+        ("DW_OP_regx v0; DW_OP_const1u 128; DW_OP_LLVM_offset", [], ["error offset_out_of_storage 0x5"]),
+        ("DW_OP_regx v0; DW_OP_const1u 127; DW_OP_LLVM_offset; DW_OP_deref_size 1", [], []),
+        ("DW_OP_regx v0; DW_OP_piece 256", [], ["error bad_piece 0x3"]),
+    ],
+)
+def test_vector_registers_and_the_mask_are_as_wide_as_the_wave(program, wave64, wave32):
+    assert found(program, target=AMDGCN) == wave64
+    assert found(program, target=resolve("amdgcn-gfx1100-wave32")) == wave32
+
+
+@pytest.mark.parametrize("program", [case[0] for case in SIZED if case[1] and "reg" in case[0]])
+def test_without_a_target_registers_have_no_size(program):
+    expression = parse(program, LLVM_USER, FORM, target=AMDGCN)
+    assert not any("s1" in one.message or "v0" in one.message for one in verify(expression, rules=rules.AMD))
+
+
+@pytest.mark.spec("A.2.5.4.2 (4)")
+@pytest.mark.parametrize(
+    "program, expected",
+    [
+        # each way has its own size; one that fits is no excuse for the other
+        ("DW_OP_regx s1; DW_OP_push_lane; DW_OP_bra @x; DW_OP_drop; DW_OP_regx exec; x: DW_OP_deref", ["error"]),
+        ("DW_OP_regx v1; DW_OP_push_lane; DW_OP_bra @x; DW_OP_drop; DW_OP_regx exec; x: DW_OP_deref", []),
+        ("DW_OP_regx v0; x: DW_OP_LLVM_offset_uconst 4; DW_OP_push_lane; DW_OP_bra @x; DW_OP_deref_size 4", []),
+        ("DW_OP_regx v0; x: DW_OP_LLVM_offset_uconst 64; DW_OP_push_lane; DW_OP_bra @x", ["warning"]),
+        # how often a loop is executed is not known, so neither is where the location is
+        ("DW_OP_regx s1; x: DW_OP_lit0; DW_OP_LLVM_offset; DW_OP_push_lane; DW_OP_bra @x; DW_OP_deref", ["error"]),
+        ("DW_OP_lit0; x: DW_OP_plus_uconst 1; DW_OP_push_lane; DW_OP_bra @x; DW_OP_lit8; DW_OP_swap; DW_OP_div", []),
+        ("x: DW_OP_regx s1; DW_OP_LLVM_offset_uconst 1; DW_OP_drop; DW_OP_push_lane; DW_OP_bra @x", []),
+    ],
+)
+def test_sizes_on_every_path(program, expected):
+    assert [line.split()[0] for line in found(program, target=AMDGCN)] == expected
+
+
+def test_a_long_loop_keeps_the_kinds_of_entries():
+    program = "DW_OP_regx v0; x: DW_OP_LLVM_offset_uconst 1; DW_OP_push_lane; DW_OP_bra @x; DW_OP_not"
+    assert found(program, target=AMDGCN) == ["error wrong_kind 0xb"]
+    counting = "DW_OP_const1u 100; x: DW_OP_lit1; DW_OP_minus; DW_OP_dup; DW_OP_bra @x; DW_OP_stack_value; DW_OP_not"
+    assert found(counting, target=AMDGCN) == ["warning wrong_kind 0x9"]
+
+
+@pytest.mark.parametrize("program", ["DW_OP_regx s1; DW_OP_piece 8", "DW_OP_regx s1; DW_OP_bit_piece 40 8"])
+def test_what_a_piece_lacks_is_undefined_in_dwarf_5(program):
+    assert found(program, rules.DWARF5, target=AMDGCN) == []
+    assert found(program, rules.DWARF6, target=AMDGCN) == ["error bad_piece 0x2"]
+
+
+BIG = resolve("generic", byte_order="big")
+FROM_THE_END = [
+    "DW_OP_reg5; DW_OP_bit_piece 8 0",
+    "DW_OP_reg5; DW_OP_bit_piece 64 0",
+    "DW_OP_reg5; DW_OP_bit_piece 8 57",
+    "DW_OP_reg5; DW_OP_bit_piece 8 56",
+    "DW_OP_reg5; DW_OP_bit_piece 0 63",
+    "DW_OP_reg5; DW_OP_bit_piece 0 64",
+    "DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_bit_piece 8 55",
+    "DW_OP_reg5; DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_bit_piece 8 48",
+    "DW_OP_implicit_value 0102; DW_OP_bit_piece 8 9",
+    "DW_OP_implicit_value 0102; DW_OP_bit_piece 16 0",
+    "DW_OP_const8u 0xffffffffffffffff; DW_OP_bit_piece 8 8",
+    "DW_OP_const8u 0xffffffffffffffff; DW_OP_bit_piece 0 8",
+    "DW_OP_lit0; DW_OP_LLVM_extend 8 2; DW_OP_bit_piece 8 9",
+    "DW_OP_lit0; DW_OP_LLVM_extend 8 2; DW_OP_bit_piece 8 8",
+]
+
+
+@pytest.mark.spec("DWARF 5, 2.6.1.2 (2)")
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+@pytest.mark.parametrize("program", FROM_THE_END)
+def test_bits_counted_from_the_other_end_are_in_the_storage(program, preset):
+    form = Format(byte_order="big")
+    expression = parse(program, LLVM_USER, form, target=BIG)
+    sizes = ("bad_piece", "offset_out_of_storage")
+    told = {
+        (one.offset, one.kind, one.spec) for one in verify(expression, rules=preset, target=BIG) if one.kind in sizes
+    }
+    machine = evolve(context(random.Random(1), "amdgcn-gfx90a", "amd"), target=BIG, rules=preset, result_kind=None)
+    outcome = evaluate(expression, evolve(machine, frame=Frame(), lanes=LaneSet.one(0))).of(0)
+    is_size = failed(outcome) and outcome.kind in sizes
+    assert told == ({(outcome.where.offset, outcome.kind, outcome.spec)} if is_size else set())
+
+
+@pytest.mark.spec("DWARF 6 (230524.1), 3.12 (1)")
+@pytest.mark.parametrize(
+    "program, expected",
+    [
+        ("DW_OP_composite; DW_OP_regx s1; DW_OP_piece 4; DW_OP_regx s2; DW_OP_piece 4; DW_OP_deref", []),
+        ("DW_OP_composite; DW_OP_regx s1; DW_OP_piece 4; DW_OP_deref", ["error read_past_storage 0x5"]),
+        ("DW_OP_piece 4; DW_OP_piece 3; DW_OP_deref", ["error read_past_storage 0x4"]),
+        ("DW_OP_composite; DW_OP_lit0; DW_OP_LLVM_offset", ["error offset_out_of_storage 0x2"]),
+        # the undefined storage is as large as the largest one, and has any number of bits
+        ("DW_OP_LLVM_undefined; DW_OP_const1s -1; DW_OP_LLVM_offset", ["error offset_out_of_storage 0x4"]),
+        ("DW_OP_LLVM_undefined; DW_OP_const4u 0xffffffff; DW_OP_LLVM_offset; DW_OP_piece 8", []),
+        ("DW_OP_LLVM_undefined; DW_OP_regx s1; DW_OP_const1s -1; DW_OP_lit4; DW_OP_overlay", ["error bad_operand 0x7"]),
+        # only the start of a composite is a base
+        ("DW_OP_piece 4; DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_regx s1; DW_OP_piece 4", ["error bad_piece 0x7"]),
+        ("DW_OP_piece 4; DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_piece 4", ["error bad_piece 0x5"]),
+        ("DW_OP_piece 4; DW_OP_lit1; DW_OP_LLVM_offset; DW_OP_LLVM_piece_end", ["error wrong_kind 0x5"]),
+        ("DW_OP_regx s1; DW_OP_regx exec; DW_OP_multiloc; DW_OP_deref_size 8", ["error read_past_storage 0x5"]),
+        # an overlay may go on after the base
+        ("DW_OP_regx s1; DW_OP_regx s2; DW_OP_lit4; DW_OP_lit4; DW_OP_overlay; DW_OP_deref", []),
+        (
+            "DW_OP_regx s1; DW_OP_regx s2; DW_OP_lit3; DW_OP_lit4; DW_OP_overlay; DW_OP_deref",
+            ["error read_past_storage 0x7"],
+        ),
+        ("DW_OP_regx s1; DW_OP_regx s2; DW_OP_lit0; DW_OP_lit5; DW_OP_overlay", ["error bad_piece 0x6"]),
+        ("DW_OP_regx s1; DW_OP_regx s2; DW_OP_const1s -1; DW_OP_lit1; DW_OP_overlay", ["error bad_operand 0x7"]),
+        ("DW_OP_lit8; DW_OP_regx s2; DW_OP_const1s -1; DW_OP_lit1; DW_OP_overlay", []),
+    ],
+)
+def test_sizes_in_dwarf_6(program, expected):
+    assert found(program, rules.DWARF6, target=AMDGCN) == expected
+
+
 # --- Expressions in expressions ------------------------------------------------------------------------------------
 
 
@@ -401,6 +698,21 @@ def test_registers(program, target, expected):
         ("", ["error bad_result_kind 0x2"]),
         ("DW_OP_plus", ["error stack_underflow 0x2"]),
         ("DW_OP_reg5; DW_OP_not", ["error wrong_kind 0x3"]),
+        ("DW_OP_lit1; DW_OP_reg5", []),
+        ("DW_OP_reg5; DW_OP_nop", ["error bad_result_kind 0x4"]),
+        ("DW_OP_regx 5; DW_OP_reg6; DW_OP_drop", ["error bad_result_kind 0x6"]),
+        ("DW_OP_reg5; DW_OP_LLVM_offset_uconst 0", ["error bad_result_kind 0x6"]),
+        ("DW_OP_reg5; DW_OP_skip 0", ["error bad_result_kind 0x6"]),
+        (
+            "DW_OP_reg5; DW_OP_lit1; DW_OP_bra @x; DW_OP_nop; x:",
+            ["warning unreachable 0x7", "error bad_result_kind 0x8"],
+        ),
+        ("DW_OP_push_lane; DW_OP_bra @x; DW_OP_lit1; DW_OP_skip @y; x: DW_OP_reg5; y:", []),
+        ("DW_OP_reg5; DW_OP_push_lane; DW_OP_bra @x; DW_OP_drop; DW_OP_reg5; x:", ["error bad_result_kind 0xa"]),
+        ("DW_OP_reg5; DW_OP_piece 4", ["error bad_result_kind 0x5"]),
+        ("DW_OP_LLVM_call_frame_entry_reg 5", ["error bad_result_kind 0x5"]),
+        ("DW_OP_implicit_value 01", ["error bad_result_kind 0x5"]),
+        ("DW_OP_addr 8; DW_OP_LLVM_offset_uconst 4", ["error bad_result_kind 0xe"]),
         ("DW_OP_lit1; DW_OP_skip 5", ["error bad_branch 0x3"]),
         ("DW_OP_entry_value (DW_OP_reg5)", []),
         ("DW_OP_lit1; DW_OP_entry_value (DW_OP_lit1; DW_OP_plus)", ["error stack_underflow 0x6"]),
@@ -409,6 +721,26 @@ def test_registers(program, target, expected):
 def test_entry_values(inner, expected):
     lines = [line for line in found(f"DW_OP_entry_value ({inner})") if "deprecated" not in line]
     assert lines == expected
+
+
+@pytest.mark.spec("A.2.5.4.3.4 (8)")
+def test_an_entry_value_that_ends_otherwise_fails():
+    for inner in ("DW_OP_reg5; DW_OP_nop", "DW_OP_breg5 0", "DW_OP_reg5; DW_OP_lit0; DW_OP_LLVM_offset"):
+        expression = parse(f"DW_OP_entry_value ({inner})", LLVM_USER, FORM)
+        findings = [one for one in verify(expression, rules=rules.AMD) if one.severity == "error"]
+        outcome = run(expression, rules.AMD)
+        assert [(one.kind, one.spec) for one in findings] == [(outcome.kind, outcome.spec)]
+
+
+@pytest.mark.spec("A.2.5.4.4.4 (2)")
+def test_the_size_of_a_register_of_the_caller_is_a_warning():
+    program = "DW_OP_entry_value (DW_OP_regx s1; DW_OP_deref)"
+    expression = parse(program, LLVM_USER, FORM, target=AMDGCN)
+    (finding,) = [one for one in verify(expression, rules=rules.AMD, target=AMDGCN) if one.kind != "deprecated"]
+    message = "DW_OP_deref reads 64 bits of s1, which has 32 bits (a caller's register may be elsewhere)"
+    assert (finding.severity, finding.kind, finding.message) == ("warning", "read_past_storage", message)
+    implicit = found("DW_OP_entry_value (DW_OP_implicit_value 01; DW_OP_deref)", target=AMDGCN)
+    assert "error read_past_storage 0x5" in implicit
 
 
 def test_a_finding_in_an_expression_in_an_expression_names_its_operation():

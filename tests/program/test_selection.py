@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import dwarfgpu
 import dwarfgpu.gdb as dg
 from dwarfgpu.program import selection as hosts
+from dwarfgpu.program.stack.address_aliases import views_of
+from dwarfgpu.program.stack.all_waves import all_waves
+from dwarfgpu.program.stack.backtrace import backtraces
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 
@@ -61,6 +65,66 @@ def test_what_is_selected_can_be_chosen():
     host.select(wave=0, frame=99)
     with pytest.raises(dwarfgpu.UsageError, match="no frame 99"):
         dg.selected()
+
+
+GPU, LLVM = dwarfgpu.target("gfx90a"), dwarfgpu.dialect("llvm-user")
+PUSH_LANE = dwarfgpu.parse("DW_OP_LLVM_push_lane", LLVM, dwarfgpu.Format())
+
+
+def questions(lane):
+    """Ask everything that takes a lane for one lane."""
+    stopped = attached("variables")
+    wave = stopped[0]
+    frame = wave.frame(0)
+    even = frame["even"]
+    waves = list(range(1))
+    space = GPU.space_named("private_lane")
+    dg.use(stopped)
+    return {
+        "LaneSet.one": lambda: dwarfgpu.LaneSet.one(lane),
+        "LaneSet.of": lambda: dwarfgpu.LaneSet.of([lane]),
+        "evaluate": lambda: dwarfgpu.evaluate(PUSH_LANE, dwarfgpu.Context(GPU, lanes=dwarfgpu.LaneSet(1, 0, lane))),
+        "Frame.lane": lambda: frame.lane(lane),
+        "Frame.in_lane": lambda: frame.in_lane(lane),
+        "Frame.eval": lambda: frame.eval("even", lanes=[lane]),
+        "Frame.eval of one": lambda: frame.eval("even", lanes=lane),
+        "Quantity.value": lambda: even.value(lane),
+        "Quantity.object": lambda: even.object(lane),
+        "Quantity.location": lambda: even.location(lane),
+        "Quantity.provenance": lambda: even.provenance(lane),
+        "Quantity.why": lambda: even.why(lane),
+        "Quantity.in_lane": lambda: even.in_lane(lane),
+        "Quantity.values": lambda: even.values([0, lane]),
+        "Quantity.write": lambda: even.write(1, [lane]),
+        "Values.of": lambda: even.values([0]).of(lane),
+        "Wave.seen_by": lambda: wave.seen_by(lane),
+        "all waves": lambda: list(all_waves(stopped, "1", lanes=[lane])),
+        "backtraces": lambda: list(backtraces(stopped.stopped, waves, lane=lane)),
+        "views of an address": lambda: views_of(GPU, space, 0, lane),
+        "dwarfgpu.gdb.eval": lambda: dg.eval("even", lane),
+        "dwarfgpu.gdb.locate": lambda: dg.locate("even", lane),
+        "dwarfgpu.gdb.use": lambda: (dg.use(stopped, lane=lane), dg.selected()),
+    }
+
+
+@pytest.mark.parametrize("lane", [-1, np.int64(-1), 1.5])
+@pytest.mark.parametrize("name", list(questions(0)))
+def test_what_is_no_lane_is_a_usage_error(name, lane):
+    with pytest.raises(dwarfgpu.UsageError) as caught:
+        questions(lane)[name]()
+    assert caught.value.kind == "no_lane"
+
+
+@pytest.mark.parametrize("lane", [0, np.int64(2), np.uint8(4)])
+@pytest.mark.parametrize("name", [name for name in questions(0) if name != "Values.of"])
+def test_a_lane_is_any_integer(name, lane):
+    questions(lane)[name]()
+
+
+def test_a_set_without_lanes_is_a_usage_error():
+    with pytest.raises(dwarfgpu.UsageError, match="one lane or more"):
+        dwarfgpu.LaneSet.of([])
+    assert dwarfgpu.LaneSet.one().lane is None
 
 
 def test_a_host_of_ones_own():

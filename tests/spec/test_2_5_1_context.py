@@ -327,6 +327,12 @@ def test_an_operation_requires_the_elements_it_is_about(element, ops):
     assert error.kind == element
 
 
+def test_the_frame_base_needs_no_unit():
+    """A.2.5.4.4.3 (6): it is that of the subprogram of the call frame."""
+    assert outcome("DW_OP_fbreg 8", unit=None) == outcome("DW_OP_fbreg 8")
+    assert not isinstance(outcome("DW_OP_fbreg 8"), DwarfGpuError)
+
+
 # "A DWARF expression for a location description may be able to be evaluated without a thread, lane, call frame, program
 # location, or architecture context."
 NOTHING = {

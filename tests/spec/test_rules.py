@@ -108,6 +108,41 @@ INCOMPLETE_COMPOSITES = [
         "bad_piece",
     ),
     *rule("A.2.5.4.4.6 (1)", "DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 2", *["{32:r5 16:r6}"] * 3),
+    # A composite that was moved takes more pieces in DWARF 6, and stays where it is; for AMD it is complete, so that
+    # a piece makes it a part of another one.
+    *rule(
+        "DWARF 6 (230524.1), 3.12 (2)",
+        "DW_OP_composite; DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_offset_uconst 1; DW_OP_reg6; DW_OP_piece 2",
+        "incomplete_composite",
+        "incomplete_composite",
+        "{32:r5 16:r6}+8",
+    ),
+    *rule(
+        "DWARF 6 (230524.1), 3.12",
+        "DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_offset_uconst 1; DW_OP_piece 2",
+        "incomplete_composite",
+        "incomplete_composite",
+        "{32:r5 16:undefined}+8",
+    ),
+    *rule(
+        "A.2.5.4.4.6 (1)",
+        "DW_OP_push_object_address; DW_OP_piece 2",
+        "{16:{32:r5}+8}",
+        "{16:{32:r5}+8}",
+        "{32:r5 16:undefined}+8",
+        object={
+            "kind": "composite",
+            "bit_offset": 8,
+            "parts": [{"bit_size": 32, "location": {"kind": "register", "register": 5}}],
+        },
+    ),
+    *rule(
+        "A.2.5.4.4.6 (3)",
+        "DW_OP_reg5; DW_OP_piece 4; DW_OP_LLVM_piece_end; DW_OP_LLVM_offset_uconst 1; DW_OP_LLVM_piece_end",
+        "wrong_kind",
+        "wrong_kind",
+        "{32:r5}+8",
+    ),
     *rule("A.2.5.4.4.6 (1)", "DW_OP_reg5; DW_OP_piece 4; DW_OP_piece 2", *["{32:r5 16:undefined}"] * 3),
     *rule("A.2.5.4.4.6 (1)", "DW_OP_piece 4", *["{32:undefined}"] * 3),
     *rule(
@@ -466,12 +501,177 @@ MIXED_OPERANDS = [
     *rule("A.2.5.4.3.2", "DW_OP_lit3; DW_OP_convert 2; DW_OP_convert 0; DW_OP_lit8; DW_OP_mul", *["24"] * 3),
 ]
 
+# AMD A.2.5.3: a location is the position "within the location storage where the program object starts", so an object at
+# offset 0 has the first bits in storage order. DWARF 5 and the drafts of DWARF 6 name the register or give the value as
+# a whole; GDB and drgn take the least significant part, which on big-endian targets is the other end.
+SMALL = {"byte_order": "big", "read": {"bytes": 2}}
+WIDE = {"5": {"bytes": "0000000000000010" + "0000000000000020"}}
+"""A register of two addresses."""
+OBJECT_OF_VALUE_BITS = [
+    *rule("A.2.5.3", "DW_OP_reg5", "7788", "1122", "7788", **SMALL),
+    *rule("A.2.5.3", "DW_OP_lit5; DW_OP_stack_value", "0005", "0000", "0005", **SMALL),
+    *rule("A.2.5.3", "DW_OP_implicit_value 01020304", "0304", "0102", "0304", **SMALL),
+    *rule("A.2.5.3", "DW_OP_reg5", *["1122334455667788"] * 3, byte_order="big", read={"bytes": 8}),
+    *rule(
+        "A.2.5.3",
+        "DW_OP_reg5",
+        "-120",
+        "17",
+        "-120",
+        byte_order="big",
+        read={"type": {"encoding": "signed", "byte_size": 1}},
+    ),
+    # What is read of the object moves with it.
+    *rule("A.2.5.3", "DW_OP_reg5", "88", "22", "88", byte_order="big", read={"bytes": 1, "offset": 1}),
+    # What is written is the same part.
+    *rule(
+        "A.2.5.3",
+        "DW_OP_reg5",
+        "112233445566aabb",
+        "aabb334455667788",
+        "112233445566aabb",
+        byte_order="big",
+        write="aabb",
+        read={"bytes": 8},
+    ),
+    # A register of a type, or as an address, is the value it holds (GDB, value_from_register).
+    *rule(
+        "A.2.5.4.3.4 (1)", "DW_OP_regval_type 5 1", *["-120:signed8", "17:signed8", "-120:signed8"], byte_order="big"
+    ),
+    *rule("A.2.5.4.3.4 (3)", "DW_OP_reg5; DW_OP_deref_size 2", "after_location", "4386", str(0x7788), byte_order="big"),
+    *rule("A.2.5.4.4.3 (7)", "DW_OP_breg5 1", "mem 0x21", "mem 0x11", "mem 0x21", byte_order="big", registers=WIDE),
+    *rule("A.2.5.4.4.3 (8)", "DW_OP_bregx 5 1", "mem 0x21", "mem 0x11", "mem 0x21", byte_order="big", registers=WIDE),
+    *rule(
+        "A.2.5.4.4.3 (6)",
+        "DW_OP_fbreg 1",
+        "mem 0x21",
+        "mem 0x11",
+        "mem 0x21",
+        byte_order="big",
+        registers=WIDE,
+        frame_base={"kind": "register", "register": 5},
+    ),
+    *rule("A.2.5.4.4.3 (7)", "DW_OP_breg5 1", *["mem 0x1000000000000001"] * 3, registers=WIDE),
+    # An offset says where the object is, and memory, composites and little-endian targets have one order.
+    *rule(
+        "A.2.5.4.4.1 (1)",
+        "DW_OP_reg5; DW_OP_lit2; DW_OP_LLVM_offset",
+        "after_location",
+        *["3344"] * 2,
+        **SMALL,
+    ),
+    *rule(
+        "A.2.5.3", "DW_OP_addr 0x10", *["0102"] * 3, memory=[{"space": 0, "address": 16, "bytes": "01020304"}], **SMALL
+    ),
+    *rule("A.2.5.3", "DW_OP_reg5; DW_OP_piece 8", *["1122"] * 3, **SMALL),
+    *rule("A.2.5.3", "DW_OP_reg5", *["8877"] * 3, read={"bytes": 2}),
+]
+
+# AMD A.2.5.4.3.4 (4): "It is an evaluation error if ... the offset of any bit exceeds the size of the location
+# storage".
+# DWARF 6 (230524.1): the rest of an object that is larger than its composite is undefined. DWARF 5, 2.6.1.2 is silent;
+# GDB and drgn show the rest as unavailable.
+OBJECT_BEYOND_COMPOSITE = [
+    *rule(
+        "A.2.5.4.3.4 (4)",
+        "DW_OP_reg5; DW_OP_piece 4",
+        "8877665500000000 undefined 00000000ffffffff",
+        "read_past_storage",
+        "8877665500000000 undefined 00000000ffffffff",
+        read={"bytes": 8},
+    ),
+    *rule(
+        "A.2.5.4.3.4 (4)",
+        "DW_OP_reg5; DW_OP_piece 4",
+        "5566778800000000 undefined 00000000ffffffff",
+        "read_past_storage",
+        "5566778800000000 undefined 00000000ffffffff",
+        byte_order="big",
+        read={"bytes": 8},
+    ),
+    *rule(
+        "A.2.5.4.3.4 (4)",
+        "DW_OP_reg5; DW_OP_piece 4",
+        "5500 undefined 00ff",
+        "read_past_storage",
+        "5500 undefined 00ff",
+        read={"bytes": 2, "offset": 3},
+    ),
+    *rule(
+        "A.2.5.4.3.4 (4)",
+        "DW_OP_reg5; DW_OP_piece 4",
+        "0000 undefined ffff",
+        "offset_out_of_storage",
+        "0000 undefined ffff",
+        read={"bytes": 2, "offset": 8},
+    ),
+    *rule(
+        "A.2.5.4.3.4 (4)",
+        "DW_OP_composite; DW_OP_reg5; DW_OP_piece 4; DW_OP_deref_size 8",
+        "incomplete_composite",
+        "incomplete_composite",
+        "undefined_read",
+    ),
+    *rule(
+        "A.2.5.4.3.4 (4)",
+        "DW_OP_push_object_address; DW_OP_deref",
+        "undefined_read",
+        "read_past_storage",
+        "undefined_read",
+        object={"kind": "composite", "parts": [{"bit_size": 32, "location": {"kind": "register", "register": 5}}]},
+    ),
+    *rule(
+        "A.2.5.4.3.4 (4)",
+        "DW_OP_reg5; DW_OP_piece 4",
+        "not_writable",
+        "read_past_storage",
+        "not_writable",
+        write="0102030405",
+    ),
+    *rule("A.2.5.4.3.4 (4)", "DW_OP_reg5", *["read_past_storage"] * 3, read={"bytes": 9}),
+    *rule("A.2.5.4.3.4 (4)", "DW_OP_lit5; DW_OP_stack_value", *["read_past_storage"] * 3, read={"bytes": 9}),
+]
+
+# AMD A.2.5.4.4.1 (1): it is an evaluation error if the updated offset is "greater than or equal to the size of the
+# location storage". DWARF 6 (230524.1), 3.12 (1): DW_OP_composite pushes an empty composite "with an offset of 0".
+OFFSET_OF_EMPTY_COMPOSITE = [
+    *rule("A.2.5.4.4.1 (1)", "DW_OP_composite; DW_OP_lit0; DW_OP_LLVM_offset", *["offset_out_of_storage"] * 2, "{}"),
+    *rule(
+        "A.2.5.4.4.1 (3)", "DW_OP_composite; DW_OP_lit0; DW_OP_LLVM_bit_offset", *["offset_out_of_storage"] * 2, "{}"
+    ),
+    *rule("A.2.5.4.4.1 (2)", "DW_OP_composite; DW_OP_LLVM_offset_uconst 0", *["offset_out_of_storage"] * 2, "{}"),
+    *rule("A.2.5.4.4.1 (1)", "DW_OP_composite; DW_OP_lit1; DW_OP_LLVM_offset", *["offset_out_of_storage"] * 3),
+    *rule("A.2.5.4.4.1 (1)", "DW_OP_composite; DW_OP_const1s -1; DW_OP_LLVM_offset", *["offset_out_of_storage"] * 3),
+    *rule(
+        "DWARF 6 (230524.1), 3.12 (2)",
+        "DW_OP_composite; DW_OP_lit0; DW_OP_LLVM_offset; DW_OP_reg5; DW_OP_piece 4",
+        *["offset_out_of_storage"] * 2,
+        "{32:r5}",
+    ),
+]
+
+# AMD A.2.5.1 current lane: it "is required for operations that are related to SIMT lanes". DWARF 6 (241011.1): if the
+# program "is not using a SIMD/SIMT execution model, the current lane is always 0".
+LANE_WITHOUT_SIMT = [
+    *rule("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", "lane", "lane", "0"),
+    *rule("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", "lane", "lane", "0", lane_count=1),
+    *rule("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", "lane", "lane", "0", target="x86_64", registers={}),
+    *rule("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", *["lane"] * 3, lane_count=8),
+    *rule("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", *["lane"] * 3, target="amdgcn-gfx90a", registers={}),
+    *rule("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", *["3"] * 3, lane_count=8, lane=3),
+    *rule("A.2.5.1 current lane", "DW_OP_LLVM_push_lane", *["bad_operand"] * 3, lane=1),
+]
+
 ROWS: dict[str, list[Case]] = {
     "location_ends_expression": LOCATION_ENDS_EXPRESSION,
     "incomplete_composites": INCOMPLETE_COMPOSITES,
     "location_after_pieces": LOCATION_AFTER_PIECES,
     "part_beyond_storage": PART_BEYOND_STORAGE,
     "piece_of_value_bits": PIECE_OF_VALUE_BITS,
+    "object_of_value_bits": OBJECT_OF_VALUE_BITS,
+    "object_beyond_composite": OBJECT_BEYOND_COMPOSITE,
+    "offset_of_empty_composite": OFFSET_OF_EMPTY_COMPOSITE,
+    "lane_without_simt": LANE_WITHOUT_SIMT,
     "undefined_has_size": UNDEFINED_HAS_SIZE,
     "overlay": OVERLAY,
     "value_as_location": VALUE_AS_LOCATION,
@@ -487,6 +687,10 @@ test_incomplete_composites = table(INCOMPLETE_COMPOSITES)
 test_location_after_pieces = table(LOCATION_AFTER_PIECES)
 test_part_beyond_storage = table(PART_BEYOND_STORAGE)
 test_piece_of_value_bits = table(PIECE_OF_VALUE_BITS)
+test_object_of_value_bits = table(OBJECT_OF_VALUE_BITS)
+test_object_beyond_composite = table(OBJECT_BEYOND_COMPOSITE)
+test_offset_of_empty_composite = table(OFFSET_OF_EMPTY_COMPOSITE)
+test_lane_without_simt = table(LANE_WITHOUT_SIMT)
 test_undefined_has_size = table(UNDEFINED_HAS_SIZE)
 test_overlay = table(OVERLAY)
 test_value_as_location = table(VALUE_AS_LOCATION)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import EvaluationError, IllFormed, shown
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
+from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
 from dwarfgpu.expr.table import operation, section
 from dwarfgpu.expr.values import Value
@@ -113,26 +114,25 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
 def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
     """Do DW_OP_piece or DW_OP_bit_piece as the DWARF 6 draft says, or DWARF 5 said (230524.1, 3.12)."""
     stack = ev.stack
-    base = _composite_of(stack[-2]) if len(stack) > 1 else None
+    base = _composite_place(stack[-2]) if len(stack) > 1 else None
     consumed = len(stack) if base is None else 2
     if base is None and len(stack) > 1:
         message = "a piece needs a composite below its operand, or nothing"
         raise IllFormed("bad_piece", message, spec="DWARF 6 (230524.1), 3.12", hint="start with DW_OP_composite")
     if base is None and stack:
-        base = _composite_of(stack[-1])
+        base = _composite_place(stack[-1])
     if consumed == 2 or (stack and base is None):
         parts = _parts(ev, _part_location(ev), size, bit_offset)
     else:
         parts = (Part(UNDEFINED, size),)
-    _replace_top(ev, consumed, locations.at(convert.composite(ev, base or locations.EMPTY, parts)))
+    storage, offset = (locations.EMPTY, 0) if base is None else (base.storage, base.bit_offset)
+    _replace_top(ev, consumed, locations.at(convert.composite(ev, storage, parts), offset))  # type: ignore[arg-type]
 
 
-def _composite_of(entry: Any) -> Composite | None:
-    """Return the storage of an entry that is the start of a composite."""
-    if type(entry) is not Location or len(entry.places) != 1:
-        return None
-    place = entry.places[0]
-    return place.storage if type(place.storage) is Composite and place.bit_offset == 0 else None
+def _composite_place(entry: Any) -> SingleLocation | None:
+    """Return the place of an entry that is a composite; None of any other entry."""
+    place = entry.single if type(entry) is Location else None
+    return place if place is not None and type(place.storage) is Composite else None
 
 
 def _part_location(ev: Evaluation) -> Location:
@@ -176,7 +176,7 @@ def piece_end(ev: Evaluation) -> None:
     """Complete the composite under construction."""
     top = ev.stack[-1] if ev.stack else None
     if type(top) is not IncompleteComposite:
-        if top is not None and not ev.rules.incomplete_composites and _composite_of(top) is not None:
+        if top is not None and not ev.rules.incomplete_composites and _composite_place(top) is not None:
             return  # in DWARF 6 every composite is complete
         message = "there is no composite under construction on top of the stack"
         kind = "stack_underflow" if top is None else "wrong_kind"
@@ -231,18 +231,12 @@ def select_bit_piece(ev: Evaluation, zero: Location, one: Location, mask: Value,
         raise IllFormed("bad_size", message, spec=spec)
     chosen = uniform(mask.bits)
     parts = []
-    start = 0
-    while start < count:  # one run of parts for each run of equal bits
-        bit = chosen >> start & 1
-        stop = start + 1
-        while stop < count and chosen >> stop & 1 == bit:
-            stop += 1
+    for bit, start, stop in runs(chosen, count):
         source = one if bit else zero
         first = convert.moved(ev, source, start * size, spec) if start else source
         convert.moved(ev, source, (stop - 1) * size, spec)  # each part must begin within the storage ...
         _check_fits(first, (stop - start) * size, spec)  # ... and end there
         parts.append(Part(first, size, stop - start, size))
-        start = stop
     return locations.at(convert.composite(ev, locations.EMPTY, tuple(parts)))
 
 

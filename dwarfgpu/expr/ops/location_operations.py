@@ -15,7 +15,7 @@ from dwarfgpu.dwarf_constants import (
 from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext, Unsupported, shown
 from dwarfgpu.expr import convert, locations, types
 from dwarfgpu.expr.context import DieReference
-from dwarfgpu.expr.convert import memory, moved, pointed_to, refuse_entry, to_value
+from dwarfgpu.expr.convert import memory, moved, object_location, pointed_to, refuse_entry, to_value
 from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.locations import UNDEFINED, Location, union
 from dwarfgpu.expr.ops.value_operations import dereference
@@ -238,7 +238,7 @@ def call_frame_cfa(ev: Evaluation) -> Location:
     return ev.frame.cfa(ev.lanes)
 
 
-@operation("DW_OP_fbreg", "-- L:location", "A.2.5.4.4.3 (6)", operands="B:sleb", needs=("frame", "unit"))
+@operation("DW_OP_fbreg", "-- L:location", "A.2.5.4.4.3 (6)", operands="B:sleb", needs=("frame",), other_sections=True)
 def fbreg(ev: Evaluation, displacement: int) -> Location:
     """Push the location B bytes from the frame base of the subprogram."""
     return moved(ev, frame_base(ev), displacement * 8, "A.2.5.4.4.3 (6)")
@@ -254,7 +254,9 @@ def frame_base(ev: Evaluation) -> Location:
         base = evaluated
     place = base.single
     if place is not None and type(place.storage) is Register:  # as DW_OP_bregx R, 0 has it
-        return memory(ev, ev.read(locations.at(place.storage), ev.generic.bit_size))
+        size = ev.generic.bit_size
+        address = object_location(locations.at(place.storage), size, ev.rules, ev.target.byte_order)
+        return memory(ev, ev.read(address, size))
     if place is None or type(place.storage) is not Memory:
         message = "DW_AT_frame_base must be one memory location or one register"
         raise IllFormed("wrong_kind", message, spec="A.3.3.5 (2)")

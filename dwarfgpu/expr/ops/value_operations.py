@@ -9,7 +9,7 @@ from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import types
 from dwarfgpu.expr.arithmetic import computable, with_one_type
 from dwarfgpu.expr.context import DieReference
-from dwarfgpu.expr.convert import block_stream, evaluate_location, value_stream
+from dwarfgpu.expr.convert import block_stream, evaluate_location, object_location, value_stream
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.storages import pointer_misuse
@@ -315,8 +315,11 @@ def dereference(
 ) -> Value | ImplicitPointerValue:
     """Return the value of a type at a location; of some of its low bits only, the others are 0."""
     size = kind.bit_size if bit_size is None else bit_size
+    if ev.target.byte_order == "big":
+        location = object_location(location, size, ev.rules, "big")
     bits = ev.accessor.read_plain(location, size)
     if bits is None:
+        location = object_location(location, size, ev.rules, ev.target.byte_order)
         pointer = ev.accessor.pointer_at(location, size)
         if pointer is not None:
             if ev.rules.implicit_pointer == "eager":

@@ -339,6 +339,11 @@ class Attribute:
             raise self._wrong("a negative number where none can be")
         return value
 
+    def integer(self) -> int:
+        """Return a constant with the sign that its form has: those of data1 to data16 have none (7.5.5)."""
+        self._check("constant")
+        return self.value  # type: ignore[no-any-return]
+
     def signed(self) -> int:
         """Return a constant where the context is signed: the highest bit of data1 to data16 is the sign (7.5.5)."""
         self._check("constant")

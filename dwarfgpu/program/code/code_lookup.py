@@ -446,7 +446,7 @@ def _named(file: CodeObject, kind: str, die: Die) -> Named:
         unit.section,
         die.section_offset,
         unit.name,
-        _noted(file, lambda: _declared(file, die)),
+        _noted(file, lambda: declared_at(file, die)),
         ranges,
         _noted(file, size.unsigned) if size is not None and size.value_class == "constant" else None,
         symbol,
@@ -462,7 +462,7 @@ def _noted(file: CodeObject, ask: Callable[[], T]) -> T | None:
         return None
 
 
-def _declared(file: CodeObject, die: Die) -> SourceLine | None:
+def declared_at(file: CodeObject, die: Die) -> SourceLine | None:
     """Return where an entry was declared. A broken line table does not prevent other answers."""
     number, line, column = (die.find(f"DW_AT_decl_{what}") for what in ("file", "line", "column"))
     if line is None:

@@ -50,10 +50,21 @@ PF_X = 1
 
 
 class LoadedCode:
-    """One file of code in a running program. ``bias`` is what is added to the addresses in the file."""
+    """One file of code in a running program. ``bias`` is what is added to the addresses in the file.
 
-    def __init__(self, file: CodeObject, bias: int = 0, *, dialect: str | None = None, repair: Policy = OFF) -> None:
-        if not file.image.is_linked:
+    A file that is not linked cannot run; with ``is_linked`` it is read as if it were.
+    """
+
+    def __init__(
+        self,
+        file: CodeObject,
+        bias: int = 0,
+        *,
+        dialect: str | None = None,
+        repair: Policy = OFF,
+        is_linked: bool = False,
+    ) -> None:
+        if not (is_linked or file.image.is_linked):
             message = f"{file.name} is not linked, so it cannot have been loaded"
             raise UsageError(message, hint="link it, or name the file that was linked from it")
         self.file = file
@@ -513,7 +524,11 @@ def _number(die: Die, name: str) -> int | None:
 
 
 def constant_bytes(constant: Attribute) -> bytes:
-    """Return a DW_AT_const_value as it would be in memory."""
+    """Return a DW_AT_const_value as it would be in memory.
+
+    Whether DW_FORM_data1 to DW_FORM_data8 have a sign is left open (DWARF 5, 7.5.5). They are extended with zeros, as
+    GDB does (dwarf2_const_value_data): GCC writes 200 of an `int` in DW_FORM_data1, and negative numbers with a sign.
+    """
     kind = constant.value_class
     order = constant.die.unit.format.byte_order
     if kind in ("block", "exprloc"):
@@ -522,7 +537,7 @@ def constant_bytes(constant: Attribute) -> bytes:
         return constant.string() + b"\0"
     if kind == "address":
         return constant.address().to_bytes(constant.die.unit.address_size, order)
-    value = constant.signed()
+    value = constant.integer()
     size = byte_size_of(constant.die)
     if size is None:
         size = max(1, (value.bit_length() + 8) // 8)

@@ -176,7 +176,7 @@ def make(write: Write, frame: Frame, lanes: LaneSet) -> None:
     store(write.target, write.pattern, write.bit_size, frame, lanes)
 
 
-def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | str | None) -> None:
+def assign(frame: Frame, target: Quantity, text: str, lanes: Iterable[int] | int | str | None) -> None:
     """Make the assignment ``target = text`` in some lanes, after all values have been computed."""
     numbers = frame.lane_numbers(lanes)
     writes: list[tuple[Write, LaneSet]] = []

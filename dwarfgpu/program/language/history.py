@@ -21,7 +21,7 @@ from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.operands import ScalarOperand
 from dwarfgpu.program.language.syntax import StringLiteral
 from dwarfgpu.program.types.model import VOID, Array, Dimension, Function, Lazy, Void
-from dwarfgpu.program.types.sizes import byte_size, known_size, resolved
+from dwarfgpu.program.types.sizes import byte_size, hidden, known_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Located, ObjectSurroundings
 
@@ -180,11 +180,11 @@ def number(type: Type, value: int) -> Kept:
 
 def _slot(value: Object, position: int) -> Object:
     """Return the object of one slot; what it is read in does not matter, as it is only read."""
-    storage = value.place.storage
+    storage = value.described.storage
     assert isinstance(storage, Located)  # noqa: S101 (what expressions give is in locations)
     context = storage.around.context
     around = ObjectSurroundings(evolve(context, lanes=context.lanes.select(position)), storage.around.code)
-    location = storage.moved(value.place.bit_offset).select(position)
+    location = storage.moved(value.described.bit_offset).select(position)
     return Object(value.type, around.located(location), value.bit_size)
 
 
@@ -225,7 +225,7 @@ def frozen_copy(value: Object) -> Frozen:
         raise UsageError("a value that is in no location cannot be kept")
     if isinstance(inner, (Function, Void)) and value.bit_size is None:
         return Frozen(value.type, storage.moved(value.place.bit_offset))
-    kind, place, size = value.type, value.place, value.bit_size
+    kind, place, size = (value.type if hidden(value.type) is None else inner), value.place, value.bit_size
     if size is None:
         if known_size(kind) is None and isinstance(inner, Array):  # its bounds are those that it has now
             elements = value.array()

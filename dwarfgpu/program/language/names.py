@@ -259,7 +259,7 @@ class Names:
                 if scopes.is_visible(die, block, frame.place_in_file):
                     kind = self.state.types.of(die)
                     if _fits(kind, keyword, is_cplus(die.unit)):
-                        return kind
+                        return self.state.types.used(die)
         key = (name, keyword, frame.unit, frame.blocks[0] if frame.blocks else None)
         if key not in self._types:
             self._types[key] = self._type(frame, name, keyword)
@@ -278,7 +278,7 @@ class Names:
             if not _fits(kind, keyword, is_cplus(die.unit)):
                 continue
             if not getattr(kind, "is_incomplete", False):
-                return kind
+                return self.state.types.used(die)
             declared = kind
         return declared
 
@@ -292,7 +292,7 @@ class Names:
                     canonical(die.name or ""): die for die in unit.root.children() if die.tag == dw.DW_TAG_base_type
                 }
             if name in known:
-                return self.state.types.of(known[name])
+                return self.state.types.used(known[name])
         return None
 
 

@@ -88,7 +88,9 @@ class Pointers:
         return address
 
     def _knows(self, space: int) -> bool:
-        return self.model.target is not None and self.model.target.space(space) is not None
+        """Return whether an address of a space is known in others; those declared for `generic` have no such rule."""
+        target = self.model.target
+        return target is not None and target.name != "generic" and target.space(space) is not None
 
     def name(self, space: int) -> str:
         """Return the name of an address space."""

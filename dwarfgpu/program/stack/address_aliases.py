@@ -12,6 +12,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.stack.selectors import lane_in
 from dwarfgpu.strict_json import parse_integer
 from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, GenericView, LaneView, lane_to_wave, wave_to_lane
@@ -81,8 +82,8 @@ def views_of(
     wave: int | None = None,
 ) -> Views:
     """Return every address of a byte, for a lane where it belongs to one, and how much the state has at each."""
-    if lane is not None and not 0 <= lane < target.lane_count:
-        raise UsageError(f"a wave of {target.name} has {target.lane_count} lanes, no lane {lane}")
+    if lane is not None:
+        lane = lane_in(target, lane)
     finder = _AliasFinder(target, space, address, lane)
     views = finder.views()
     name = None

@@ -17,6 +17,7 @@ from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.stack.call_stack import Stack, unknown_place
 from dwarfgpu.program.stack.lane_state import Simt
+from dwarfgpu.program.stack.selectors import lane_in
 from dwarfgpu.program.stack.wave_groups import WaveGroup, wave_groups
 from dwarfgpu.program.stack.wave_positions import unknown_mask, waves_of
 from dwarfgpu.program.variables.answers import AsWritten, Values
@@ -65,10 +66,7 @@ def by_place(
     stopped = attached.stopped
     machine = waves_of(stopped)
     count = machine.target.lane_count
-    chosen = tuple(range(count)) if lanes is None else tuple(lanes)
-    beyond = [lane for lane in chosen if not 0 <= lane < count]
-    if beyond:
-        raise UsageError(f"{machine.target.name} has {count} lanes, no lane {beyond[0]}", kind="no_lane")
+    chosen = tuple(range(count)) if lanes is None else tuple(lane_in(machine.target, lane) for lane in lanes)
     for group in wave_groups(stopped, waves):
         for index, text in enumerate(texts):
             for values in _of_group(attached, group, text, chosen, frame):

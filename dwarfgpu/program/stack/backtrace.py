@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cfi import rules
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.pieces import stretches_of
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.stack.selectors import no_lanes
+from dwarfgpu.program.stack.selectors import lane_in, no_lanes
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def backtraces(
     count = stopped.machine.target.lane_count
     if lane and count == 1:
         raise no_lanes(stopped.machine.target)
-    if lane is not None and not 0 <= lane < count:
-        raise UsageError(f"{stopped.machine.target.name} has {count} lanes, no lane {lane}")
+    if lane is not None:
+        lane = lane_in(stopped.machine.target, lane)
     writer = _FrameWriter(stopped, lane, registers)
     groups: dict[Any, list[int]] = {}
     by_key: dict[Any, Backtrace] = {}

@@ -6,6 +6,7 @@ is the call frame that expressions ask (`FrameInfo`): for its registers, its fra
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,7 +23,7 @@ from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import LaneSet
+from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.code_lookup import NOWHERE
@@ -30,13 +31,13 @@ from dwarfgpu.program.code.loaded import FileUnit, location_list
 from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of
 from dwarfgpu.program.stack.execution import FileFrame
 from dwarfgpu.program.stack.lane_state import Simt
-from dwarfgpu.program.stack.selectors import no_lanes
+from dwarfgpu.program.stack.selectors import lane_in, no_lanes
 from dwarfgpu.program.values.storage import ObjectSurroundings
 from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.variable import Variable, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.cfi.activation import Activation
@@ -227,21 +228,25 @@ class Frame:
         """Return the set of one lane; with None the selected one, or no lane in particular."""
         if number is None:
             number = self.selected_lane
+        if number is not None and type(number) is not int:
+            number = lane_in(self.target, number)
         lane_set = self._lanes.get(number)
         if lane_set is None:
-            count = self.target.lane_count
-            if number is not None and not 0 <= number < count:
-                lanes = f"{count} lanes, no lane {number}" if self.has_lanes else "no lanes"
-                raise UsageError(f"{self.target.name} has {lanes}", kind="no_lane")
+            if number is not None:
+                number = lane_in(self.target, number)
             wave = 0 if self.stack is None else self.stack.wave
             lane = number if self.has_lanes else None
             lane_set = self._lanes[number] = LaneSet(1, wave, lane)
         return lane_set
 
-    def lane_numbers(self, lanes: Iterable[int] | str | None) -> tuple[int | None, ...]:
+    def lane_numbers(self, lanes: Iterable[int] | int | str | None) -> tuple[int | None, ...]:
         """Return the lanes that are meant: all for None and ``all``, those that execute for ``active``."""
+        numbers: tuple[int | None, ...] = ()
+        if lanes is not None and not isinstance(lanes, str):
+            named: Any = lanes if isinstance(lanes, Iterable) else (lanes,)
+            numbers = tuple(dict.fromkeys(None if lane is None else lane_number(lane) for lane in named))
         if not self.has_lanes:
-            if lanes is not None and not isinstance(lanes, str) and any(lanes):
+            if any(numbers):
                 raise no_lanes(self.target)
             return (None,)
         if self.activation is None and lanes is None:
@@ -254,7 +259,7 @@ class Frame:
                 raise UsageError(f"{lanes!r} names no lanes", hint="give numbers, active, or all")
             mask = self.active_mask
             return tuple(lane for lane in every if mask is None or mask >> lane & 1)
-        return tuple(dict.fromkeys(lanes))
+        return tuple(None if lane is None else lane_in(self.target, lane) for lane in numbers)
 
     def in_lane(self, lane: int | None) -> Frame:
         """Return the frame as a lane sees it: at the place of the lane, where a function says that (A.2.5.1).
@@ -262,6 +267,8 @@ class Frame:
         The innermost frame is that of the innermost function that the lane is in. Raise `Unavailable` for a lane that
         was not active when the function was called.
         """
+        if lane is not None:
+            lane = lane_in(self.target, lane)
         stack = self.stack
         if lane is None or stack is None or not self._is_one:
             return self
@@ -742,10 +749,9 @@ class Frame:
 
     def eval(self, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
         """Evaluate an expression in some lanes. Without lanes: in all of them."""
-        chosen: Any = (lanes,) if isinstance(lanes, int) else lanes
-        return self.expression(text).values(chosen)
+        return self.expression(text).values(lanes)
 
-    def assign(self, target: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> None:
+    def assign(self, target: Quantity, text: str, lanes: Iterable[int] | int | str | None = None) -> None:
         """Write the value of an expression to a quantity in some lanes; in the active ones by default."""
         from dwarfgpu.program.language.expression import assign
 

@@ -8,6 +8,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.stack.call_stack import Stack, negative_frame
+from dwarfgpu.program.stack.selectors import lane_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,7 @@ class Wave(ShownInNotebooks):
         if lane is None:
             return self
         view = Wave(self.state, self.stopped, self.index)
-        view._stack = self.stack.of_lane(lane)
+        view._stack = self.stack.of_lane(lane_in(self.state.target, lane))
         return view
 
     @property

@@ -216,6 +216,18 @@ class Qualified(Referring):
 
 
 @frozen
+class Hidden(Qualified):
+    """A type whose objects have their data behind a hidden indirection, or may have none (DWARF 5, 5.18).
+
+    Arrays and strings have the same properties themselves.
+    """
+
+    data_location: Dynamic | None = None
+    allocated: Bound = None
+    associated: Bound = None
+
+
+@frozen
 class Typedef(Referring):
     """A name for a type (DWARF 5, 5.4), a template alias too."""
 

@@ -54,11 +54,16 @@ _KINDS = {
 }
 
 
+_HIDDEN = (dw.DW_AT_data_location, dw.DW_AT_allocated, dw.DW_AT_associated)
+"""The properties that any type may have (DWARF 5, 5.18)."""
+
+
 class Types:
     """The types of one file, or of several files that share types. Each record is made on first use."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, int], t.Type] = {}
+        self._hidden: dict[tuple[Any, int], t.Hidden] = {}
 
     def of(self, die: Die | None) -> t.Type:
         """Return the type that an entry describes; None is void.
@@ -73,13 +78,32 @@ class Types:
             record = self._known[key] = self._make(die)
         return record
 
+    def used(self, die: Die | None) -> t.Type:
+        """Return the type that an entry describes as objects have it: with a hidden indirection, if it has one.
+
+        Arrays and strings have the properties of 5.18 themselves.
+        """
+        kind = self.of(die)
+        if die is None or isinstance(kind, (t.Array, t.String, t.Function)) or not any(map(die.number, _HIDDEN)):
+            return kind
+        from dwarfgpu.program.types.aggregates import bound
+
+        key = (die.unit, die.offset)
+        wrapper = self._hidden.get(key)
+        if wrapper is None:
+            data, allocated, associated = (bound(die, number) for number in _HIDDEN)
+            location = data if isinstance(data, t.Dynamic) else None
+            wrapper = t.Hidden("", t.Lazy.known(kind), die, location, allocated, associated)
+            self._hidden[key] = wrapper
+        return wrapper
+
     def type_of(self, die: Die) -> t.Type:
         """Return the type that an entry has, such as a variable, parameter, member or constant."""
-        return self.of(die.type())
+        return self.used(die.type())
 
     def lazy(self, die: Die) -> t.Lazy[t.Type]:
         """Return the type that an entry has, to be read on first use."""
-        return t.Lazy((die.unit, die.offset, "type"), lambda: self.of(die.type()))
+        return t.Lazy((die.unit, die.offset, "type"), lambda: self.used(die.type()))
 
     # --- By tag ---------------------------------------------------------------------------------------------------
 
@@ -339,18 +363,22 @@ def _name(die: Die) -> str | None:
 
 
 def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:
-    """Read the enumerators. The sign of a value is that of the underlying type, else that of the form."""
+    """Read the enumerators. A form without a sign is extended with zeros, as for constants (`constant_bytes`).
+
+    A number that does not fit the type is the one with its bits: 0xfffffff0 is -16 in a signed type of 32 bits.
+    """
     unsigned = _is_unsigned(die)
     size = _number(die, dw.DW_AT_byte_size)
     enumerators = []
     for child in die.children():
         if child.tag == dw.DW_TAG_enumerator:
             value = child.number(dw.DW_AT_const_value)
-            number = 0
-            if value is not None:
-                number = int(value.value) if unsigned else value.signed()
-                if unsigned and number < 0 and size:
-                    number &= (1 << 8 * size) - 1
+            number = 0 if value is None else value.integer()
+            if size and unsigned:
+                number &= (1 << 8 * size) - 1
+            elif size and number >= 0:
+                pattern = number & ((1 << 8 * size) - 1)
+                number = pattern - (pattern >> (8 * size - 1) << 8 * size)
             enumerators.append(t.Enumerator(child.name or "(unnamed)", number))
     return tuple(enumerators)
 
@@ -421,7 +449,7 @@ def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> t.Typ
             if not _is_meant(kind, keyword):
                 continue
             if not getattr(kind, "is_incomplete", False):
-                return kind
+                return types.used(entry.die)
             declared = declared or kind
     return declared
 

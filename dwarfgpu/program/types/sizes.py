@@ -31,6 +31,18 @@ def resolved(kind: t.Type) -> t.Type:
     return _behind(kind, _NAMED_OR_PART) if isinstance(kind, _NAMED_OR_PART) else kind
 
 
+def hidden(kind: t.Type) -> t.Hidden | None:
+    """Return the type in front of a type that says where the data of its objects are, or whether they have some."""
+    if not isinstance(kind, _NAMED_OR_PART):
+        return None
+    wrapper: t.Type = kind
+    for _ in range(MAX_DEPTH):
+        if isinstance(wrapper, t.Hidden) or not isinstance(wrapper, _NAMED_OR_PART):
+            return wrapper if isinstance(wrapper, t.Hidden) else None
+        wrapper = wrapper.target
+    return None
+
+
 def _behind(kind: Any, wrappers: Any) -> t.Type:
     start = kind
     for _ in range(MAX_DEPTH):

@@ -10,7 +10,7 @@ from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import Array, Dimension, Dynamic
-from dwarfgpu.program.types.sizes import byte_size, element_bits, resolved
+from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, resolved
 from dwarfgpu.program.values.storage import ObjectPlace
 
 if TYPE_CHECKING:
@@ -111,10 +111,14 @@ def _as_it_is(owner: Object, array: Array) -> tuple[ObjectPlace, tuple[Dimension
 
 
 def _state(owner: Object, array: Array) -> str | None:
-    """Return why the array has no elements, if so (5.18.2, 5.18.3)."""
-    if array.associated is not None and not number(array.associated, owner):
+    return state_of(owner, array.associated, array.allocated)
+
+
+def state_of(owner: Object, associated: Bound, allocated: Bound) -> str | None:
+    """Return why an object has no data, if so (5.18.2, 5.18.3)."""
+    if associated is not None and not number(associated, owner):
         return "not associated"
-    if array.allocated is not None and not number(array.allocated, owner):
+    if allocated is not None and not number(allocated, owner):
         return "not allocated"
     return None
 
@@ -212,4 +216,5 @@ def _of_entry(die: Die, owner: Object) -> Object:
     if place is None:
         message = f"a bound is the value of {die.name or 'a variable'}, which has no location"
         raise die.unit.error(EvaluationError("no_location", message, spec="DWARF 5, 2.19"), die.offset)
-    return owner.beside(Types().type_of(die), place)
+    kind = Types().type_of(die)
+    return owner.beside(kind, place.of_object(known_size(kind)))

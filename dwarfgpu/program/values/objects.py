@@ -15,7 +15,7 @@ from dwarfgpu.immutable import immutable
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
+from dwarfgpu.program.types.sizes import byte_size, hidden, known_size, resolved, stripped
 from dwarfgpu.program.values import arrays
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, Reading
@@ -33,7 +33,8 @@ class Object(ShownInNotebooks):
     """A value of a type, at a place."""
 
     type: t.Type
-    place: ObjectPlace
+    described: ObjectPlace
+    """The place that the description says. The data of a type with a hidden indirection are elsewhere: `place`."""
     bit_size: int | None = None
     """Of a bit-field."""
     container: Object | None = None
@@ -45,6 +46,26 @@ class Object(ShownInNotebooks):
         return f"<Object {safe_text(self.type)}{where}>"
 
     @property
+    def place(self) -> ObjectPlace:
+        """The place of the data; raise an error where the object has none (DWARF 5, 5.18)."""
+        return self.described if hidden(self.type) is None else self._data
+
+    @cached_property
+    def _data(self) -> ObjectPlace:
+        """The place of the data of a type with a hidden indirection: its object is that of the context (5.18.1)."""
+        kind = hidden(self.type)
+        if kind is None:
+            return self.described
+        owner = Object(resolved(self.type), self.described, self.bit_size, self.container)
+        state = arrays.state_of(owner, kind.associated, kind.allocated)
+        if state is not None:
+            raise EvaluationError("no_data", state, spec="DWARF 5, 5.18.2")
+        if kind.data_location is None:
+            return self.described
+        place = self.described.storage.place(kind.data_location, self.described)
+        return place.of_object(known_size(self.type))
+
+    @property
     def inner(self) -> t.Type:
         """The type without names and qualifiers."""
         return stripped(self.type)
@@ -52,7 +73,14 @@ class Object(ShownInNotebooks):
     @property
     def address(self) -> Address | None:
         """The address; None for a register or a bit-field, which have none."""
-        return None if self.bit_size is not None else self.place.address
+        if self.bit_size is not None:
+            return None
+        try:
+            return self.place.address
+        except EvaluationError as error:
+            if error.kind != "no_data":
+                raise
+            return None
 
     def beside(self, type: t.Type, place: ObjectPlace) -> Object:
         """Return an object of another type at another place, as a member of the same object."""
@@ -120,7 +148,7 @@ class Object(ShownInNotebooks):
     def static(self, member: t.StaticMember) -> Object | None:
         """Return the object of a static member; None if it has no location."""
         place = self.place.storage.variable(member.die)
-        return None if place is None else Object(member.type, place)
+        return None if place is None else Object(member.type, place.of_object(known_size(member.type)))
 
     def variant_members(self, part: t.VariantPart) -> tuple[t.Member, ...]:
         """Return the members of the variant that the discriminant chooses (DWARF 5, 5.7.10)."""
@@ -192,7 +220,7 @@ class Object(ShownInNotebooks):
         inner = resolved(self.type)
         if isinstance(inner, t.Pointer):
             target = self.dereferenced()
-            return Object(target.type, target.place.moved(byte_size(target.type) * 8 * index))
+            return Object(target.type, target.described.moved(byte_size(target.type) * 8 * index))
         elements = self.array()
         return elements.at(index - elements.lower)
 
@@ -236,7 +264,7 @@ class Object(ShownInNotebooks):
         if not isinstance(inner, t.Pointer):
             return None
         place = self.place.storage.implied(self.place.bit_offset, self.bits())
-        return None if place is None else Object(inner.target, place)
+        return None if place is None else Object(inner.target, place.of_object(known_size(inner.target)))
 
     def target(self) -> Object:
         """Return the target of a reference; of any other object, the object itself."""

@@ -18,7 +18,7 @@ from dwarfgpu import regular_files
 from dwarfgpu.bits import comparable
 from dwarfgpu.dwarf_constants import DW_AT_const_value, DW_AT_location, DW_TAG_member
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
-from dwarfgpu.expr import locations
+from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.access import Accessor, Reading, Window
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.evaluation import Evaluation
@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 __all__ = ["Address", "Bytes", "ObjectPlace", "Reading", "Storage", "cannot_access"]
 
 
+MAX_OBJECT = 1 << 16
+"""A larger object, in bytes, is in memory."""
+
+
 @immutable
 class Address:
     """An address, and the number of its address space; None is the default one."""
@@ -68,6 +72,16 @@ class ObjectPlace:
 
     def read(self, bit_size: int) -> Reading:
         return self.storage.read(self.bit_offset, bit_size)
+
+    def of_object(self, byte_size: int | None) -> ObjectPlace:
+        """Return the place of an object of a size, as the rules place one in a storage that is larger or smaller."""
+        storage = self.storage
+        if not isinstance(storage, Located) or byte_size is None or not 0 < byte_size <= MAX_OBJECT:
+            return self
+        context = storage.around.context
+        location = storage.moved(self.bit_offset)
+        placed = convert.object_location(location, 8 * byte_size, context.rules, context.target.byte_order)
+        return self if placed is location else ObjectPlace(Located(storage.around, placed))
 
     @property
     def address(self) -> Address | None:
@@ -287,10 +301,8 @@ class Located:
         return None if pointer is None else self.around.located(self._pointed(pointer))
 
     def _pointed(self, pointer: ImplicitPointer) -> Location:
-        from dwarfgpu.expr.convert import pointed_to
-
         try:
-            return pointed_to(_evaluation(self.around.context), pointer)
+            return convert.pointed_to(_evaluation(self.around.context), pointer)
         except EvaluationError as error:
             if error.kind != "implicit_pointer_misuse":
                 raise

@@ -563,7 +563,7 @@ class Values(ShownInNotebooks):
         return None
 
 
-def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Values:
+def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
     """Ask for something in some lanes of its frame, each at its own place (A.2.5.1 current program location)."""
     frame = quantity.frame
     numbers = frame.lane_numbers(lanes)
@@ -593,7 +593,7 @@ def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | str | None =
     return values
 
 
-def answer(quantity: Quantity, text: str, lanes: Iterable[int] | str | None = None) -> Values:
+def answer(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
     """Ask for something in some lanes, as objects. What is wrong with the question or the file is raised."""
     frame = quantity.frame
     frame.repaired.clear()
@@ -673,11 +673,11 @@ def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
 
 def selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) -> Object:
     """Return the object of some of the lanes of an object, those at some positions."""
-    storage = value.place.storage
+    storage = value.described.storage
     if not isinstance(storage, Located):
         return value
     container = None if value.container is None else selected(value.container, positions, frame, lanes)
-    location = storage.moved(value.place.bit_offset).select(positions)
+    location = storage.moved(value.described.bit_offset).select(positions)
     return Object(value.type, ObjectPlace(Located(frame.around(lanes), location)), value.bit_size, container)
 
 

@@ -122,7 +122,7 @@ class Quantity(ABC):
         """Return the value in some lanes, as few objects as they have in common."""
         return each_part(lanes, self.find)
 
-    def values(self, lanes: Iterable[int] | str | None = None) -> Values:
+    def values(self, lanes: Iterable[int] | int | str | None = None) -> Values:
         """Return the value in many lanes: an array, and a state for each lane. An unknown name is an error.
 
         ``lanes`` are numbers, ``active``, or all. Without numpy the array is a list.
@@ -141,8 +141,7 @@ class Quantity(ABC):
         It is written in the lane or lanes that are named; by default in the active ones.
         """
         text = value if isinstance(value, str) else repr(value)
-        chosen: Any = (lanes,) if isinstance(lanes, int) else lanes
-        self.frame.assign(self, text, chosen)
+        self.frame.assign(self, text, lanes)
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,8 @@ NOT_IN_SCOPE = "not_in_scope"
 """The lane is at a place where the name means nothing."""
 NOT_ENTERED = "not_entered"
 """The lane was not active when the function was called."""
+NO_DATA = "no_data"
+"""It is not allocated, or not associated with an object (DWARF 5, 5.18.2 and 5.18.3)."""
 OPTIMIZED_OUT = "optimized_out"
 """It has no location and no constant value, or an empty location."""
 UNDEFINED_OPERATION = "undefined_operation"
@@ -47,7 +49,7 @@ _OF_REGISTERS = ("DW_OP_regx", "DW_OP_breg", "DW_OP_LLVM_aspace_bregx")
 """How the operations begin whose first operand is a register; all others are made of them."""
 _ENTRY_VALUES = ("DW_OP_entry_value", "DW_OP_GNU_entry_value")
 _NOT_PASSED = "it is computed from the value of a parameter at the call, which no call site gives"
-_ABSENT = frozenset((NO_LOCATION_HERE, NOT_IN_SCOPE, NOT_ENTERED, OPTIMIZED_OUT))
+_ABSENT = frozenset((NO_LOCATION_HERE, NOT_IN_SCOPE, NOT_ENTERED, NO_DATA, OPTIMIZED_OUT))
 _UNDEFINED = frozenset((UNDEFINED, UNDEFINED_OPERATION, UNDEFINED_RULE, NOT_PASSED))
 
 
@@ -81,6 +83,8 @@ class Reason:
         """What is shown in place of the value, as GDB does."""
         if self.is_elsewhere:
             return "<not in scope>" if self.kind == NOT_IN_SCOPE else "<not in this call>"
+        if self.kind == NO_DATA and self.error is not None:
+            return f"<{self.error.message}>"
         return "<error>" if self.state == "error" else "<optimized out>"
 
 
@@ -114,6 +118,8 @@ def reason_of(error: DwarfGpuError) -> Reason:
         return Reason(NOT_PASSED, _NOT_PASSED, error=error)
     if error.kind == "undefined_read":
         return Reason(UNDEFINED, "some of its bits have no value", error=error)
+    if error.kind == NO_DATA:
+        return Reason(NO_DATA, f"the object is {error.message}", error=error)
     if error.kind == "no_name":
         return Reason(NOT_IN_SCOPE, error.message, error=error)
     if isinstance(error, MissingContext):

@@ -11,17 +11,17 @@ from attrs import evolve
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
+from dwarfgpu.expr.convert import with_undefined_rest
 from dwarfgpu.expr.machine import evaluate, result_for
-from dwarfgpu.expr.storages import Composite, Part
+from dwarfgpu.expr.storages import Composite
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.code.repairs import as_written, possible_repairs, repairs_of, uses_frame_base
 from dwarfgpu.program.types.sizes import known_size
-from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Located, ObjectPlace, constant_place, definition_of
+from dwarfgpu.program.values.storage import MAX_OBJECT, Located, ObjectPlace, constant_place, definition_of
 from dwarfgpu.program.variables import reasons
 from dwarfgpu.program.variables.quantity import Quantity
 from dwarfgpu.program.variables.reasons import Unavailable
@@ -201,9 +201,12 @@ class Variable(Quantity):
         if plan.constant is not None:
             return Object(self.type, constant_place(around, plan.constant))
         location = self._located(plan, lanes)
-        if len(location.places) == 1 and type(location.places[0].storage) is Composite:
+        if any(type(place.storage) is Composite for place in location.places):
             location = _completed(location, self.type)
-        return Object(self.type, ObjectPlace(Located(around, location)))
+        place = ObjectPlace(Located(around, location))
+        if around.context.target.byte_order == "big":
+            place = place.of_object(known_size(self.type))
+        return Object(self.type, place)
 
     def _located(self, plan: _Plan, lanes: LaneSet) -> Location:
         frame = self.frame
@@ -377,19 +380,11 @@ def _is_fixed(expression: Expression) -> bool:
 def _completed(location: Location, type: Type) -> Location:
     """Return a composite with as many bits as the object: compilers leave out unknown pieces at the end.
 
-    OPEN: the text has reading past the storage be an error (A.2.5.4.3.4 (4)). What is there can be read
-    this way, and what is not is undefined.
+    OPEN: the text has reading past the storage be an error (A.2.5.4.3.4 (4)). What is there can be read this way under
+    any rules (`Rules.object_beyond_composite`), and what is not is undefined.
     """
-    place = location.places[0]
-    storage: Any = place.storage
     size = known_size(type)
-    offset = place.bit_offset
-    if size is None or not isinstance(offset, int) or offset:  # 0 in all lanes, as operations leave a composite
-        return location
-    missing = 8 * size - storage.bit_size
-    if not 0 < missing <= 8 * MAX_READ or not storage.parts:
-        return location
-    return locations.at(locations.extended(storage, (Part(locations.UNDEFINED, missing),)))
+    return location if size is None or size > MAX_OBJECT else with_undefined_rest(location, 8 * size)
 
 
 def _tuple(expressions: Any) -> tuple[Expression, ...]:

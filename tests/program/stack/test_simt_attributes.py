@@ -126,6 +126,14 @@ def test_fewer_lanes(lanes):
     assert len(found.lane_pcs()) == lanes
 
 
+def test_lanes_that_nothing_counts():
+    """A.3.3.5 (4) has the default 1; compilers that leave the attribute out use all lanes (docs/differences.md)."""
+    found = simt(mask=0b1010)
+
+    assert found.lane_count == 64
+    assert found.active_mask() == 0b1010
+
+
 @pytest.mark.parametrize(
     "lanes, kind, message",
     [

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.backends.protocol import Backend, memory_unavailable
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.context import Context, DieReference
+from dwarfgpu.expr.context import Context, DieReference, LoneFrame
 from dwarfgpu.expr.locations import UNDEFINED, Location, SingleLocation
-from dwarfgpu.expr.rules import AMD
+from dwarfgpu.expr.rules import AMD, DWARF5, DWARF6
 from dwarfgpu.expr.storages import ImplicitPointer, Memory, Part, Register
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.program.code.loaded import FileUnit
@@ -97,6 +98,68 @@ def test_an_implicit_pointer_leads_to_its_object():
     value = Object(pointer, around(LaneSet.one(0)).located(locations.at(storage)))
     assert value_text(value) == "<synthetic pointer>"
     assert value.dereferenced().number() == 42
+
+
+BIG_ENDIAN = resolve("generic", byte_order="big")
+
+
+class BigEndianMachine(Backend):
+    """A machine whose registers hold 0x1122334455667788."""
+
+    def read_register(self, register, wave, lane):
+        return bytes.fromhex("1122334455667788")
+
+
+def big_endian(rules):
+    context = Context(target=BIG_ENDIAN, rules=rules, backend=BigEndianMachine(), lanes=LaneSet(1))
+    return ObjectSurroundings(context, Unloaded("gnu"))
+
+
+IN_REGISTER = locations.at(Register(BIG_ENDIAN.register(5)))
+
+
+@pytest.mark.parametrize(
+    "rules, numbers", [(DWARF5, (0x5566, 0x7788)), (DWARF6, (0x5566, 0x7788)), (AMD, (0x1122, 0x3344))]
+)
+def test_an_object_that_is_smaller_than_its_register_is_where_the_rules_say(rules, numbers):
+    """`Rules.object_of_value_bits`: its members move with it."""
+    half = Base("short", 5, 2)
+    members = (Member("x", Lazy.known(half), 0), Member("y", Lazy.known(half), 16))
+    pair = Struct("struct", "P", 4, Lazy.known(Body((), members, order=(0, 1))))
+    place = big_endian(rules).located(IN_REGISTER).of_object(4)
+    value = Object(pair, place)
+    assert (value.member("x").number(), value.member("y").number()) == numbers
+
+
+@pytest.mark.parametrize("rules, number", [(DWARF5, 0x55667788), (DWARF6, 0x55667788), (AMD, 0x11223344)])
+def test_an_implicit_pointer_leads_to_the_part_of_a_register_that_the_object_has(rules, number):
+    found = dwarf(unit(die("compile_unit", die("variable", ("location", "exprloc", b"\x55"), label="target"))))
+    target = next(each for each in found.units[0].dies() if each.tag == 0x34)
+    unit_context = FileUnit(found.units[0], Unloaded("gnu"), None)
+    storage = ImplicitPointer(DieReference("unit", target.offset), 0, BIG_ENDIAN.default_space, unit_context, 64)
+    surroundings = big_endian(rules)
+    context = evolve(surroundings.context, frame=Registers())
+    value = Object(
+        Pointer("*", Lazy.known(INT), 8), evolve(surroundings, context=context).located(locations.at(storage))
+    )
+    assert value.dereferenced().number() == number
+
+
+class Registers(LoneFrame):
+    """A frame that knows its registers alone."""
+
+    def register(self, number, lanes):
+        return locations.at(Register(BIG_ENDIAN.register(number)))
+
+
+@pytest.mark.parametrize("rules", [DWARF5, DWARF6])
+def test_what_lies_beyond_a_composite_is_undefined_where_the_rules_say(rules):
+    """`Rules.object_beyond_composite`."""
+    parts = (Part(IN_REGISTER, 32),)
+    place = big_endian(rules).located(locations.at(locations.extended(locations.EMPTY, parts))).of_object(8)
+    members = (Member("x", Lazy.known(INT), 0), Member("y", Lazy.known(INT), 32))
+    value = Object(Struct("struct", "P", 8, Lazy.known(Body((), members, order=(0, 1)))), place)
+    assert value_text(value) == "{x = 287454020, y = <optimized out>}"
 
 
 def test_addresses_belong_to_their_space():

@@ -1,0 +1,332 @@
+"""The question ``verify``: what is wrong with expressions, variables, files, or the values of a machine."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import progress
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code import encoding_context
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
+from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
+from dwarfgpu.render import operations as render
+from dwarfgpu.render.layout import problem_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.verification.reports import FileReport
+
+
+def verify(selection: Selection, arguments: Arguments) -> Document:
+    """Without a state: every rule that can be decided without running anything, for all parts of the files: entries,
+    expressions along every path, lists, call frame information, line tables, indexes, kernels. It is about what is
+    written, without repairs; what producers are known to write is named as an idiom. With a state: every variable of
+    every frame of every wave is evaluated, and what fails is reported with its reason. At a prompt: the variable NAME,
+    or all that the frame sees.
+
+    -ops or -hex: an expression by itself, as which -cfi takes an operand of call frame information: branches, the depth
+    of the stack, kinds, constants and the sizes of storages on every path. The exit status of the program is 1 if there
+    are findings.
+    """
+    if arguments.get("rules") == "":
+        return _rules()
+    if arguments.has("explain"):
+        return _explained(arguments.get("explain"))
+    if arguments.has("ops") and arguments.has("hex"):
+        raise UsageError("-ops and -hex are two ways to write one expression", hint="choose one of them")
+    if arguments.has("ops") or arguments.has("hex"):
+        return _verify_expression(selection, arguments)
+    if selection.paths:
+        return _verify_files(selection, arguments)
+    if selection.program is None:
+        raise UsageError("FILE, or exactly one of --ops and --hex is needed")
+    with selection.settings.lent({"dialect": arguments.get("dialect")} if arguments.has("dialect") else {}):
+        if arguments.text or (selection.attached is not None and selection.has_focus):
+            return _verify_variables(selection, arguments)
+        if selection.attached is not None:
+            return _verify_machine(selection)
+        return _verify_files(selection, arguments)
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+
+def _ignored(arguments: Arguments) -> list[str]:
+    from dwarfgpu.verification.rule_table import check_ignored
+
+    names = [name for text in arguments.many("ignore") for name in text.split(",") if name]
+    check_ignored(names)
+    return names
+
+
+def _verify_files(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.render import verification as text_of
+    from dwarfgpu.verification.reports import check_file, check_files, read_baseline, without_known
+
+    ignored = _ignored(arguments)
+    baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
+    jobs = arguments.get("jobs") if arguments.has("jobs") else os.cpu_count() or 1
+    reading = selection.reading()
+    found: Iterable[FileReport]
+    if selection.paths:
+        found = check_files(
+            selection.paths, dialect=reading["dialect"], attributes=reading["attributes"], ignored=ignored, jobs=jobs
+        )
+    else:
+        assert selection.program is not None  # noqa: S101 (there is a file)
+        found = [check_file(selection.program.file, dialect=reading["dialect"], ignored=ignored)]
+    if arguments.has("sarif"):
+        return _sarif([without_known(report, baseline) for report in found])
+    reports: list[FileReport] = []
+
+    def text(output: Output) -> Iterator[str]:
+        for report in found:
+            reports.append(without_known(report, baseline))
+            document.status = max(document.status, _status(reports[-1]))
+            if reports[-1].error is not None:
+                document.problems.append(reports[-1].error)
+            yield from text_of.report_text(reports[-1], output.style, output.width, shows_all=arguments.has("all"))
+        yield from text_of.summary_text(reports)
+
+    def files() -> Iterator[dict[str, Any]]:
+        for report in found:
+            reports.append(without_known(report, baseline))
+            document.status = max(document.status, _status(reports[-1]))
+            yield text_of.report_json(reports[-1])
+
+    def findings() -> Iterator[dict[str, Any]]:
+        for report in reports:
+            yield from map(text_of.finding_json, report.findings)
+
+    document = Document({"files": files(), "findings": findings()}, text, rows=lambda: _rows(files(), findings()))
+    return document
+
+
+def _rows(files: Iterator[dict[str, Any]], findings: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield a line for each finding, and one for each file."""
+    summaries = list(files)
+    yield from findings
+    yield from summaries
+
+
+def _status(report: FileReport) -> int:
+    if report.error is not None:
+        return BAD_FILE
+    return NO_ANSWER if report.findings or report.left_out else 0
+
+
+def _sarif(reports: Sequence[FileReport]) -> Document:
+    import json
+
+    from dwarfgpu import __version__
+    from dwarfgpu.render.verification import sarif
+    from dwarfgpu.verification.rule_table import RULES
+
+    log = sarif(reports, list(RULES.values()), __version__)
+    document = Document(log, lambda _output: [json.dumps(log, indent=2)])
+    document.status = max(map(_status, reports), default=0)
+    return document
+
+
+def _rules() -> Document:
+    from dwarfgpu.render.verification import rule_json, rules_text
+    from dwarfgpu.verification.rule_table import RULES
+
+    rules = list(RULES.values())
+    data = {"rules": [rule_json(rule) for rule in rules]}
+    return Document(data, lambda output: rules_text(rules, output.width), rows="rules")
+
+
+def _explained(name: str) -> Document:
+    from dwarfgpu.render.verification import rule_json, rule_text
+    from dwarfgpu.verification.rule_table import rule_named
+
+    rule = rule_named(name)
+    return Document(rule_json(rule), lambda output: rule_text(rule, output.width))
+
+
+# --- Machines ---------------------------------------------------------------------------------------------------------
+
+
+@frozen
+class _Failure:
+    """Why a variable has no value in some lanes."""
+
+    function: str
+    variable: str
+    kind: str
+    message: str
+
+
+def _verify_machine(selection: Selection) -> Document:
+    """Evaluate each variable of each frame of each wave, or of those that are selected."""
+    from dwarfgpu.render.layout import counted, fitted, shown
+
+    failures: Counter[_Failure] = Counter()
+    waves: dict[_Failure, list[str]] = {}
+    states: Counter[str] = Counter()
+    problems: list[DwarfGpuError] = []
+    for name, frame in progress.counted(_frames(selection, problems), "frames"):
+        for variable in frame.variables():
+            for failure, lanes in _failures(frame, variable, states):
+                failures[failure] += lanes
+                if name not in waves.setdefault(failure, []):
+                    waves[failure].append(name)
+    noun = "wave" if selection.machine.has_waves else "thread"
+
+    def text(output: Output) -> Iterator[str]:
+        for failure, lanes in failures.items():
+            names = waves[failure]
+            where = f"{shown(failure.function)}: {shown(failure.variable)}"
+            yield from fitted(f"{where}: {failure.message}", output.width, 4)
+            places = f"{counted(len(names), noun)} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
+            yield from fitted(f"    in {counted(lanes, 'lane')} of {places}", output.width, 7)
+        parts = [f"{states[state]} {word}" for state, word in _STATES.items() if states[state]]
+        yield f"{counted(sum(states.values()), 'value')}: {', '.join(parts) or 'there are no variables'}"
+
+    data = {
+        "values": {word: states[state] for state, word in _STATES.items()},
+        "findings": [
+            {
+                "function": failure.function,
+                "variable": failure.variable,
+                "kind": failure.kind,
+                "message": failure.message,
+                "lanes": lanes,
+                f"{noun}s": waves[failure],
+            }
+            for failure, lanes in failures.items()
+        ],
+    }
+    return Document(data, text, rows="findings", problems=problems, has_failed=bool(failures))
+
+
+_STATES = {
+    "active": "known",
+    "inactive": "known in inactive lanes",
+    "absent": "absent",
+    "undefined": "undefined",
+    "error": "failed",
+}
+"""What is said of a value by the state of its lane."""
+
+
+def _frames(selection: Selection, problems: list[DwarfGpuError]) -> Iterator[tuple[str, Frame]]:
+    """Yield the frames of the waves that are selected, with the names of the waves."""
+    machine = selection.machine
+    chosen = range(len(machine)) if selection.wave_number is None else (selection.wave_number,)
+    for index in chosen:
+        wave = machine[index]
+        try:
+            for frame in [selection.frame] if selection.frame_number else wave.frames():
+                yield wave.id, frame
+        except DwarfGpuError as error:
+            problems.append(error)
+
+
+def _failures(frame: Frame, variable: Variable, states: Counter[str]) -> Iterator[tuple[_Failure, int]]:
+    """Yield why a variable has no value, with the number of lanes; count the states of all."""
+    from dwarfgpu.program.variables.answers import answer
+
+    function = frame.name or "??"
+    reasons: Counter[_Failure] = Counter()
+    try:
+        values = answer(variable, variable.name, "active" if frame.has_lanes else None)
+        for lane in values.by_lane:
+            states[lane.state] += 1
+            if lane.state == "error" and lane.reason is not None:
+                reasons[_Failure(function, variable.name, lane.reason.kind, lane.reason.message)] += 1
+    except DwarfGpuError as error:
+        states["error"] += 1
+        reasons[_Failure(function, variable.name, error.kind, str(error))] += 1
+    yield from reasons.items()
+
+
+# --- Expressions and variables --------------------------------------------------------------------------------------
+
+
+def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.render.layout import plain
+
+    context = encoding_of(selection, arguments)
+    if arguments.has("ops"):
+        expression = context.parsed(arguments.get("ops"))
+    else:
+        expression = context.decoded(bytes_of(arguments.get("hex")))
+    findings = encoding_context.findings(
+        expression,
+        context,
+        in_cfi=arguments.has("cfi"),
+        depth=arguments.get("depth") or 0,
+        want=arguments.get("want"),
+    )
+    data = {
+        "dialect": context.dialect.name,
+        "rules": context.rules.name,
+        "findings": map(plain, findings),
+    }
+    return Document(
+        data,
+        lambda output: render.findings_text(findings, output.style),
+        rows="findings",
+        has_failed=bool(findings),
+    )
+
+
+def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
+    from dwarfgpu.program.types.sizes import contradiction, resolved
+    from dwarfgpu.program.variables.variable import all_variables, checked
+    from dwarfgpu.render.explanations import Explainer
+    from dwarfgpu.render.layout import counted, plain, shown
+
+    frame = selection.frame
+    variables: Iterable[Variable]
+    if arguments.text:
+        variables = variables_called(selection, arguments.text)
+    elif frame.place is None:
+        variables = all_variables(frame)
+    else:
+        variables = [*frame.variables(), *frame.statics()]
+    locations: list[Any] = []
+    errors: list[tuple[str, DwarfGpuError]] = []
+    count = 0
+    for variable in progress.counted(variables, "variables"):
+        count += 1
+        try:
+            contradicted = contradiction(resolved(variable.type))
+            if contradicted is not None:
+                errors.append((variable.name, contradicted))
+            locations += checked(variable)
+        except DwarfGpuError as error:
+            errors.append((variable.name, error))
+    findings = [(location, finding) for location in locations for finding in location.findings]
+    total = len(findings) + len(errors)
+
+    def text(output: Output) -> Iterator[str]:
+        for name, error in errors:
+            yield f"{shown(name)}: {output.style('error', str(error))}"
+        explainer = Explainer(output.width, output.style)
+        for location in locations:
+            if location.findings:
+                yield from explainer.findings(location)
+        what = f"{counted(count, 'variable')}, {counted(len(locations), 'location')}"
+        yield f"{what}: {counted(total, 'finding') if total else 'no findings'}"
+
+    data = {
+        "variables": count,
+        "locations": len(locations),
+        "findings": [
+            *({"variable": name, "error": problem_json(error)} for name, error in errors),
+            *({"variable": location.variable.name, **plain(finding)} for location, finding in findings),
+        ],
+    }
+    return Document(data, text, rows="findings", has_failed=bool(total))

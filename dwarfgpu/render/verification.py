@@ -1,0 +1,196 @@
+"""Findings about files as text, as JSON, and as SARIF, which other tools show beside the code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.render.layout import counted, fitted, plain_style, problem_json, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.render.layout import Style
+    from dwarfgpu.verification.findings import CheckRule, FileFinding
+    from dwarfgpu.verification.reports import FileReport
+
+MAX_SHOWN = 10
+"""How many findings of one rule are shown of a file."""
+
+
+def finding_json(finding: FileFinding) -> dict[str, Any]:
+    """Return a finding as a JSON object."""
+    rule = finding.rule
+    source = finding.source
+    return {
+        "file": finding.file,
+        "rule": rule.name,
+        "severity": finding.severity,
+        "message": finding.message,
+        "clause": finding.clause,
+        "section": finding.section,
+        "offset": finding.offset,
+        "path": list(finding.path),
+        "source": None if source is None else {"file": source[0], "line": source[1]},
+        "idiom": finding.idiom,
+        "advice": rule.advice,
+    }
+
+
+def report_json(report: FileReport) -> dict[str, Any]:
+    """Return what is said of a file beside its findings."""
+    counts = Counter(finding.severity for finding in report.findings)
+    document: dict[str, Any] = {
+        "file": report.name,
+        "entries": report.entries,
+        "errors": counts["error"],
+        "warnings": counts["warning"],
+        "idioms": sum(finding.idiom is not None for finding in report.findings),
+        "known": report.known,
+        "left_out": report.left_out or {},
+    }
+    return document if report.error is None else {**document, "problem": problem_json(report.error)}
+
+
+def rule_json(rule: CheckRule) -> dict[str, Any]:
+    """Return a rule as a JSON object."""
+    return {
+        "rule": rule.name,
+        "severity": rule.severity,
+        "clause": rule.clause,
+        "summary": rule.summary,
+        "advice": rule.advice,
+    }
+
+
+# --- Text -------------------------------------------------------------------------------------------------------------
+
+
+def report_text(
+    report: FileReport, style: Style = plain_style, width: int = 80, *, shows_all: bool = False
+) -> Iterator[str]:
+    """Yield the findings of a file, few of each rule unless all are asked for."""
+    of_rule: Counter[str] = Counter()
+    more: Counter[str] = Counter(report.left_out or {})
+    for finding in report.findings:
+        name = finding.rule.name
+        of_rule[name] += 1
+        if of_rule[name] > MAX_SHOWN and not shows_all:
+            more[name] += 1
+        else:
+            yield from _finding_text(finding, style, width)
+    for name, count in more.items():
+        yield f"{shown(report.name)}: and {count} more of {name}{'' if shows_all else ' (--all shows them)'}"
+
+
+def _finding_text(finding: FileFinding, style: Style, width: int) -> Iterator[str]:
+    mark = style("error" if finding.severity == "error" else "warning", finding.severity)
+    place = "" if finding.section is None else f"{shown(finding.place)}: "
+    text = f"{shown(finding.message)} [{finding.clause}] ({finding.rule.name})"
+    lines = fitted(f"{shown(finding.file)}: {place}{finding.severity}: {text}", width, 4)
+    yield lines[0].replace(f"{finding.severity}: ", f"{mark}: ", 1)
+    yield from lines[1:]
+    where = " > ".join(map(shown, finding.path[-3:]))
+    if finding.source is not None:
+        where += f", {shown(finding.source[0])}:{finding.source[1]}"
+    if where:
+        yield from fitted(f"    in {where}", width, 7)
+    if finding.idiom is not None:
+        yield from fitted(f"    an idiom of the producer, which dwarfgpu reads as meant: {finding.idiom}", width, 7)
+
+
+def summary_text(reports: Sequence[FileReport]) -> Iterator[str]:
+    """Yield how much was checked, and what was found."""
+    findings = [finding for report in reports for finding in report.findings]
+    left_out = sum(sum((report.left_out or {}).values()) for report in reports)
+    severities = Counter(finding.severity for finding in findings)
+    entries = sum(report.entries for report in reports)
+    what = f"{counted(len(reports), 'file')}, {entries} entries: "
+    if not findings:
+        what += "no findings"
+    else:
+        what += f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
+    idioms = sum(finding.idiom is not None for finding in findings)
+    notes = [f"{idioms} of them idioms of the producer"] * bool(idioms)
+    notes += [f"{left_out} more not listed"] * bool(left_out)
+    known = sum(report.known for report in reports)
+    notes += [f"{known} of the baseline"] * bool(known)
+    broken = sum(report.error is not None for report in reports)
+    notes += [f"{counted(broken, 'file')} could not be read"] * bool(broken)
+    yield what + (f" ({', '.join(notes)})" if notes else "")
+
+
+def rules_text(rules: Iterable[CheckRule], width: int) -> Iterator[str]:
+    """Yield the rules: name, severity, clause, and what must hold."""
+    for rule in rules:
+        yield from fitted(f"{rule.name}  {rule.severity}  [{rule.clause}]", width, 4)
+        yield from fitted(f"    {rule.summary}", width, 4)
+
+
+def rule_text(rule: CheckRule, width: int) -> Iterator[str]:
+    """Yield all that is known of a rule."""
+    yield f"{rule.name}: {rule.severity} [{rule.clause}]"
+    yield from fitted(f"  {rule.summary}", width, 2)
+    yield from fitted(f"  What to do: {rule.advice}.", width, 2)
+
+
+# --- SARIF ------------------------------------------------------------------------------------------------------------
+
+SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(reports: Iterable[FileReport], rules: Sequence[CheckRule], version: str) -> dict[str, Any]:
+    """Return the findings as a SARIF 2.1.0 log (OASIS, "Static Analysis Results Interchange Format")."""
+    index = {rule.name: number for number, rule in enumerate(rules)}
+    results: list[dict[str, Any]] = []
+    notifications: list[dict[str, Any]] = []
+    for report in reports:
+        if report.error is not None:
+            message = {"text": f"{report.name}: {report.error}"}
+            notifications.append({"level": "error", "message": message})
+        results += [_result(finding, index) for finding in report.findings]
+    driver = {
+        "name": "dwarfgpu",
+        "version": version,
+        "rules": [
+            {
+                "id": rule.name,
+                "shortDescription": {"text": rule.summary},
+                "help": {"text": f"{rule.advice} [{rule.clause}]"},
+                "defaultConfiguration": {"level": rule.severity},
+            }
+            for rule in rules
+        ],
+    }
+    invocation = {"executionSuccessful": not notifications, "toolExecutionNotifications": notifications}
+    run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
+    return {"$schema": SARIF, "version": "2.1.0", "runs": [run]}
+
+
+def _result(finding: FileFinding, index: dict[str, int]) -> dict[str, Any]:
+    """Return a finding as a result, at its line in the source if that is known, else in the file."""
+    if finding.source is not None:
+        physical: dict[str, Any] = {
+            "artifactLocation": {"uri": _uri(finding.source[0])},
+            "region": {"startLine": finding.source[1]},
+        }
+    else:
+        physical = {"artifactLocation": {"uri": _uri(finding.file)}}
+    location: dict[str, Any] = {"physicalLocation": physical}
+    if finding.path:
+        location["logicalLocations"] = [{"fullyQualifiedName": " > ".join(finding.path)}]
+    properties = {"file": finding.file, "clause": finding.clause, "idiom": finding.idiom}
+    return {
+        "ruleId": finding.rule.name,
+        "ruleIndex": index[finding.rule.name],
+        "level": finding.severity,
+        "message": {"text": f"{finding.place}: {finding.message} [{finding.clause}]"},
+        "locations": [location],
+        "properties": properties,
+    }
+
+
+def _uri(path: str) -> str:
+    from urllib.parse import quote
+
+    return quote(path)

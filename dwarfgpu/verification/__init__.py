@@ -1,0 +1,1 @@
+"""The checks of a whole file: what is wrong with its debugging information, found without running anything."""

@@ -1,0 +1,177 @@
+"""What the attributes of an entry may be: the classes of their values, and the entries that they belong to."""
+
+from __future__ import annotations
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.program.code.dumped_expressions import TYPES
+
+# --- Classes (DWARF 5, table 7.5) -------------------------------------------------------------------------------------
+
+_CLASSES = """
+address: low_pc call_return_pc call_pc
+address constant: high_pc entry_pc
+address flag reference string: trampoline
+addrptr: addr_base
+block constant string: const_value
+block: discr_list
+constant exprloc reference: allocated associated bit_offset bit_size bit_stride byte_size byte_stride count
+constant exprloc reference: lower_bound upper_bound rank
+constant exprloc loclist: data_member_location
+constant: accessibility address_class alignment binary_scale bit_offset calling_convention call_column call_file
+constant: call_line data_bit_offset decimal_scale decimal_sign decl_column decl_file decl_line default_value defaulted
+constant: digit_count encoding endianity identifier_case inline language ordering start_scope string_length_bit_size
+constant: string_length_byte_size virtuality visibility dwo_id
+exprloc loclist: frame_base return_addr segment static_link use_location vtable_elem_location
+exprloc: call_data_location call_data_value call_target call_target_clobbered call_value data_location
+exprloc loclist: location
+exprloc loclist constant reference: string_length
+flag: artificial call_all_calls call_all_source_calls call_all_tail_calls call_tail_call const_expr declaration deleted
+flag: elemental enum_class explicit export_symbols external is_optional main_subprogram mutable noreturn prototyped pure
+flag: recursive rvalue_reference threads_scaled use_UTF8 variable_parameter reference
+lineptr: stmt_list
+loclistsptr: loclists_base
+macptr: macro_info macros
+reference: abstract_origin base_types call_origin call_parameter common_reference containing_type discr extension
+reference: friend import namelist_item object_pointer priority sibling small specification type signature
+constant block: discr_value
+rnglist: ranges start_scope
+rnglistsptr: rnglists_base
+string: comp_dir description dwo_name linkage_name name picture_string producer
+stroffsetsptr: str_offsets_base
+"""
+
+
+def _table() -> dict[str, frozenset[str]]:
+    classes: dict[str, set[str]] = {}
+    for line in _CLASSES.strip().splitlines():
+        kinds, _, names = line.partition(": ")
+        for name in names.split():
+            classes.setdefault(f"DW_AT_{name}", set()).update(kinds.split())
+    classes["DW_AT_object_pointer"].add("constant")  # the index of the parameter (DWARF 6, 230119.1; clang writes it)
+    classes["DW_AT_default_value"] |= {"reference", "flag", "string", "block"}  # DWARF 5, 4.1 item 9, and DWARF 4
+    return {name: frozenset(kinds) for name, kinds in classes.items()}
+
+
+CLASSES: dict[str, frozenset[str]] = {
+    **_table(),
+    # A.2.2, A.3.3.5, A.5
+    "DW_AT_LLVM_lanes": frozenset(("constant",)),
+    "DW_AT_LLVM_vector_size": frozenset(("constant",)),
+    "DW_AT_LLVM_address_space": frozenset(("constant",)),
+    "DW_AT_LLVM_memory_space": frozenset(("constant",)),
+    "DW_AT_LLVM_augmentation": frozenset(("string",)),
+    "DW_AT_LLVM_lane_pc": frozenset(("exprloc", "loclist")),
+    "DW_AT_LLVM_active_lane": frozenset(("exprloc", "loclist")),
+    "DW_AT_LLVM_iterations": frozenset(("constant", "exprloc", "loclist")),
+}
+"""The classes that the value of an attribute may have."""
+
+# --- Entries ----------------------------------------------------------------------------------------------------------
+
+_CODE = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_entry_point))
+_POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
+_OBJECTS = frozenset((dw.DW_TAG_variable, dw.DW_TAG_formal_parameter, dw.DW_TAG_constant))
+UNITS = frozenset((dw.DW_TAG_compile_unit, dw.DW_TAG_partial_unit, dw.DW_TAG_type_unit, dw.DW_TAG_skeleton_unit))
+
+OWNERS: dict[str, tuple[frozenset[int], str]] = {
+    **dict.fromkeys(("DW_AT_LLVM_lanes", "DW_AT_LLVM_lane_pc", "DW_AT_LLVM_active_lane", "DW_AT_LLVM_iterations"),
+                    (_CODE, "A.3.3.5")),
+    "DW_AT_LLVM_vector_size": (frozenset((dw.DW_TAG_base_type,)), "A.5.1"),
+    "DW_AT_LLVM_address_space": (_POINTERS, "A.5.3"),
+    "DW_AT_LLVM_memory_space": (_POINTERS | _OBJECTS, "A.2.14"),
+    "DW_AT_LLVM_augmentation": (UNITS, "A.3.1.1"),
+    "DW_AT_frame_base": (frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point)), "A.3.3.5 (2)"),
+    "DW_AT_encoding": (
+        frozenset((dw.DW_TAG_base_type, dw.DW_TAG_string_type, dw.DW_TAG_enumeration_type)), "DWARF 5, 5.1",
+    ),
+    "DW_AT_stmt_list": (UNITS, "DWARF 5, 3.1.1"),
+    "DW_AT_comp_dir": (UNITS, "DWARF 5, 3.1.1"),
+    **dict.fromkeys(("DW_AT_addr_base", "DW_AT_str_offsets_base", "DW_AT_rnglists_base", "DW_AT_loclists_base"),
+                    (UNITS, "DWARF 5, 3.1.1")),
+}  # fmt: skip
+"""The entries that an attribute belongs to, and the clause that says so."""
+
+REQUIRED: dict[int, tuple[tuple[tuple[str, ...], ...], str]] = {
+    dw.DW_TAG_base_type: ((("DW_AT_byte_size", "DW_AT_bit_size"), ("DW_AT_encoding",)), "DWARF 5, 5.1"),
+    dw.DW_TAG_inlined_subroutine: ((("DW_AT_abstract_origin",),), "DWARF 5, 3.3.8.2"),
+    dw.DW_TAG_imported_declaration: ((("DW_AT_import",),), "DWARF 5, 3.2.3"),
+    dw.DW_TAG_imported_module: ((("DW_AT_import",),), "DWARF 5, 3.2.4"),
+    dw.DW_TAG_imported_unit: ((("DW_AT_import",),), "DWARF 5, 3.2.5"),
+    dw.DW_TAG_inheritance: ((("DW_AT_type",),), "DWARF 5, 5.7.3"),
+    dw.DW_TAG_array_type: ((("DW_AT_type",),), "DWARF 5, 5.5"),
+    dw.DW_TAG_ptr_to_member_type: ((("DW_AT_type",), ("DW_AT_containing_type",)), "DWARF 5, 5.14"),
+    dw.DW_TAG_enumerator: ((("DW_AT_name",), ("DW_AT_const_value",)), "DWARF 5, 5.10"),
+    dw.DW_TAG_call_site_parameter: ((("DW_AT_location", "DW_AT_call_parameter"),), "DWARF 5, 3.4.2"),
+}
+"""The attributes that an entry needs, one of each group, and the clause that says so."""
+
+_STRUCTURES = frozenset((
+    *(dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type, dw.DW_TAG_interface_type),
+    *(dw.DW_TAG_variant, dw.DW_TAG_variant_part),
+))  # fmt: skip
+_BLOCKS = _CODE | {
+    *(dw.DW_TAG_lexical_block, dw.DW_TAG_try_block, dw.DW_TAG_catch_block, dw.DW_TAG_with_stmt, dw.DW_TAG_common_block),
+}
+
+PARENTS: dict[int, tuple[frozenset[int], str]] = {
+    dw.DW_TAG_enumerator: (frozenset((dw.DW_TAG_enumeration_type,)), "DWARF 5, 5.10"),
+    dw.DW_TAG_inheritance: (_STRUCTURES, "DWARF 5, 5.7.3"),
+    dw.DW_TAG_subrange_type: (
+        frozenset((
+            *(dw.DW_TAG_array_type, dw.DW_TAG_coarray_type, dw.DW_TAG_enumeration_type, dw.DW_TAG_generic_subrange),
+            *UNITS, *_STRUCTURES, *_BLOCKS, dw.DW_TAG_namespace, dw.DW_TAG_module,
+        )),
+        "DWARF 5, 5.13",
+    ),
+    dw.DW_TAG_generic_subrange: (frozenset((dw.DW_TAG_array_type,)), "DWARF 5, 5.13"),
+    dw.DW_TAG_inlined_subroutine: (_BLOCKS, "DWARF 5, 3.3.8.2"),
+    dw.DW_TAG_call_site: (_BLOCKS, "DWARF 5, 3.4.1"),
+    dw.DW_TAG_call_site_parameter: (frozenset((dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site)), "DWARF 5, 3.4.2"),
+    dw.DW_TAG_formal_parameter: (
+        _CODE | {
+            *(dw.DW_TAG_subroutine_type, dw.DW_TAG_lexical_block, dw.DW_TAG_catch_block, dw.DW_TAG_try_block),
+            *(dw.DW_TAG_GNU_formal_parameter_pack, dw.DW_TAG_call_site, dw.DW_TAG_template_type_parameter),
+        },
+        "DWARF 5, 4.1",
+    ),
+    dw.DW_TAG_unspecified_parameters: (
+        _CODE | {dw.DW_TAG_subroutine_type, dw.DW_TAG_catch_block},
+        "DWARF 5, 3.3.4",
+    ),
+    dw.DW_TAG_lexical_block: (_BLOCKS, "DWARF 5, 3.5"),
+    dw.DW_TAG_label: (_BLOCKS, "DWARF 5, 3.6"),
+    dw.DW_TAG_variant: (frozenset((dw.DW_TAG_variant_part,)), "DWARF 5, 5.7.10"),
+    dw.DW_TAG_compile_unit: (frozenset(), "DWARF 5, 3.1.1"),
+    dw.DW_TAG_type_unit: (frozenset(), "DWARF 5, 3.1.4"),
+}  # fmt: skip
+"""The entries that may own an entry, and the clause that says so. Others may be anywhere."""
+
+_FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_subroutine_type))
+SAME = None
+REFERENCES: dict[int, tuple[frozenset[int] | None, str]] = {
+    dw.DW_AT_type: (TYPES | {dw.DW_TAG_subroutine_type, dw.DW_TAG_subrange_type, dw.DW_TAG_thrown_type,
+                             dw.DW_TAG_generic_subrange, dw.DW_TAG_namelist},
+                    "DWARF 5, 2.8"),
+    dw.DW_AT_containing_type: (TYPES, "DWARF 5, 5.14"),
+    dw.DW_AT_abstract_origin: (SAME, "DWARF 5, 3.3.8.2"),
+    dw.DW_AT_specification: (SAME, "DWARF 5, 2.13.2"),
+    dw.DW_AT_object_pointer: (frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable)), "DWARF 5, 5.7.8"),
+    dw.DW_AT_call_origin: (frozenset((*_FUNCTIONS, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_entry_point)),
+                           "DWARF 5, 3.4.1"),
+}  # fmt: skip
+"""The tags that an entry has to which an attribute refers; None is for those like the referring one."""
+
+ALIKE: tuple[frozenset[int], ...] = (
+    frozenset((*_CODE, dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site)),
+    frozenset((dw.DW_TAG_variable, dw.DW_TAG_member, dw.DW_TAG_formal_parameter, dw.DW_TAG_constant,
+               dw.DW_TAG_template_value_parameter, dw.DW_TAG_GNU_formal_parameter_pack,
+               dw.DW_TAG_GNU_call_site_parameter, dw.DW_TAG_call_site_parameter)),
+    frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type, dw.DW_TAG_interface_type)),
+    frozenset((dw.DW_TAG_lexical_block, dw.DW_TAG_try_block, dw.DW_TAG_catch_block)),
+)  # fmt: skip
+"""Tags of entries that can complete each other, besides equal ones."""
+
+
+def can_complete(tag: int, other: int) -> bool:
+    """Return whether an entry can be the declaration or the abstract instance of another one."""
+    return tag == other or any(tag in group and other in group for group in ALIKE)

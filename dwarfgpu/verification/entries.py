@@ -1,0 +1,622 @@
+"""The checks of debugging information entries: what an entry is made of, where it is, and what it refers to.
+
+What can be said of an abbreviation is said once, when its first entry is reached; of the entries themselves only the
+values that can be wrong are looked at.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.dwarf_constants import name_of, names
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
+from dwarfgpu.objfile.info.forms import class_of, form_name
+from dwarfgpu.objfile.info.pc_ranges import SCOPES, is_dead
+from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.types.sizes import contradiction
+from dwarfgpu.progress import counted
+from dwarfgpu.verification.attribute_rules import (
+    CLASSES,
+    OWNERS,
+    PARENTS,
+    REFERENCES,
+    REQUIRED,
+    UNITS,
+    can_complete,
+)
+from dwarfgpu.verification.expressions import WITH_FRAMES, has_addresses
+from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules, unreadable
+from dwarfgpu.verification.lists import ListChecks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.elf.sections import Section
+    from dwarfgpu.objfile.info.abbrevs import Abbreviation
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.verification.expressions import ExpressionChecks
+
+    ValueCheck: TypeAlias = Callable[[Attribute], Iterator[Problem]]
+
+_ENCODE = "encode the entry as its abbreviation says"
+_REFER = "refer to the offset at which the entry begins"
+
+RULES: dict[str, CheckRule] = rules(
+    "entry",
+    ("unreadable", ERROR, "DWARF 5, 7.5", "Units and entries can be read to their end.", _ENCODE),
+    ("truncated", ERROR, "DWARF 5, 7.5.1", "An entry ends before its unit does.", _ENCODE),
+    ("unknown-abbreviation", ERROR, "DWARF 5, 7.5.3", "The code of an entry is that of an abbreviation.", _ENCODE),
+    ("unknown-form", ERROR, "DWARF 5, 7.5.6", "The form of a value is one of the standard or a known vendor.", _ENCODE),
+    ("unknown-tag", WARNING, "DWARF 5, 7.5.3", "A tag is one of the standard or of a vendor.", "check the number"),
+    ("address-size", ERROR, "A.3.1", "The addresses of a unit have the size that the target has.",
+     "write the size of addresses of the target in the header"),
+    ("augmentation", WARNING, "A.3.1.1", "An augmentation string is made of `[vendor:v1.2:options]`.",
+     "write the vendor, a version, and what they define, in brackets"),
+    ("attribute-twice", ERROR, "DWARF 5, 2.2", "An entry has an attribute once.", "remove one of them"),
+    ("attribute-class", ERROR, "DWARF 5, 7.5.5", "The form of a value is of a class that the attribute has.",
+     "choose a form of a class in table 7.5"),
+    ("attribute-owner", ERROR, "A.A", "An attribute is of an entry that it means something for.",
+     "move it to the entry that it describes"),
+    ("attribute-missing", ERROR, "DWARF 5, 2.2", "An entry has the attributes that it needs.", "add the attribute"),
+    ("parent", ERROR, "DWARF 5, 2.3", "An entry is owned by one that can have it.",
+     "move it to the entry it is part of"),
+    ("reference", ERROR, "DWARF 5, 7.5.5", "A reference leads to the start of an entry.", _REFER),
+    ("reference-tag", ERROR, "DWARF 5, 2.8", "A reference leads to an entry of the kind that is meant.", _REFER),
+    ("reference-cycle", ERROR, "DWARF 5, 2.13.2", "An entry does not complete or modify itself.", "break the cycle"),
+    ("value-unknown", ERROR, "DWARF 5, 7.8 to 7.20", "An encoded value is one of the standard or of a vendor.",
+     "take a number that the standard names"),
+    ("lanes", ERROR, "A.3.3.5 (7)", "DW_AT_LLVM_lanes is greater than 0.", "write the number of lanes of a thread"),
+    ("lanes-of-target", WARNING, "A.3.3.5 (7)", "A function has as many lanes as a wave of the target has.",
+     "write the wave size, or less for code of fewer lanes"),
+    ("vector-size", ERROR, "A.5.1", "DW_AT_LLVM_vector_size is greater than 0.", "write the number of elements"),
+    ("address-space", ERROR, "A.5.3", "An address space is one of the target.",
+     "take a number that `dwarfgpu targets` shows for the processor"),
+    ("memory-space", ERROR, "A.2.14", "A memory space is one of the text, or of a vendor.",
+     "take a DW_MSPACE_LLVM_ number"),
+    ("ranges-and-pc", ERROR, "DWARF 5, 2.17", "An entry has DW_AT_low_pc with DW_AT_high_pc, or DW_AT_ranges.",
+     "keep one of them"),
+    ("high-pc-alone", ERROR, "DWARF 5, 2.17.2", "DW_AT_high_pc stands beside DW_AT_low_pc.", "add DW_AT_low_pc"),
+    ("range-reversed", ERROR, "DWARF 5, 2.17.2", "The code of an entry ends after it begins.", "correct DW_AT_high_pc"),
+    ("range-outside", WARNING, "DWARF 5, 2.17", "The code of a block is within that of the function around it.",
+     "correct the ranges of one of them"),
+    ("not-in-code", WARNING, "DWARF 5, 2.17", "The code of a function is in an executable section.",
+     "relocate the addresses of the entry"),
+    ("location-and-constant", ERROR, "DWARF 5, 4.1", "A variable has a location or a constant value, not both.",
+     "keep the location"),
+    ("string", ERROR, "DWARF 5, 7.5.5", "A string is in its section.", "correct the offset or the index of the string"),
+    ("address", ERROR, "DWARF 5, 7.5.5", "An address is in the table of the unit.", "emit it to .debug_addr"),
+    ("file-number", WARNING, "DWARF 5, 2.14", "The file of a declaration is one of the line table.",
+     "number the files as the line table of the unit does"),
+    ("pointer-size", ERROR, "A.5.3", "A pointer has the size that addresses have in its address space.",
+     "leave DW_AT_byte_size out, or write the size of addresses there"),
+    ("member-outside", WARNING, "DWARF 5, 5.7.6", "A member is within the structure that it is of.",
+     "correct DW_AT_data_member_location or the size of the structure"),
+)  # fmt: skip
+
+ANY_FILE = 1 << 64
+"""A number that no file has."""
+SHF_EXECINSTR = 4
+"""The section holds instructions (gABI, "Section Attribute Flags")."""
+_RANGED = SCOPES | {dw.DW_TAG_compile_unit, dw.DW_TAG_skeleton_unit}
+_STRUCTURES = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type))
+_STRINGS_ELSEWHERE = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt))
+"""Strings that are in the entry, or in another file."""
+_POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
+_MODIFIERS = frozenset((
+    *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
+    *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
+))  # fmt: skip
+_VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "DW_MSPACE_LLVM": 0x8000}
+"""From where on numbers are of vendors."""
+
+
+class Plan:
+    """What is looked at in the entries of an abbreviation."""
+
+    __slots__ = (
+        "checks",
+        "is_function",
+        "is_plain",
+        "is_ranged",
+        "limits",
+        "parents",
+        "problems",
+        "references",
+        "size",
+        "tag",
+    )
+
+    def __init__(self, abbreviation: Abbreviation) -> None:
+        self.tag = abbreviation.tag
+        self.parents = PARENTS.get(abbreviation.tag)
+        self.problems: list[tuple[CheckRule, str, str]] = []
+        """What is wrong with every such entry: rule, message and clause."""
+        self.references: list[tuple[int, list[tuple[int, int]]]] = []
+        """The values that are references into the unit: their slots, and where they are collected."""
+        self.limits: list[tuple[int, int, int, ValueCheck]] = []
+        """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
+        self.checks: list[tuple[int, ValueCheck]] = []
+        """The attributes whose values are looked at in each entry: index and check."""
+        self.is_function = abbreviation.tag in WITH_FRAMES
+        self.is_ranged = False
+        self.size: int | None = None
+        """The index of the attribute with the size of a structure."""
+        self.is_plain = True
+        """Whether nothing but numbers below limits and references is looked at."""
+
+
+class EntryChecks:
+    """The checks of all entries of a file."""
+
+    def __init__(self, dwarf: Dwarf, expressions: ExpressionChecks) -> None:
+        self.dwarf = dwarf
+        self.expressions = expressions
+        self.lists = ListChecks(expressions)
+        self.target = expressions.target
+        self.image = expressions.code.file.image
+        self.count = 0
+        """How many entries have been checked."""
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield the problems of the units in order."""
+        for unit in counted((*self.dwarf.units, *self.dwarf.split_units), "units"):
+            yield from self._unit(unit)
+            unit.release()
+        for error in self.dwarf.problems:
+            if not self._is_known(error):
+                yield unreadable(RULES, error)
+
+    @staticmethod
+    def _is_known(error: DwarfGpuError) -> bool:
+        """Whether an error that reading has noted is of a kind that another check reports."""
+        return error.kind not in RULES_OF_READING
+
+    def _unit(self, unit: Unit) -> Iterator[Problem]:
+        try:
+            yield from self._header(unit)
+            yield from _UnitChecks(self, unit).problems()
+        except DwarfGpuError as error:
+            yield unreadable(RULES, error)
+
+    def _header(self, unit: Unit) -> Iterator[Problem]:
+        root = unit.root
+        if self.image.address_size != unit.address_size:
+            message = (
+                f"addresses of the unit have {unit.address_size} bytes, those of the file {self.image.address_size}"
+            )
+            yield Problem(RULES["address-size"], message, unit.section, unit.offset, root)
+        augmentation = unit.augmentation
+        if augmentation is not None and not _is_augmentation(augmentation):
+            message = f"the augmentation string is {augmentation!r:.60}"
+            yield Problem(RULES["augmentation"], message, unit.section, root.section_offset, root)
+
+
+RULES_OF_READING = frozenset(("bad_header", "bad_version", "bad_length", "unknown_form", "bad_abbreviation"))
+
+
+def _is_augmentation(text: str) -> bool:
+    """Return whether an augmentation string is of the form that A.3.1.1 gives it."""
+    import re
+
+    return re.fullmatch(r"(\[[^\[\]:]+:v\d+\.\d+(:[^\[\]]*)?\])+", text) is not None
+
+
+class _UnitChecks:
+    """The checks of the entries of a unit."""
+
+    def __init__(self, checks: EntryChecks, unit: Unit) -> None:
+        self.checks = checks
+        self.unit = unit
+        self.tags: dict[int, int] = {}
+        """The tag of each entry, by its offset."""
+        self.references: dict[int, list[tuple[int, int]]] = {}
+        """By attribute the references in the unit: the offset of the entry, and where it leads."""
+        self.owners: list[Plan] = []
+        """The plans of the entry at hand and of those that own it, outermost first."""
+        self.sizes: dict[int, int] = {}
+        """The sizes of structures, by the depth of the last one there."""
+        self.functions: dict[int, tuple[int, Abbreviation, tuple[Any, ...]]] = {}
+        """The functions, by the depth of the last one there."""
+        self.spans: dict[int, list[tuple[int, int]] | None] = {}
+        """The code of entries, by the depth of the last one there."""
+
+    def problems(self) -> Iterator[Problem]:
+        unit, tags, owners = self.unit, self.tags, self.owners
+        plans: dict[Abbreviation, Plan] = {}
+        for offset, depth, abbreviation, values in unit.entries():
+            plan = plans.get(abbreviation)
+            if plan is None:
+                plan = plans[abbreviation] = self._plan(abbreviation)
+            tags[offset] = plan.tag
+            del owners[depth:]
+            owners.append(plan)
+            for slot, references in plan.references:
+                references.append((offset, values[slot]))
+            for slot, limit, index, check in plan.limits:
+                if values[slot] >= limit:
+                    yield from check(Die(unit, offset, abbreviation, values)._attribute(index))  # noqa: SLF001
+            if not plan.is_plain:
+                if plan.is_function:
+                    self.functions[depth] = offset, abbreviation, values
+                if plan.size is not None:
+                    self.sizes[depth] = abbreviation.value(plan.size, values)
+                yield from self._entry(plan, Die(unit, offset, abbreviation, values))
+        self.checks.count += len(tags)
+        yield from self._references()
+
+    def _entry(self, plan: Plan, die: Die) -> Iterator[Problem]:
+        """Yield what is wrong with an entry by itself, and with its place among the others."""
+        for rule, message, clause in plan.problems:
+            yield self._problem(rule, message, die, clause)
+        if plan.parents is not None and len(self.owners) > 1 and self.owners[-2].tag not in plan.parents[0]:
+            owner = name_of("DW_TAG", self.owners[-2].tag)
+            yield self._problem(RULES["parent"], f"{die.tag_name} is owned by {owner}", die, plan.parents[1])
+        for index, check in plan.checks:
+            try:
+                yield from check(die._attribute(index))  # noqa: SLF001 (by its index, without a name)
+            except DwarfGpuError as error:
+                yield unreadable(RULES, error.at(section=self.unit.section, offset=die.section_offset), die=die)
+        if plan.is_ranged and has_addresses(self.unit):
+            depth = len(self.owners) - 1
+            around = next((self.spans.get(i) for i in reversed(range(depth)) if self.owners[i].is_ranged), None)
+            self.spans[depth], problems = self._ranges(die, around)
+            yield from problems
+
+    def _function(self) -> Die | None:
+        """Return the function that the entry at hand is in."""
+        for depth in reversed(range(len(self.owners))):
+            if self.owners[depth].is_function:
+                return Die(self.unit, *self.functions[depth])
+        return None
+
+    def _problem(self, rule: CheckRule, message: str, die: Die, clause: str | None = None) -> Problem:
+        return Problem(rule, message, self.unit.section, die.section_offset, die, clause)
+
+    # --- What is known of an abbreviation -------------------------------------------------------------------------
+
+    def _plan(self, abbreviation: Abbreviation) -> Plan:
+        """Return what is to be looked at in entries, and what is wrong with all of them."""
+        plan = Plan(abbreviation)
+        self._add_shape(plan, abbreviation)
+        for index in range(len(abbreviation.forms)):
+            self._add_attribute(plan, abbreviation, index)
+        plan.is_plain = not (
+            plan.problems or plan.checks or plan.parents or plan.is_ranged or plan.is_function or plan.size is not None
+        )
+        return plan
+
+    def _add_shape(self, plan: Plan, abbreviation: Abbreviation) -> None:
+        """Add what is wrong with a set of attributes."""
+        tag, attributes = abbreviation.tag, abbreviation.attributes
+        names_here = abbreviation.names(self.unit.dialect, self.unit.version)
+        if tag not in names("DW_TAG") and tag < _VENDOR["DW_TAG"]:
+            plan.problems.append((RULES["unknown-tag"], f"the tag {tag:#x} has no meaning", "DWARF 5, 7.5.3"))
+        if len(set(attributes)) != len(attributes):
+            twice = next(number for number in attributes if attributes.count(number) > 1)
+            message = f"{name_of('DW_AT', twice)} is there {attributes.count(twice)} times"
+            plan.problems.append((RULES["attribute-twice"], message, "DWARF 5, 2.2"))
+        completes = dw.DW_AT_abstract_origin in attributes or dw.DW_AT_specification in attributes
+        groups, clause = REQUIRED.get(tag, ((), ""))
+        for group in groups:
+            if not completes and not any(name in names_here for name in group):
+                message = f"{name_of('DW_TAG', tag)} has no {' or '.join(group)}"
+                plan.problems.append((RULES["attribute-missing"], message, clause))
+        if dw.DW_AT_high_pc in attributes and dw.DW_AT_low_pc not in attributes:
+            message = "there is a DW_AT_high_pc, and no DW_AT_low_pc"
+            plan.problems.append((RULES["high-pc-alone"], message, "DWARF 5, 2.17.2"))
+        if dw.DW_AT_ranges in attributes and dw.DW_AT_high_pc in attributes:
+            message = "there are both DW_AT_ranges and DW_AT_high_pc"
+            plan.problems.append((RULES["ranges-and-pc"], message, "DWARF 5, 2.17"))
+        if tag in (dw.DW_TAG_variable, dw.DW_TAG_formal_parameter) and (
+            dw.DW_AT_location in attributes and dw.DW_AT_const_value in attributes
+        ):
+            message = "there are both DW_AT_location and DW_AT_const_value"
+            plan.problems.append((RULES["location-and-constant"], message, "DWARF 5, 4.1"))
+        index = abbreviation.index_of(dw.DW_AT_byte_size)
+        if tag in _STRUCTURES and index >= 0 and class_of(abbreviation.forms[index], 0, 5) == "constant":
+            plan.size = index
+        plan.is_ranged = tag in _RANGED and (
+            dw.DW_AT_ranges in attributes or (dw.DW_AT_low_pc in attributes and dw.DW_AT_high_pc in attributes)
+        )
+
+    def _add_attribute(self, plan: Plan, abbreviation: Abbreviation, index: int) -> None:
+        """Add what is wrong with an attribute of every entry, or what is to be looked at in each."""
+        number, form = abbreviation.attributes[index], abbreviation.forms[index]
+        version = self.unit.version
+        kind = class_of(form, number, version)
+        name = self.unit.dialect.name_of(number, kind)
+        kind = class_of(form, number, version, name)
+        slot = abbreviation.layout.slots[index]
+        allowed = CLASSES.get(name)
+        if allowed is not None and form != dw.DW_FORM_indirect and not _is_allowed(kind, allowed, name, version):
+            message = f"{name} has {form_name(form)}, a form of class {kind}"
+            plan.problems.append((RULES["attribute-class"], message, "DWARF 5, 7.5.5"))
+            plan.is_ranged = plan.is_ranged and number not in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
+            return
+        owners = OWNERS.get(name)
+        if owners is not None and plan.tag not in owners[0]:
+            message = f"{name_of('DW_TAG', plan.tag)} has {name}"
+            plan.problems.append((RULES["attribute-owner"], message, owners[1]))
+        if form in forms.REF_UNIT and number != dw.DW_AT_sibling:
+            plan.references.append((slot, self.references.setdefault(number, [])))
+            return
+        check = self._check_for(plan, name, number, form, kind)
+        if check is None:
+            return
+        limit = self._limit(name, form)
+        if limit is None or slot < 0:
+            plan.checks.append((index, check))
+        else:
+            plan.limits.append((slot, limit, index, check))
+
+    def _limit(self, name: str, form: int) -> int | None:
+        """Return the number below which the value of an attribute is right; None where it is not judged by that."""
+        unit = self.unit
+        if name in ("DW_AT_decl_file", "DW_AT_call_file"):
+            return self.files + 1
+        if form == dw.DW_FORM_strp:
+            return len(unit.source.data(".debug_str" + unit.suffix)) if unit.contributions is None else None
+        if form == dw.DW_FORM_line_strp:
+            return len(unit.source.data(".debug_line_str"))
+        return None
+
+    def _check_for(self, plan: Plan, name: str, number: int, form: int, kind: str) -> ValueCheck | None:
+        """Return the check of the values of an attribute; None where none can be wrong."""
+        if kind == "constant":
+            if name == "DW_AT_byte_size":
+                return self._pointer if plan.tag in _POINTERS else None
+            if name in _OF_CONSTANTS:
+                return _OF_CONSTANTS[name](self)
+            return self._named_value if name in VALUE_KINDS else None
+        if kind == "reference":
+            return None if form == dw.DW_FORM_ref_sig8 or number == dw.DW_AT_sibling else self._far_reference
+        if kind == "string":
+            return None if form in _STRINGS_ELSEWHERE else self._string
+        if kind == "address":
+            return self._address if form in forms.ADDRESS_INDEX and has_addresses(self.unit) else None
+        if kind == "rnglist":
+            return None if plan.tag in _RANGED else self._range_list
+        if kind == "loclist":
+            return self._location_list if name != "DW_AT_GNU_locviews" else None
+        return self._expression if kind == "exprloc" else None
+
+    # --- Values ---------------------------------------------------------------------------------------------------
+
+    def _expression(self, attribute: Attribute) -> Iterator[Problem]:
+        yield from self.checks.expressions.of_attribute(attribute, attribute.value, None, self._function)
+
+    def _location_list(self, attribute: Attribute) -> Iterator[Problem]:
+        yield from self.checks.lists.locations(attribute, self._function)
+
+    def _range_list(self, attribute: Attribute) -> Iterator[Problem]:
+        yield from self.checks.lists.ranges(attribute)
+
+    def _string(self, attribute: Attribute) -> Iterator[Problem]:
+        unit = self.unit
+        try:
+            source, section, offset = unit.tables.string_place(attribute.form, attribute.value)
+            if not 0 <= offset < len(source.data(section)):
+                message = (
+                    f"{attribute.name} is at {offset:#x} of {section}, which has {len(source.data(section))} bytes"
+                )
+                yield self._problem(RULES["string"], message, attribute.die)
+        except DwarfGpuError as error:
+            yield self._problem(RULES["string"], f"{attribute.name}: {error.message}", attribute.die)
+
+    def _address(self, attribute: Attribute) -> Iterator[Problem]:
+        try:
+            attribute.address()
+        except DwarfGpuError as error:
+            yield self._problem(RULES["address"], f"{attribute.name}: {error.message}", attribute.die)
+
+    def _far_reference(self, attribute: Attribute) -> Iterator[Problem]:
+        if attribute.form in forms.REF_SUPPLEMENTARY:
+            return
+        try:
+            target = attribute.reference()
+        except DwarfGpuError as error:
+            yield self._problem(RULES["reference"], f"{attribute.name}: {error.message}", attribute.die)
+            return
+        die, place = attribute.die, target.section_offset - self.unit.offset
+        yield from self._referred(lambda _offset: die, 0, die.tag, attribute.number, target.tag, place)
+
+    def _named_value(self, attribute: Attribute) -> Iterator[Problem]:
+        prefix = VALUE_KINDS[attribute.name]
+        value = attribute.value
+        if value not in names(prefix) and not value >= _VENDOR.get(prefix, 1 << 62):
+            message = f"{attribute.name} is {value:#x}, which has no meaning"
+            yield self._problem(RULES["value-unknown"], message, attribute.die)
+
+    def _file(self, attribute: Attribute) -> Iterator[Problem]:
+        if attribute.value > self.files:
+            message = f"{attribute.name} is {attribute.value}, the files of the line table end at {self.files}"
+            yield self._problem(RULES["file-number"], message, attribute.die)
+
+    @cached_property
+    def files(self) -> int:
+        """The largest number of a file in the line table; where there is none, or it cannot be read, any will do."""
+        from dwarfgpu.program.code.code_lookup import line_table
+
+        try:
+            table = line_table(self.checks.expressions.code.file, self.unit, of_entries=True)
+        except DwarfGpuError:  # which the check of line tables reports
+            return ANY_FILE
+        return ANY_FILE if table is None else max((number for number, _file in table.files()), default=0)
+
+    def _positive(self, rule: str) -> ValueCheck:
+        def check(attribute: Attribute) -> Iterator[Problem]:
+            if attribute.value <= 0:
+                yield self._problem(RULES[rule], f"{attribute.name} is {attribute.value}", attribute.die)
+            elif rule == "lanes" and self.checks.target is not None:
+                lanes = self.checks.target.lane_count
+                if 0 < lanes < attribute.value:
+                    message = f"{attribute.name} is {attribute.value}, a wave of {self.checks.target.name} has {lanes}"
+                    yield self._problem(RULES["lanes-of-target"], message, attribute.die)
+
+        return check
+
+    def _space(self, attribute: Attribute) -> Iterator[Problem]:
+        target = self.checks.target
+        if target is None or target.execution_mask is None:
+            return
+        number = attribute.unsigned()
+        if attribute.name == "DW_AT_address_class":
+            chosen = self.unit.dialect.space_of_class(number)
+            number = 0 if chosen is None else chosen
+        if target.space(number) is None:
+            message = f"{attribute.name} is {attribute.value}, which is not an address space of {target.name}"
+            yield self._problem(RULES["address-space"], message, attribute.die)
+
+    def _memory_space(self, attribute: Attribute) -> Iterator[Problem]:
+        value = attribute.unsigned()
+        if value not in names("DW_MSPACE_LLVM") and value < _VENDOR["DW_MSPACE_LLVM"]:
+            message = f"{attribute.name} is {value:#x}, which is not a memory space"
+            yield self._problem(RULES["memory-space"], message, attribute.die)
+
+    def _member(self, attribute: Attribute) -> Iterator[Problem]:
+        """Check that a member begins within its structure; one without a size may be at the end."""
+        depth = len(self.owners) - 2
+        if self.owners[depth].size is None:
+            return
+        size = self.sizes[depth]
+        if attribute.value > size:
+            message = f"the member is at {attribute.value} of {size} bytes"
+            yield self._problem(RULES["member-outside"], message, attribute.die)
+
+    def _pointer(self, attribute: Attribute) -> Iterator[Problem]:
+        error = contradiction(Types().of(attribute.die))
+        if error is not None:
+            yield self._problem(RULES["pointer-size"], error.message, attribute.die, error.spec)
+
+    # --- Addresses ------------------------------------------------------------------------------------------------
+
+    def _ranges(
+        self, die: Die, around: list[tuple[int, int]] | None
+    ) -> tuple[list[tuple[int, int]] | None, list[Problem]]:
+        """Return the code of an entry, or of the one around it, and what is wrong with it."""
+        problems: list[Problem] = []
+        try:
+            if dw.DW_AT_ranges in die.abbreviation.attributes:
+                attribute = die.number(dw.DW_AT_ranges)
+                assert attribute is not None  # noqa: S101 (it is among the attributes)
+                problems += self.checks.lists.ranges(attribute)
+            else:
+                first, last = die.number(dw.DW_AT_low_pc), die.number(dw.DW_AT_high_pc)
+                assert first is not None and last is not None  # noqa: S101, PT018 (both are)
+                if last.value_class == "address" and last.address() < first.address():
+                    message = f"the code goes from {first.address():#x} to {last.address():#x}"
+                    problems.append(self._problem(RULES["range-reversed"], message, die))
+                    return around, problems
+            own = die.ranges()
+        except DwarfGpuError as error:
+            problems.append(unreadable(RULES, error.at(section=self.unit.section, offset=die.section_offset), die=die))
+            return around, problems
+        live = [(low, high) for low, high in own if low < high and not is_dead(low, self.unit.address_size)]
+        if not live or die.tag in UNITS:
+            return (live if die.tag == dw.DW_TAG_subprogram else around), problems
+        if die.tag == dw.DW_TAG_subprogram:
+            problems += self._in_code(die, live)
+        elif around:
+            for low, high in live:
+                if not any(first <= low and high <= last for first, last in around):
+                    message = f"{low:#x} to {high:#x} is not within {_spans_text(around)}"
+                    problems.append(self._problem(RULES["range-outside"], message, die))
+                    break
+        return live, problems
+
+    def _in_code(self, die: Die, live: list[tuple[int, int]]) -> Iterator[Problem]:
+        image = self.checks.image
+        if not image.is_linked:
+            return
+        for low, high in live:
+            section = _section_at(image, low)
+            if low and (section is None or not section.flags & SHF_EXECINSTR or high > section.address + section.size):
+                message = f"{low:#x} to {high:#x} is not within an executable section"
+                yield self._problem(RULES["not-in-code"], message, die)
+                return
+
+    # --- References within the unit -------------------------------------------------------------------------------
+
+    def _references(self) -> Iterator[Problem]:
+        tags, unit = self.tags, self.unit
+        modified: dict[int, int] = {}
+        for attribute, references in self.references.items():
+            wanted = REFERENCES.get(attribute, (frozenset(), ""))[0]
+            completes = attribute in (dw.DW_AT_specification, dw.DW_AT_abstract_origin)
+            for offset, target in references:
+                tag = tags.get(target)
+                if tag is None:
+                    message = f"{name_of('DW_AT', attribute)} leads to {unit.offset + target:#x}, where no entry begins"
+                    yield self._problem(RULES["reference"], message, unit.die_known_at(offset))
+                elif wanted is None or (wanted and tag not in wanted):
+                    yield from self._referred(unit.die_known_at, offset, tags[offset], attribute, tag, target)
+                if completes or (attribute == dw.DW_AT_type and tags[offset] in _MODIFIERS):
+                    modified[offset] = target
+        yield from self._cycles(modified)
+
+    def _cycles(self, modified: dict[int, int]) -> Iterator[Problem]:
+        """Yield each entry that is reached again from itself."""
+        ended: set[int] = set()
+        for start in modified:
+            path: dict[int, None] = {}
+            offset: int | None = start
+            while offset is not None and offset not in ended and offset not in path:
+                path[offset] = None
+                offset = modified.get(offset)
+            if offset is not None and offset in path:
+                message = "the entry leads back to itself"
+                yield self._problem(RULES["reference-cycle"], message, self.unit.die_known_at(offset))
+            ended.update(path)
+
+    def _referred(
+        self, die_at: Callable[[int], Die], offset: int, own: int, attribute: int, tag: int, target: int
+    ) -> Iterator[Problem]:
+        """Yield what is wrong with a reference from an entry with one tag to an entry with another."""
+        wanted = REFERENCES.get(attribute)
+        if wanted is None or (can_complete(own, tag) if wanted[0] is None else tag in wanted[0]):
+            return
+        names_of = name_of("DW_AT", attribute), name_of("DW_TAG", own), name_of("DW_TAG", tag)
+        message = "{} of {} leads to {}".format(*names_of) + f" at {self.unit.offset + target:#x}"
+        yield self._problem(RULES["reference-tag"], message, die_at(offset), wanted[1])
+
+
+_OF_CONSTANTS: dict[str, Callable[[_UnitChecks], ValueCheck]] = {
+    "DW_AT_LLVM_lanes": lambda checks: checks._positive("lanes"),  # noqa: SLF001 (of this module)
+    "DW_AT_LLVM_vector_size": lambda checks: checks._positive("vector-size"),  # noqa: SLF001
+    "DW_AT_LLVM_address_space": lambda checks: checks._space,  # noqa: SLF001
+    "DW_AT_address_class": lambda checks: checks._space,  # noqa: SLF001
+    "DW_AT_LLVM_memory_space": lambda checks: checks._memory_space,  # noqa: SLF001
+    "DW_AT_data_member_location": lambda checks: checks._member,  # noqa: SLF001
+    "DW_AT_decl_file": lambda checks: checks._file,  # noqa: SLF001
+    "DW_AT_call_file": lambda checks: checks._file,  # noqa: SLF001
+}
+"""The checks of numbers."""
+
+
+def _is_allowed(kind: str, allowed: frozenset[str], name: str, version: int) -> bool:
+    """Return whether a value of a class can be that of an attribute. Forms that are not known say nothing."""
+    if kind == "unknown" or kind in allowed:
+        return True
+    if version < 4:  # expressions are blocks, offsets into sections and constants look alike (DWARF 3, 7.5.4)
+        return kind in ("block", "constant", "exprloc")
+    return name == "DW_AT_high_pc" and kind == "constant"
+
+
+def _section_at(image: Image, address: int) -> Section | None:
+    """Return the section that is loaded at an address."""
+    return next(
+        (each for each in image.sections if each.is_allocated and each.address <= address < each.address + each.size),
+        None,
+    )
+
+
+def _spans_text(spans: list[tuple[int, int]]) -> str:
+    texts = [f"{low:#x} to {high:#x}" for low, high in spans[:3]]
+    return ", ".join(texts) + (", ..." if len(spans) > 3 else "")

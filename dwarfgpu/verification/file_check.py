@@ -1,0 +1,114 @@
+"""The check of a file: every part of it, and what breaks the rules there."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.code.code_lookup import declared_at
+from dwarfgpu.verification import findings
+from dwarfgpu.verification.entries import EntryChecks
+from dwarfgpu.verification.expressions import ExpressionChecks
+from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.code.code_object import CodeObject
+
+MAX_REPORTED = 1000
+"""How many findings of one rule are reported for a file; the others are counted."""
+
+RULES = rules(
+    "file",
+    ("unreadable", ERROR, "gABI", "Sections and segments are in the file, and can be read.", "write the file again"),
+)  # fmt: skip
+
+
+class FileCheck:
+    """The check of one file.
+
+    ``dialect`` replaces the dialect of the target. ``ignored`` are names of rules or of parts of files, or ``idioms``:
+    what producers are known to write.
+    """
+
+    def __init__(self, file: CodeObject, *, dialect: str | None = None, ignored: Collection[str] = ()) -> None:
+        self.file = file
+        self.ignored = ignored
+        self.expressions = ExpressionChecks(file, dialect)
+        self.left_out: dict[str, int] = {}
+        """How many findings of a rule are not reported, because there are so many of it."""
+
+    def __iter__(self) -> Iterator[FileFinding]:
+        """Yield the findings, part by part."""
+        reported: dict[str, int] = {}
+        for problem in self.problems():
+            name = problem.rule.name
+            if self._is_ignored(problem):
+                continue
+            reported[name] = reported.get(name, 0) + 1
+            if reported[name] > MAX_REPORTED:
+                self.left_out[name] = self.left_out.get(name, 0) + 1
+            else:
+                yield self._finding(problem)
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield the problems of every part of the file."""
+        for error in self.file.image.problems:
+            yield findings.unreadable(RULES, error)
+        if self.file.has_dwarf:
+            yield from self.entries.problems()
+
+    @cached_property
+    def entries(self) -> EntryChecks:
+        """The check of the entries."""
+        return EntryChecks(self.file.dwarf, self.expressions)
+
+    def _is_ignored(self, problem: Problem) -> bool:
+        rule = problem.rule
+        return (
+            rule.name in self.ignored
+            or rule.part in self.ignored
+            or (problem.idiom is not None and "idioms" in self.ignored)
+        )
+
+    def _finding(self, problem: Problem) -> FileFinding:
+        die = problem.die
+        path: tuple[str, ...] = ()
+        source = None
+        if die is not None:
+            try:
+                path = tuple(reversed([_described(each) for each in (die, *die.ancestors())]))
+                source = self._source(die)
+            except DwarfGpuError:  # which is a finding of its own
+                path = path or (_described(die),)
+        return FileFinding(
+            problem.rule,
+            problem.severity or problem.rule.severity,
+            problem.message,
+            problem.clause or problem.rule.clause,
+            self.file.name,
+            problem.section,
+            problem.offset,
+            path,
+            source,
+            problem.idiom,
+        )
+
+    def _source(self, die: Die) -> tuple[str, int] | None:
+        for each in (die, *die.ancestors()):
+            place = declared_at(self.file, each)
+            if place is not None and place.file is not None and place.line:
+                return place.file, place.line
+        return None
+
+
+def _described(die: Die) -> str:
+    """Return the tag of an entry, and its name if it has one."""
+    try:
+        name = die.name
+    except DwarfGpuError:
+        name = None
+    return die.tag_name if name is None else f"{die.tag_name} {name}"

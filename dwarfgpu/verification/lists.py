@@ -1,0 +1,129 @@
+"""The checks of location lists and range lists."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.lists import location_lists, range_lists
+from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext
+from dwarfgpu.verification.expressions import has_addresses
+from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lists.list_encoding import RawEntry
+    from dwarfgpu.verification.expressions import ExpressionChecks
+
+_END = "end the list, and write its entries as table 7.10 says"
+RULES: dict[str, CheckRule] = rules(
+    "list",
+    ("unreadable", ERROR, "DWARF 5, 7.7.3", "A list can be read to its end.", _END),
+    ("truncated", ERROR, "DWARF 5, 7.7.3", "A list ends before its section does.", _END),
+    ("bad-offset", ERROR, "DWARF 5, 7.5.5", "A list is in its section.", "correct the offset, or the base in the unit"),
+    ("bad-index", ERROR, "DWARF 5, 7.5.5", "The index of a list is in the table of offsets.", "correct the index"),
+    ("unknown-entry-kind", ERROR, "DWARF 5, 7.7.3", "The kind of an entry is one of the standard.", _END),
+    ("no-base", ERROR, "DWARF 5, 2.6.2", "An offset is relative to a base address.",
+     "give the unit a DW_AT_low_pc, or the list a base address"),
+    ("reversed", ERROR, "DWARF 5, 2.6.2", "An entry ends where it begins, or after that.", "correct the addresses"),
+    ("overlap", WARNING, "A.2.6.2", "Ranges of one list do not overlap.", "leave the address range out of one of them"),
+    ("address-index", ERROR, "DWARF 5, 7.27", "The index of an address is in the table of the unit.",
+     "emit the address to .debug_addr"),
+    ("default-twice", ERROR, "DWARF 5, 2.6.2", "A list has one default location.", "keep the one that is meant"),
+)  # fmt: skip
+
+
+class ListChecks:
+    """The checks of the lists that entries refer to, each once."""
+
+    def __init__(self, expressions: ExpressionChecks) -> None:
+        self.expressions = expressions
+        self._seen: set[tuple[int, str, int]] = set()
+
+    def locations(self, attribute: Attribute, function: Callable[[], Die | None]) -> Iterator[Problem]:
+        """Yield the problems of the location list of an attribute, and of its expressions."""
+        yield from self._checked(attribute, function)
+
+    def ranges(self, attribute: Attribute) -> Iterator[Problem]:
+        """Yield the problems of the range list of an attribute."""
+        yield from self._checked(attribute, None)
+
+    def _checked(self, attribute: Attribute, function: Callable[[], Die | None] | None) -> Iterator[Problem]:
+        die = attribute.die
+        unit = die.unit
+        try:
+            section, offset = attribute.list_place()
+            key = id(unit.dwarf), section, offset
+            if key in self._seen:
+                return
+            self._seen.add(key)
+            read = range_lists.raw_range_list if function is None else location_lists.raw_location_list
+            data = unit.tables.list_data(section)
+            if offset >= len(data):
+                message = f"the list is at {offset:#x} of {section}, which has {len(data)} bytes"
+                yield Problem(RULES["bad-offset"], message, section, offset, die)
+                return
+            entries, _end, error = read(data, offset, section=section, context=_context(unit))
+        except DwarfGpuError as error:
+            yield unreadable(RULES, error, die=die)
+            return
+        yield from self._entries(attribute, entries, section, function)
+        if error is not None:
+            yield unreadable(RULES, error, die=die)
+
+    def _entries(
+        self, attribute: Attribute, entries: list[RawEntry], section: str, function: Callable[[], Die | None] | None
+    ) -> Iterator[Problem]:
+        die = attribute.die
+        bounds = Bounds(_context(die.unit), before_5="lists" not in section)
+        spans: list[tuple[int, int, int]] = []
+        defaults = 0
+        for entry in entries:
+            if entry.kind == dw.DW_LLE_GNU_view_pair:
+                continue
+            if entry.expression is not None and function is not None:
+                place = section, entry.expression_offset
+                yield from self.expressions.of_attribute(attribute, entry.expression, place, function)
+            if function is not None and entry.kind == dw.DW_LLE_default_location:
+                defaults += 1
+                if defaults == 2:
+                    message = "the list has a second default location"
+                    yield Problem(RULES["default-twice"], message, section, entry.offset, die)
+                continue
+            if not has_addresses(die.unit):
+                continue
+            try:
+                span = bounds.of(entry.kind, entry.operands)
+            except DwarfGpuError as error:
+                yield _wrong_addresses(error, section, entry, attribute)
+                continue
+            if span is None:
+                continue
+            if span[0] < span[1]:
+                spans.append((*span, entry.offset))
+        if function is None:
+            yield from _overlaps(spans, section, attribute)
+
+
+def _context(unit: Unit) -> ListContext:
+    """Return what the entries of lists depend on, as far as it is known."""
+    return unit.list_context if has_addresses(unit) else ListContext(unit.address_size, unit.format.byte_order)
+
+
+def _wrong_addresses(error: DwarfGpuError, section: str, entry: RawEntry, attribute: Attribute) -> Problem:
+    rule = {"unit_base": "no-base", "bad_range": "reversed", "bad_index": "address-index", "addr_base": "address-index"}.get(error.kind, "unreadable")
+    return Problem(RULES[rule], error.message, section, entry.offset, attribute.die, error.spec)
+
+
+def _overlaps(spans: list[tuple[int, int, int]], section: str, attribute: Attribute) -> Iterator[Problem]:
+    ordered = sorted(spans)
+    for (low, high, _), (other, _end, offset) in pairwise(ordered):
+        if other < high:
+            message = f"the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"
+            yield Problem(RULES["overlap"], message, section, offset, attribute.die)
+            return

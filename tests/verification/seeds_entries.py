@@ -1,0 +1,327 @@
+"""Entries with one defect each."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from tests.builders.dwarf import die
+from tests.builders.hostile import CODE, DATA, SIZE, gpu, named, typed, variable
+from tests.builders.lists import rnglist, table_of_lists
+from tests.builders.seeds import Seed
+
+V0 = b"\x90\x80\x14"
+"""DW_OP_regx v0"""
+
+
+def inside(rule: str, name: str, *locals: Any, **fields: Any) -> Seed:
+    """A function that owns entries with a defect."""
+    return Seed(f"entry-{rule}", name, partial(gpu, *locals, **fields))
+
+
+def beside(rule: str, name: str, *types: Any, **fields: Any) -> Seed:
+    """A unit that owns entries with a defect."""
+    return Seed(f"entry-{rule}", name, partial(gpu, types=types, **fields))
+
+
+def of_kernel(rule: str, name: str, *attributes: Any, **fields: Any) -> Seed:
+    """A function with attributes that have a defect."""
+    return Seed(f"entry-{rule}", name, partial(gpu, attributes=attributes, **fields))
+
+
+def of_unit(rule: str, name: str, *attributes: Any, **fields: Any) -> Seed:
+    """A unit with attributes that have a defect."""
+    return Seed(f"entry-{rule}", name, partial(gpu, unit_attributes=attributes, **fields))
+
+
+def at_place(name: str, *attributes: Any) -> Any:
+    return die("variable", named(name), typed("int"), *attributes)
+
+
+def patched(rule: str, name: str, before: bytes, after: bytes, *locals: Any) -> Seed:
+    """A file in which some bytes are others."""
+
+    def make() -> bytes:
+        data = gpu(*locals)
+        assert data.count(before) == 1
+        return data.replace(before, after)
+
+    return Seed(f"entry-{rule}", name, make)
+
+
+CLASSES = (
+    at_place("a", ("location", "addr", DATA)),
+    at_place("a", ("location", "flag_present")),
+    at_place("a", ("location", "string", "v0")),
+    at_place("a", ("decl_line", "string", "7")),
+    at_place("a", ("decl_line", "exprloc", b"\x37")),
+    at_place("a", ("external", "data1", 1)),
+    at_place("a", ("artificial", "string", "yes")),
+    at_place("a", ("linkage_name", "data4", 7)),
+    at_place("a", ("const_value", "flag_present")),
+    at_place("a", ("start_scope", "string", "x")),
+    die("variable", ("name", "data1", 7), typed("int"), ("location", "exprloc", V0)),
+    die("variable", named("a"), ("type", "data4", 7)),
+    die("variable", named("a"), ("type", "exprloc", V0)),
+    die("lexical_block", ("low_pc", "data8", CODE), ("high_pc", "data8", 4)),
+    die("lexical_block", ("ranges", "string", "x")),
+    die("label", named("l"), ("low_pc", "string", "x")),
+)
+OF_KERNEL = (
+    ("frame_base", "data4", 7),
+    ("frame_base", "addr", 7),
+    ("inline", "string", "x"),
+    ("prototyped", "data1", 1),
+    ("return_addr", "data4", 7),
+    ("static_link", "string", "x"),
+    ("noreturn", "udata", 1),
+    ("main_subprogram", "block1", b"x"),
+)
+MISSING = {
+    "a base type without a size": die("base_type", named("t"), ("encoding", "data1", 5)),
+    "a base type without an encoding": die("base_type", named("t"), ("byte_size", "data1", 4)),
+    "an array without a type": die("array_type", die("subrange_type", ("count", "data1", 3))),
+    "an enumerator without a value": die("enumeration_type", ("byte_size", "data1", 4), die("enumerator", named("e"))),
+    "an enumerator without a name": die(
+        "enumeration_type", ("byte_size", "data1", 4), die("enumerator", ("const_value", "data1", 1))
+    ),
+    "an import of nothing": die("imported_declaration", named("i")),
+    "an imported module without its name": die("imported_module"),
+    "a base class without a type": die("structure_type", ("byte_size", "data1", 4), die("inheritance")),
+    "a pointer to a member of nothing": die("ptr_to_member_type", typed("int")),
+    "a pointer to members of no type": die("ptr_to_member_type", ("containing_type", "ref4", "int")),
+}
+PARENTS = {
+    "an enumerator in a unit": die("enumerator", named("e"), ("const_value", "data1", 1)),
+    "a base class in a unit": die("inheritance", typed("int")),
+    "a parameter in a unit": die("formal_parameter", named("p"), typed("int")),
+    "a block in a unit": die("lexical_block", ("low_pc", "addr", CODE), ("high_pc", "data4", 4)),
+    "a label in a unit": die("label", named("l"), ("low_pc", "addr", CODE)),
+    "a unit in a unit": die("compile_unit", named("u")),
+    "more parameters in a unit": die("unspecified_parameters"),
+    "a call in a unit": die("call_site", ("call_return_pc", "addr", CODE)),
+    "a variant outside of variants": die("variant", ("discr_value", "data1", 1)),
+    "a parameter of a call outside of calls": die("call_site_parameter", ("location", "exprloc", V0)),
+    "an inlined call in a unit": die("inlined_subroutine", ("abstract_origin", "ref4", "f")),
+    "a generic dimension in a unit": die("generic_subrange", ("lower_bound", "data1", 1)),
+}
+F = die("subprogram", named("f"), ("inline", "data1", 1), label="f")
+OWNERS = {
+    "lanes of a variable": at_place("a", ("LLVM_lanes", "data1", 64)),
+    "lane program counters of a variable": at_place("a", ("LLVM_lane_pc", "exprloc", V0)),
+    "an address space of a base type": die(
+        "base_type", named("t"), ("encoding", "data1", 5), ("byte_size", "data1", 4), ("LLVM_address_space", "data1", 5)
+    ),
+    "a vector size of a structure": die("structure_type", ("byte_size", "data1", 4), ("LLVM_vector_size", "data1", 4)),
+    "a memory space of a typedef": die("typedef", named("t"), typed("int"), ("LLVM_memory_space", "data1", 1)),
+    "a frame base of a variable": at_place("a", ("frame_base", "exprloc", V0)),
+    "an encoding of a pointer": die("pointer_type", typed("int"), ("encoding", "data1", 5)),
+    "a line table of a namespace": die("namespace", named("n"), ("stmt_list", "sec_offset", 0)),
+    "a folder of a namespace": die("namespace", named("n"), ("comp_dir", "string", "/")),
+    "a table of addresses of a namespace": die("namespace", named("n"), ("addr_base", "sec_offset", 8)),
+}
+REFERENCES = {
+    "into the middle of an entry": die("variable", named("a"), ("type", "ref4", 0x15)),
+    "past the end of the unit": die("variable", named("a"), ("type", "ref4", 0xFFFF)),
+    "to the header of the unit": die("variable", named("a"), ("type", "ref4", 0)),
+    "of one byte": die("variable", named("a"), ("type", "ref1", 0)),
+    "to an address of no unit": die("variable", named("a"), ("type", "ref_addr", 0xFFFF)),
+    "of a specification to nothing": die("subprogram", ("specification", "ref4", 3)),
+    "of an abstract origin to nothing": die("subprogram", ("abstract_origin", "ref_udata", 3)),
+}
+VALUES = {
+    "encoding": (
+        "a base type is encoded as 0x3f",
+        die("base_type", named("t"), ("encoding", "data1", 0x3F), ("byte_size", "data1", 4)),
+    ),
+    "virtuality": ("a virtuality of 9", at_place("a", ("virtuality", "data1", 9))),
+    "accessibility": ("an accessibility of 8", at_place("a", ("accessibility", "data1", 8))),
+    "visibility": ("a visibility of 9", at_place("a", ("visibility", "data1", 9))),
+    "ordering": (
+        "an ordering of 5",
+        die("array_type", typed("int"), ("ordering", "data1", 5), die("subrange_type", ("count", "data1", 3))),
+    ),
+    "endianity": ("a byte order of 7", at_place("a", ("endianity", "data1", 7))),
+    "identifier": ("letters of case 7", at_place("a", ("identifier_case", "data1", 7))),
+    "calling": ("a calling convention of 0x20", at_place("a", ("calling_convention", "data1", 0x20))),
+}
+
+SEEDS = (
+    *(inside("attribute-class", f"class {n} of a variable", each) for n, each in enumerate(CLASSES)),
+    *(of_kernel("attribute-class", f"{each[0]} with {each[1]}", each) for each in OF_KERNEL),
+    of_unit("attribute-class", "a line table by flag", ("stmt_list", "flag_present")),
+    of_unit("attribute-class", "a base of addresses by string", ("addr_base", "string", "x")),
+    *(beside("attribute-missing", name, each) for name, each in MISSING.items()),
+    inside("attribute-missing", "an inlined call of nothing", die("inlined_subroutine")),
+    inside("attribute-missing", "a parameter of a call without a place", die("call_site", die("call_site_parameter"))),
+    *(beside("parent", name, F, each) for name, each in PARENTS.items()),
+    inside(
+        "parent",
+        "a parameter in a call",
+        die("call_site", die("call_site_parameter", ("location", "exprloc", V0), die("label", named("l")))),
+    ),
+    *(beside("attribute-owner", name, each) for name, each in OWNERS.items()),
+    *(inside("reference", name, each) for name, each in REFERENCES.items()),
+    inside("reference-tag", "a variable as a type", variable("b"), die("variable", named("a"), typed("b"), label="b")),
+    beside("reference-tag", "a function as a type", F, die("variable", named("a"), typed("f"))),
+    beside(
+        "reference-tag", "a type that is completed by a function", die("subprogram", ("specification", "ref4", "int"))
+    ),
+    beside(
+        "reference-tag", "an object pointer to a type", die("subprogram", named("g"), ("object_pointer", "ref4", "int"))
+    ),
+    inside("reference-tag", "a call of a type", die("call_site", ("call_origin", "ref4", "int"))),
+    beside(
+        "reference-tag",
+        "a pointer to a member of a function",
+        F,
+        die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "f")),
+    ),
+    beside("reference-cycle", "a typedef of itself", die("typedef", named("t"), typed("t"), label="t")),
+    beside(
+        "reference-cycle",
+        "two that are const of each other",
+        die("const_type", typed("v"), label="c"),
+        die("volatile_type", typed("c"), label="v"),
+    ),
+    beside(
+        "reference-cycle",
+        "a function that completes itself",
+        die("subprogram", ("specification", "ref4", "g"), label="g"),
+    ),
+    beside(
+        "reference-cycle", "an origin that is its own", die("subprogram", ("abstract_origin", "ref4", "g"), label="g")
+    ),
+    *(beside("value-unknown", name, each) for name, each in VALUES.values()),
+    of_kernel("value-unknown", "inlined in the way 9", ("inline", "data1", 9)),
+    of_kernel("lanes", "none", ("LLVM_lanes", "data1", 0)),
+    of_kernel("lanes", "minus one", ("LLVM_lanes", "sdata", -1)),
+    of_kernel("lanes-of-target", "128 of 64", ("LLVM_lanes", "data1", 128)),
+    of_kernel("lanes-of-target", "1024 of 64", ("LLVM_lanes", "udata", 1024)),
+    beside(
+        "vector-size",
+        "none",
+        die(
+            "base_type",
+            named("t"),
+            ("encoding", "data1", 5),
+            ("byte_size", "data1", 4),
+            ("LLVM_vector_size", "data1", 0),
+        ),
+    ),
+    beside(
+        "vector-size",
+        "minus two",
+        die(
+            "base_type",
+            named("t"),
+            ("encoding", "data1", 5),
+            ("byte_size", "data1", 4),
+            ("LLVM_vector_size", "sdata", -2),
+        ),
+    ),
+    beside("address-space", "of a pointer", die("pointer_type", typed("int"), ("LLVM_address_space", "data1", 99))),
+    beside(
+        "address-space", "of a reference", die("reference_type", typed("int"), ("LLVM_address_space", "udata", 777))
+    ),
+    beside("address-space", "by class", die("pointer_type", typed("int"), ("address_class", "data4", 99))),
+    beside("memory-space", "of a variable", at_place("a", ("LLVM_memory_space", "udata", 99))),
+    beside("memory-space", "of a pointer", die("pointer_type", typed("int"), ("LLVM_memory_space", "data1", 88))),
+    inside(
+        "ranges-and-pc",
+        "of a block",
+        die("lexical_block", ("low_pc", "addr", CODE), ("high_pc", "data4", 4), ("ranges", "sec_offset", 12)),
+        sections={
+            ".debug_rnglists": table_of_lists(rnglist(("start_length", CODE, 4), "end_of_list"))[:8]
+            + bytes(4)
+            + rnglist(("start_length", CODE, 4), "end_of_list")
+        },
+    ),
+    inside("high-pc-alone", "of a block", die("lexical_block", ("high_pc", "data4", 4))),
+    beside("high-pc-alone", "of a function", die("subprogram", named("g"), ("high_pc", "addr", CODE))),
+    inside(
+        "range-reversed", "of a block", die("lexical_block", ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE))
+    ),
+    beside(
+        "range-reversed",
+        "of a function",
+        die("subprogram", named("g"), ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE)),
+    ),
+    inside(
+        "range-outside",
+        "a block behind its function",
+        die("lexical_block", ("low_pc", "addr", CODE + SIZE), ("high_pc", "data4", 4)),
+    ),
+    inside(
+        "range-outside",
+        "a block that ends too late",
+        die("lexical_block", ("low_pc", "addr", CODE + SIZE - 4), ("high_pc", "data4", 8)),
+    ),
+    beside(
+        "not-in-code",
+        "a function of nowhere",
+        die("subprogram", named("g"), ("low_pc", "addr", 0x900000), ("high_pc", "data4", 4)),
+    ),
+    beside(
+        "not-in-code",
+        "a function that ends too late",
+        die("subprogram", named("g"), ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE + 4)),
+    ),
+    inside(
+        "location-and-constant",
+        "of a variable",
+        at_place("a", ("location", "exprloc", V0), ("const_value", "data1", 1)),
+    ),
+    inside(
+        "location-and-constant",
+        "of a parameter",
+        die("formal_parameter", named("a"), ("const_value", "data1", 1), ("location", "exprloc", V0)),
+    ),
+    inside("string", "past its section", die("variable", ("name", "strp", 0xFFFF), typed("int"))),
+    inside("string", "of lines past its section", die("variable", ("name", "line_strp", 0xFFFF), typed("int"))),
+    inside("string", "without a table", die("variable", ("name", "strx1#", 7), typed("int"))),
+    inside("address", "without a table", die("label", named("l"), ("low_pc", "addrx#", 7))),
+    inside("attribute-twice", "a name", die("variable", named("a"), named("b"), typed("int"))),
+    inside("attribute-twice", "a line", at_place("a", ("decl_line", "data1", 1), ("decl_line", "data1", 1))),
+    beside(
+        "pointer-size",
+        "8 bytes into 32 bits",
+        die("pointer_type", typed("int"), ("byte_size", "data1", 8), ("address_class", "data1", 3)),
+    ),
+    beside(
+        "pointer-size",
+        "4 bytes into 64 bits",
+        die("pointer_type", typed("int"), ("byte_size", "data1", 4), ("LLVM_address_space", "data1", 1)),
+    ),
+    beside(
+        "member-outside",
+        "behind its structure",
+        die(
+            "structure_type",
+            ("byte_size", "data1", 8),
+            die("member", named("m"), typed("int"), ("data_member_location", "data1", 9)),
+        ),
+    ),
+    beside(
+        "member-outside",
+        "of a union",
+        die(
+            "union_type",
+            ("byte_size", "data1", 4),
+            die("member", named("m"), typed("int"), ("data_member_location", "udata", 64)),
+        ),
+    ),
+    beside("unknown-tag", "a number of nobody", die(0x7F, named("t"))),
+    of_unit(
+        "augmentation",
+        "without brackets",
+        ("LLVM_augmentation", "string", "amdgpu"),
+        producer="AMD clang version 14.0.0",
+    ),
+    of_unit(
+        "augmentation",
+        "without a version",
+        ("LLVM_augmentation", "string", "[amdgpu]"),
+        producer="AMD clang version 14.0.0",
+    ),
+)
