@@ -86,6 +86,7 @@ INSIDE_PROGRAM: dict[str, set[str]] = {
     "language": CODE | {"values", "variables"},
     "stack": STACK,
     "launch": STACK,
+    "running": STACK | {"launch", "program"},
     "program": STACK,
     "selection": STACK | {"program"},
 }
@@ -98,6 +99,7 @@ ONLY_IN: dict[str, set[str]] = {
         *("bits", "lanes", "backends", "expr.access", "isa.semantics"),
         *("program.stack.all_waves", "program.stack.lane_state"),  # many waves at once
         *("program.variables.answers", "program.variables.columns"),
+        *("program.launch.argument_values", "program.running"),  # buffers of kernels
     },
     "prompt_toolkit": {"repl", "cli"},
     "pygments": {"repl", "cli"},

@@ -16,6 +16,7 @@ from bench_files import files
 from bench_gdb import gdb, gdb_waves
 from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
+from bench_running import run
 from bench_unwind import unwind
 from bench_variables import variables
 from bench_waves import waves
@@ -141,6 +142,7 @@ GROUPS = {
     "machine": machine,
     "unwind": unwind,
     "waves": waves,
+    "run": run,
     "cores": cores,
     "variables": variables,
     "debugger": debugger,

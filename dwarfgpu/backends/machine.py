@@ -20,8 +20,11 @@ from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, of_queue, wi
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from dwarfgpu.backends.running.device import Device
+    from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Condition, Halt
+    from dwarfgpu.backends.starting import StartingWaves
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
@@ -105,6 +108,13 @@ class Machine(WaveBackend):
         self.stop_reasons: dict[int, str] = {}
         """Why waves have stopped, where it is known."""
         self.memory = MachineMemory(self)
+        self.scratch_base = 0
+        """The global address of the scratch memory of the first wave."""
+        self.seed: int | None = None
+        """What chooses the order of waves that run, among all that are possible; None is the usual one."""
+        self.work_ahead: StartingWaves | None = None
+        """The work-groups that start when the waves that there are have ended."""
+        self._device: Device | None = None
         if apertures is not None:
             self.set_apertures(apertures)
 
@@ -190,6 +200,107 @@ class Machine(WaveBackend):
 
     def stop_text(self, wave: int) -> str | None:
         return self.stop_reasons.get(wave)
+
+    def remove_waves(self) -> None:
+        """Remove all waves with their registers and their memory. Global memory stays."""
+        self.ids, self.places, self.files = [], NO_PLACES, []
+        self._file_of, self._unknown_lanes, self.named_pcs = {}, {}, {}
+        self._groups = self._index_of = None
+        self.stop_reasons.clear()
+        self.memory.remove_instances()
+        self.changes += 1
+
+    # --- Running --------------------------------------------------------------------------------------------------
+
+    @property
+    def device(self) -> Device:
+        """The waves as they run; from the first question on the machine has it."""
+        if self._device is None:
+            from dwarfgpu.backends.running.device import Device
+
+            self._check_that_it_runs()
+            self._device = Device(self)
+        return self._device
+
+    def _check_that_it_runs(self) -> None:
+        hint = "launch a kernel on a machine of its own"
+        if self.capabilities.name != "machine":
+            raise UsageError(
+                f"a {self.capabilities.name} cannot run: it is what waves were when it was made", hint=hint
+            )
+        if not self.wave_count:
+            raise UsageError("the machine has no waves that could run", hint="launch a kernel on it")
+        if len(set(self.places["dispatch"].tolist())) > 1:
+            raise UsageError("waves of several dispatches cannot run together", hint=hint)
+        if any(self.program_counter(wave) is None for wave in (0, self.wave_count - 1)):
+            raise UsageError("the waves have no program counter, so they cannot run", hint=hint)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there are waves that have not ended or stopped, in a machine that has run."""
+        return self._device is not None and bool(self._device.batches or self._device.waiting or self.work_ahead)
+
+    @property
+    def has_run(self) -> bool:
+        """Whether its waves have been run."""
+        return self._device is not None
+
+    def renew_device(self) -> None:
+        """Begin anew with the waves and the memory that there are now; what is compiled of the code is kept."""
+        if self._device is not None:
+            self._device.renew()
+
+    def run(self, *, until: int | Callable[[Arrival], Any] | None = None, limit: int | None = None) -> Halt:
+        """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit or ^C stops them.
+
+        ``until`` is an address at which waves stop this time, or a function that is asked before each instruction, as
+        the condition of a breakpoint is. ``limit`` is a number of instructions, each counted once for each wave.
+        """
+        from dwarfgpu.backends.running import halts
+        from dwarfgpu.backends.running.device import interruptible
+
+        device = self.device
+        temporary = halts.Breakpoint(0, until) if isinstance(until, int) else None
+        if temporary is not None:
+            device.add_breakpoint(temporary)
+        observer = device.observer
+        if until is not None and temporary is None:
+            device.observer = _asking(device, halts.Breakpoint(0, 0, until), observer)  # type: ignore[arg-type]
+        try:
+            with interruptible(device):
+                device.run(None if limit is None else device.executed + limit, stops_at_faults=True)
+        finally:
+            device.observer = observer
+            if temporary is not None:
+                device.remove_breakpoint(temporary)
+            device.write_back()
+        return device.halt or _rest(device)
+
+    def step(self, wave: int | None = None, *, alone: bool = True) -> Halt:
+        """Execute one instruction of a wave, or of all waves that are at its instruction (``alone=False``).
+
+        Without a wave all those go that have the lowest program counter.
+        """
+        from dwarfgpu.backends.running import halts
+
+        device = self.device
+        has_stepped = device.step(wave, alone=alone)
+        device.write_back()
+        if device.halt is not None:
+            return device.halt
+        return halts.Halt(halts.STEP, "stepped") if has_stepped else _rest(device, wave)
+
+    def break_at(self, address: int, condition: Condition | None = None) -> Breakpoint:
+        """Let waves stop before the instruction at an address, where a function says so if there is one.
+
+        The function takes an `Arrival`; it returns True, False, or flags of waves or lanes.
+        """
+        from dwarfgpu.backends.running.halts import Breakpoint
+
+        numbers = [each.number for points in self.device.breakpoints.values() for each in points]
+        breakpoint_ = Breakpoint(max(numbers, default=0) + 1, address, condition)
+        self.device.add_breakpoint(breakpoint_)
+        return breakpoint_
 
     # --- Apertures ------------------------------------------------------------------------------------------------
 
@@ -420,6 +531,37 @@ class Machine(WaveBackend):
         if not size:  # nothing to gather, but an address may still mean the memory of a lane that there is not
             return super().gather_memory(space, addresses, size, waves, lanes, count)
         return self.memory.gather(space, addresses, size, waves, lanes, count)
+
+
+def _rest(device: Device, wave: int | None = None) -> Halt:
+    """Return why nothing runs."""
+    from dwarfgpu.backends.running import halts
+
+    if device.stopped:
+        batch, reason = next(((b, why) for b, why in device.stopped if wave in b.waves), device.stopped[0])
+        return halts.Halt(halts.FAULT, reason, batch.pc, dict.fromkeys(batch.waves.tolist(), 0))
+    if device.waiting:
+        lanes = {int(number): 0 for batch in device.waiting for number in batch.waves}
+        return halts.Halt(halts.STUCK, "waits at a barrier for waves that do not arrive", device.waiting[0].pc, lanes)
+    return halts.Halt(halts.ENDED, "all waves have ended")
+
+
+def _asking(device: Device, question: Breakpoint, observer: Any) -> Any:
+    """Return an observer that stops a batch where a question says so."""
+    from dwarfgpu.backends.running import halts
+
+    def observe(batch: Any) -> bool:
+        arrival = halts.Arrival(device, batch)
+        if not batch.passed:
+            lanes = halts.lane_masks(batch.waves, question.stopping(arrival))
+            if lanes:
+                device.halt = halts.Halt(halts.BREAKPOINT, "the condition is fulfilled", batch.pc, lanes, question)
+                batch.passed = True
+                return True
+        batch.passed = False
+        return bool(observer is not None and observer(batch))
+
+    return observe
 
 
 def _column(given: Any, count: int, width: int = 1) -> list[int]:

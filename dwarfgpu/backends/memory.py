@@ -9,6 +9,7 @@ Data may be at any address: kernels run with SH_MEM_ALIGNMENT_MODE_UNALIGNED (RO
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,23 @@ class MachineMemory:
             message = f"{space.name} memory is a view of other memory"
             raise UsageError(message, hint="give the memory of the address space that holds the bytes")
         return self.stores.setdefault(space.number, Extents())
+
+    def writable(self, address: int, size: int) -> memoryview:
+        """Return mapped global memory itself; it must have been mapped at once."""
+        space = self.target.default_space
+        store = self.store(space)
+        index = bisect_right(store.starts, address) - 1
+        if index < 0 or address + size - 1 > store.lasts[index]:
+            raise memory_unavailable(space, address, size)
+        offset = store.offsets[index] + address - store.starts[index]
+        return memoryview(store.blocks[store.owners[index]].buffer).cast("B")[offset : offset + size]
+
+    def remove_instances(self) -> None:
+        """Remove the memory of waves and work-groups."""
+        for number in list(self.stores):
+            space = self.target.space(number)
+            if space is not None and space.scope in INSTANCED:
+                del self.stores[number]
 
     def map(self, space: AddressSpace, address: int, data: Any, *, instance: int = 0) -> None:
         """Put bytes, or any array, at an address. A writable buffer is used without a copy.

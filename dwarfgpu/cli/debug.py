@@ -1,4 +1,4 @@
-"""``dwarfgpu debug``, the debugger; ``serve``, which shows waves to GDB; ``gdb-script``, which loads dwarfgpu there."""
+"""``dwarfgpu debug``, the debugger; ``run``, which executes kernels; ``serve`` and ``gdb-script``, for GDB."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ def _serve(session: Session, options: Any) -> int:
     return serve(SimpleNamespace(**given), say_to_user)
 
 
+def _run(session: Session, options: Any) -> int:
+    from dwarfgpu.cli.running import run_kernel
+
+    return run_kernel(session, options)
+
+
 def entry_path() -> str:
     """Return the file of this installation that GDB sources."""
     package = os.path.abspath(dwarfgpu.__path__[0])  # noqa: PTH100 (`pathlib` costs start-up time)
@@ -58,6 +64,7 @@ def _gdb_script(session: Session, _options: Any) -> int:
 
 SUMMARIES = {
     "debug": "look at a snapshot, a core file or code, command by command",
+    "run": "execute a kernel without a GPU, and save what it computes",
     "serve": "show the waves of a snapshot to any GDB, through its remote protocol",
     "gdb-script": "print the path of the script that loads dwarfgpu into GDB",
     "completion": "print the script with which a shell completes dwarfgpu's words",
@@ -66,6 +73,13 @@ DESCRIPTIONS = {
     "debug": """\
 A debugger with the commands of GDB and ROCgdb, over a snapshot, a core file, or a file of code alone. `help` lists the
 commands. Without a terminal they are read from standard input.""",
+    "run": """\
+Execute a kernel of a code object for AMD GPUs, instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE
+by position. A value is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED),
+full(COUNT, VALUE), a number, or JSON for lists and structures; of local memory its bytes. Types are f4, i4, u8, float,
+uint and so on; without one it is that of the argument. What the kernel prints is printed.
+
+The exit status is 1 if waves stop at a fault or a trap.""",
     "serve": """\
 Serve the waves of a snapshot, the threads of a core file, or the waves of a kernel that is launched, to one GDB after
 the other. What to type in GDB is printed. Nothing runs; writes change the copy in memory, which the next GDB sees. ^C
@@ -83,6 +97,11 @@ EXAMPLES = {
         "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
         "dwarfgpu debug program --state core -x look.gdb",
     ),
+    "run": (
+        "dwarfgpu run k.co saxpy --grid 1024 --work-group 256 x=@x.npy 'y=zeros(1024)' a=2.5 n=1000 --save y=y.npy",
+        "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64 --break 'k.cl:15 if i > 3'",
+        "dwarfgpu run k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64 --trace=lines --lane 3",
+    ),
     "serve": (
         "dwarfgpu serve stopped.json --port 2345",
         "dwarfgpu serve k.co --launch saxpy --grid 1024 --work-group 256 --once",
@@ -91,9 +110,38 @@ EXAMPLES = {
     "gdb-script": ('gdb -x "$(dwarfgpu gdb-script)" ./program',),
     "completion": ('eval "$(dwarfgpu completion bash)"',),
 }
-RUN = {"debug": _debug, "serve": _serve, "gdb-script": _gdb_script}
+RUN = {"debug": _debug, "run": _run, "serve": _serve, "gdb-script": _gdb_script}
 ARGUMENTS = {
     "debug": (MAYBE_FILE, MAYBE_STATE, WAVE, FRAME, LANE, *READ_AS, FORCE),
+    "run": (
+        operand("FILE", "a code object, a program with code objects, or FILE@gfx90a for one of several"),
+        operand("KERNEL", "the name or symbol of a kernel"),
+        operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
+        option("-grid X,Y,Z", "the work-items of the grid", is_required=True),
+        option("-work-group X,Y,Z", "the work-items of a work-group", is_required=True),
+        option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),
+        option("-print NAME", "show the first elements of a buffer; repeatable", is_many=True),
+        option(
+            "-break PLACE", "stop at FILE:LINE, a function or an address; `PLACE if EXPR`; repeatable", is_many=True
+        ),
+        option("-if EXPR", "stop there only if an expression is true in a lane"),
+        option("-until PLACE", "run to a line or an address"),
+        option("-limit N", "stop after so many instructions, each counted for each wave", read=int),
+        option(
+            "-trace WHAT",
+            "write the instructions of a wave; --trace=lines: its lines, with variables that change",
+            choices=("instructions", "lines"),
+            bare="instructions",
+        ),
+        option("-wave N", "the wave that is traced, from 1 (1)", read=int),
+        option("-lane N", "the lane whose values are traced (the first that executes)", read=int),
+        option("-profile", "count instructions, active lanes and memory transactions by line"),
+        option("-state OUT", "write a snapshot where it stops: OUT.json or OUT.dgs"),
+        option("-seed N", "run waves and work-groups in another order", read=int),
+        option("-at-once N", "the waves that there are at a time", read=int),
+        option("-private-size N", "bytes of private memory of a work-item, for a larger stack"),
+        option("-dynamic-local N", "bytes of local memory to add (0)"),
+    ),
     "serve": (
         operand("STATE", "a snapshot or a core file; with --launch the file of the kernel"),
         operand("[FILE]", "the file of code, if it is not where STATE says"),

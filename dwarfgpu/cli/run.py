@@ -145,7 +145,12 @@ def _other_parser(name: str) -> _ArgumentParser:
 
 def _other(name: str, words: list[str]) -> Any:
     """Read the words behind the name of a command that is no question."""
-    options = _other_parser(name).parse_args(words)
+    arguments = debug.ARGUMENTS.get(name, ())
+    bare = {f"-{dashes}{each.name}": each.bare for each in arguments if each.bare for dashes in ("", "-")}
+    words = [f"{word}={bare[word]}" if word in bare else word for word in words]
+    is_mixed = any(each.is_many and not each.is_option for each in arguments)
+    parser = _other_parser(name)
+    options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
     _join_states(options)
     run_it = _completion if name == "completion" else debug.RUN[name]
     options.run = lambda session: run_it(session, options)
@@ -306,6 +311,8 @@ def _join_states(options: argparse.Namespace) -> None:
 def _dest(argument: Argument) -> str:
     """Return where the parser keeps a value. An operand may have the name of an option."""
     name = argument.name.replace("-", "_")
+    if name in ("break", "if"):  # words of Python
+        name += "_"
     return name if argument.is_option or name == "file" else f"operand {name}"
 
 

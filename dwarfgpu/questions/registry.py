@@ -54,6 +54,8 @@ class Argument:
     """Whether it must be given at the shell."""
     is_many: bool = False
     """Whether it may be given more than once; its value is then a tuple."""
+    bare: str = ""
+    """What it means at the shell without a value; a value is then joined to it by ``=``."""
 
     @property
     def name(self) -> str:

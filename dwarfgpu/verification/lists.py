@@ -116,7 +116,12 @@ def _context(unit: Unit) -> ListContext:
 
 
 def _wrong_addresses(error: DwarfGpuError, section: str, entry: RawEntry, attribute: Attribute) -> Problem:
-    rule = {"unit_base": "no-base", "bad_range": "reversed", "bad_index": "address-index", "addr_base": "address-index"}.get(error.kind, "unreadable")
+    rule = {
+        "unit_base": "no-base",
+        "bad_range": "reversed",
+        "bad_index": "address-index",
+        "addr_base": "address-index",
+    }.get(error.kind, "unreadable")
     return Problem(RULES[rule], error.message, section, entry.offset, attribute.die, error.spec)
 
 

@@ -38,8 +38,8 @@ class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "accumulation", "count", "exec", "lanes", "mask", "mode", "pc", "scalar", "scc", "status", "vector", "waves",
-        "wide_a", "wide_v",
+        "accumulation", "count", "exec", "lanes", "mask", "mode", "passed", "pc", "scalar", "scc", "status", "vector",
+        "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
@@ -48,6 +48,8 @@ class WaveBatch:
         self.count = len(self.waves)
         self.lanes = lanes
         self.pc = 0
+        self.passed = False
+        """Whether the breakpoints at this address have been asked."""
         self.scalar: list[Any] = [UNSET] * SCALARS
         self.vector: list[Any] = [NOTHING] * vectors
         self.accumulation: list[Any] = [NOTHING] * accumulations
@@ -72,7 +74,7 @@ class WaveBatch:
         """Return the waves with a flag, as a batch of their own."""
         index = np.nonzero(flags)[0]
         other = WaveBatch(self.waves[index], self.lanes, 0, 0)
-        other.pc, other.mode = self.pc, self.mode
+        other.pc, other.mode, other.passed = self.pc, self.mode, self.passed
         count = self.count
         other.vector = [_rows(column, index, count) for column in self.vector]
         other.accumulation = [_rows(column, index, count) for column in self.accumulation]

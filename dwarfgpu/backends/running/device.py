@@ -2,34 +2,57 @@
 
 Waves at the same instruction are one batch. The batch with the lowest address goes first, so waves that went
 different ways meet again where the ways do; a batch that others wait for too long gives way. The order is the same
-each time.
+each time; a machine with a seed has another order for each seed.
 """
 
 from __future__ import annotations
 
+import signal
+import threading
+from contextlib import contextmanager
+from functools import cache
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.backends.running import instructions
+from dwarfgpu.backends.running import halts, instructions
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, UNSET, VCC, VCC_HI, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
+from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Halt, executing, lane_masks
 from dwarfgpu.backends.running.memory_access import MemoryAccess
-from dwarfgpu.backends.running.stops import MachineFault, Pause, UnknownInstruction
+from dwarfgpu.backends.running.stops import (
+    ILLEGAL_INSTRUCTION,
+    MEMORY_VIOLATION,
+    TRAPS,
+    MachineFault,
+    Pause,
+    UnknownInstruction,
+)
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.isa.instruction import GpuInstruction
 
 LONGEST = 256
 """The instructions of a block."""
 PATIENCE = 1000
 """The blocks that a batch executes before another gets its turn."""
+WIDEST = 512
+"""The waves of a batch, so that its arrays stay in the cache and are cheap to allocate."""
+BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What an instruction raises whose operands make no sense, such as registers that a wave does not have."""
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
+"""Options of mallopt(3)."""
+ALONE = 1 << 17
+"""The blocks, counted for each wave, that the only batch executes before the caller of `Device.run` is told."""
 
 
 @frozen(eq=False)
@@ -44,19 +67,11 @@ class Block:
     following: int
 
 
-@frozen
-class Stopped:
-    """Waves that cannot go on."""
-
-    waves: tuple[int, ...]
-    pc: int
-    reason: str
-
-
 class Device:
     """The waves of a machine, running."""
 
-    def __init__(self, machine: Machine, *, scratch_base: int = 0) -> None:
+    def __init__(self, machine: Machine, *, scratch_base: int | None = None) -> None:
+        keep_freed_memory()
         self.machine = machine
         target = machine.target
         self.processor = target.name.split("-")[1]
@@ -68,67 +83,211 @@ class Device:
         self.memory = MemoryAccess(
             GlobalMemory(_segments(machine)),
             lanes=self.lanes,
-            local=_instances(machine, LOCAL),
-            group_of=_rows_of_groups(machine),
-            scratch=_instances(machine, PRIVATE_WAVE),
-            scratch_base=scratch_base,
+            scratch_base=machine.scratch_base if scratch_base is None else scratch_base,
             apertures=(apertures.shared, apertures.private),
         )
         self.memory.swizzles_dwords = self.generation >= 9
         self.apertures = apertures
         self.blocks: dict[tuple[int, int], Block] = {}
-        self.batches = [_batch_of(machine, self.lanes)]
+        self._single: dict[tuple[int, int], Block] = {}
+        """Blocks of one instruction."""
+        self.breakpoints: dict[int, list[Breakpoint]] = {}
+        """By their address."""
+        self.observer: Callable[[WaveBatch], Any] | None = None
+        """A function that is told of each instruction before a batch executes it; if it says so, the batch does not."""
+        self.on_turn: Callable[[Device], Any] | None = None
+        """A function that is called now and then."""
+        self.halt: Halt | None = None
+        """Why not all waves have ended, once `run` is done."""
+        self.executed = 0
+        """The instructions, each counted once for each wave."""
+        self.waves_ended = 0
+        self._is_interrupted = False
+        self._stops_at_faults = False
+        self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
+        self._adopt()
+
+    def renew(self) -> None:
+        """Take over the waves and the memory of another launch on the machine."""
+        machine = self.machine
+        self.memory.remap(_segments(machine), machine.scratch_base)
+        self.halt, self.executed, self.waves_ended = None, 0, 0
+        self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
+        self._adopt()
+
+    def _adopt(self) -> None:
+        """Take over the waves that the machine has."""
+        machine = self.machine
+        self.memory.use(_instances(machine, LOCAL), _rows_of_groups(machine), _instances(machine, PRIVATE_WAVE))
+        rows = np.arange(machine.wave_count)
+        if machine.seed is not None:
+            np.random.default_rng(machine.seed).shuffle(rows)
+        self.batches = [
+            batch
+            for first in range(0, len(rows), WIDEST)
+            for batch in _batches_of(machine, rows[first : first + WIDEST], self.lanes)
+        ]
         self.waiting: list[WaveBatch] = []
         """Waves at a barrier."""
         self.ended: list[WaveBatch] = []
         self.stopped: list[tuple[WaveBatch, str]] = []
-        self.executed = 0
-        """The instructions, each counted once for each wave."""
+        first = self.batches[0] if self.batches else None
+        self._register_counts = {
+            OperandKind.VGPR: len(first.vector) if first is not None else 0,
+            OperandKind.AGPR: len(first.accumulation) if first is not None else 0,
+        }
         self._groups = machine.groups()
         self._alive = np.bincount(np.maximum(self._groups, 0), minlength=machine.wave_count)
+        self._written = machine.changes
 
     # --- Running --------------------------------------------------------------------------------------------------
 
-    def run(self, limit: int | None = None) -> None:
-        """Run until every wave has ended or stopped, or a number of instructions has been executed."""
+    def run(self, limit: int | None = None, *, stops_at_faults: bool = False) -> None:
+        """Run until every wave has ended or stopped, a breakpoint stops one, or `executed` has reached a number.
+
+        With ``stops_at_faults`` nothing runs on when a wave cannot.
+        """
+        self._refresh()
+        self.halt = None
+        self._is_interrupted = False
+        self._stops_at_faults = stops_at_faults
         with np.errstate(all="ignore"):
-            while self.batches and (limit is None or self.executed < limit):
-                self._turn(limit)
+            while self.halt is None:
+                if self._is_interrupted:
+                    self.halt = Halt(halts.INTERRUPT, "interrupted")
+                elif limit is not None and self.executed >= limit:
+                    self.halt = Halt(halts.LIMIT, f"{self.executed} instructions have been executed")
+                elif self.batches:
+                    self._turn(limit)
+                    if self.on_turn is not None:
+                        self.on_turn(self)
+                elif self.waiting or not self._start_more():
+                    break
+
+    def interrupt(self) -> None:
+        """Make `run` return before the next block; for handlers of signals."""
+        self._is_interrupted = True
+
+    def step(self, wave: int | None = None, *, alone: bool = True) -> bool:
+        """Execute one instruction of a wave, or, if it is not alone, of all waves that are at it; say whether it could.
+
+        Without a wave the batch goes that `run` would choose.
+        """
+        self._refresh()
+        if wave is None:
+            if not self.batches:
+                return False
+            batch = self._next()
+        else:
+            found = [each for each in self.batches if wave in each.waves]
+            if not found:
+                return False
+            (batch,) = found
+            self.batches.remove(batch)
+            if alone and batch.count > 1:
+                self.batches.append(batch.part(batch.waves != wave))
+                batch = batch.part(batch.waves == wave)
+        batch.passed = False
+        self.halt = None
+        self._stops_at_faults = True
+        with np.errstate(all="ignore"):
+            if self._execute(batch, self._found_block(batch.pc, batch.mode, single=True)):
+                self.batches.append(batch)
+        return True
+
+    def _start_more(self) -> bool:
+        """Start work-groups that were waiting for room, if there are some."""
+        ahead = self.machine.work_ahead
+        if ahead is None or self.stopped or not ahead.start(self.machine):
+            return False
+        self._adopt()
+        return True
+
+    def _next(self) -> WaveBatch:
+        """Take the batch whose turn it is, with all others that are at its instruction."""
+        batches = self.batches
+        if self._random is not None and len(batches) > 1:
+            batch = batches[self._random.randrange(len(batches))]
+        else:
+            batch = min(batches, key=lambda each: each.pc)
+        batches.remove(batch)
+        others, room = [], WIDEST - batch.count
+        for each in batches:
+            if each.pc == batch.pc and each.count <= room and each.mode == batch.mode and each.passed == batch.passed:
+                others.append(each)
+                room -= each.count
+        if others:
+            passed = batch.passed
+            batch = batch.join(others)
+            batch.passed = passed
+            self.batches = [each for each in batches if each not in others]
+        return batch
 
     def _turn(self, limit: int | None) -> None:
         """Run the batch with the lowest address until it meets another, parts, or waits."""
-        batch = min(self.batches, key=lambda each: each.pc)
-        self.batches.remove(batch)
-        others = [each for each in self.batches if each.pc == batch.pc and each.mode == batch.mode]
-        if others:
-            batch = batch.join(others)
-            self.batches = [each for each in self.batches if each not in others]
+        batch = self._next()
         nearest = min((each.pc for each in self.batches), default=None)
-        blocks, count = self.blocks, batch.count
-        for _ in range(PATIENCE if self.batches else 1 << 62):
+        observer, breakpoints = self.observer, self.breakpoints
+        is_single = observer is not None
+        blocks = self._single if is_single else self.blocks
+        for _ in range(self._patience(batch)):
             pc, mode = batch.pc, batch.mode
-            block = blocks.get((pc, mode))
-            if block is None:
-                block = self._block(pc, mode)
-                blocks[pc, mode] = block
-            try:
-                following = block.function(batch)
-            except MachineFault as fault:
-                self._fault(batch, block, fault)
+            if breakpoints and pc in breakpoints:
+                if not batch.passed and self._breaks(batch):
+                    break
+                batch.passed = False
+            if observer is not None and observer(batch):
+                break
+            block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
+            if not self._execute(batch, block):
                 return
-            self.executed += block.count * count
-            if not isinstance(following, int):
-                self._part(batch, following)
-                return
-            if following < 0:
-                self._pause(batch, following)
-                return
-            batch.pc = following
+            following = batch.pc
             if nearest is not None and following >= nearest:
                 break
-            if limit is not None and self.executed >= limit:
+            if self._is_interrupted or (limit is not None and self.executed >= limit):
                 break
         self.batches.append(batch)
+
+    def _patience(self, batch: WaveBatch) -> int:
+        """Return how many blocks a batch executes in its turn."""
+        if not self.batches:
+            return max(16, ALONE // batch.count)
+        return PATIENCE if self._random is None else self._random.randrange(1, 20)
+
+    def _execute(self, batch: WaveBatch, block: Block) -> bool:
+        """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""
+        try:
+            following = block.function(batch)
+        except MachineFault as fault:
+            self._fault(batch, block, fault)
+            return False
+        except BROKEN as problem:
+            broken = MachineFault(f"the instruction cannot be executed ({problem})")
+            self._fault(batch, block, broken.with_traceback(problem.__traceback__))
+            return False
+        self.executed += block.count * batch.count
+        if not isinstance(following, int):
+            self._part(batch, following)
+            return False
+        if following < 0:
+            self._pause(batch, following)
+            return False
+        batch.pc = following
+        return True
+
+    def _breaks(self, batch: WaveBatch) -> bool:
+        """Ask the breakpoints at the address of a batch whether it stops."""
+        arrival = Arrival(self, batch)
+        batch.passed = True
+        for breakpoint_ in self.breakpoints[batch.pc]:
+            if not breakpoint_.is_enabled:
+                continue
+            lanes = lane_masks(batch.waves, breakpoint_.stopping(arrival))
+            if lanes:
+                breakpoint_.hits += 1
+                self.halt = Halt(halts.BREAKPOINT, breakpoint_.reason, batch.pc, lanes, breakpoint_)
+                return True
+        return False
 
     def _part(self, batch: WaveBatch, following: Any) -> None:
         addresses = np.unique(following)
@@ -140,13 +299,37 @@ class Device:
     def _pause(self, batch: WaveBatch, pause: int) -> None:
         if pause == Pause.END:
             self.ended.append(batch)
+            self.waves_ended += batch.count
             np.subtract.at(self._alive, self._groups[batch.waves], 1)
             self._release()
         elif pause == Pause.BARRIER:
             self.waiting.append(batch)
             self._release()
+        elif pause == Pause.TRAP:
+            self._trap(batch)
         else:
-            self.stopped.append((batch, "trap" if pause == Pause.TRAP else "halt"))
+            self._stop(batch, "FATAL_HALT", executing(batch))
+
+    def _trap(self, batch: WaveBatch) -> None:
+        """Stop waves at a trap. Those of a debugger go on behind it, and only stop if they are watched."""
+        instruction = decode(self.code_at(batch.pc), 0, self.processor, self.lanes)
+        number = next((operand.value & 0xFF for operand in instruction.operands if operand.name == "simm16"), 0)
+        reason = TRAPS.get(number, "TRAP")
+        if reason in ("DEBUG_TRAP", "BREAKPOINT"):
+            if self._stops_at_faults and self.halt is None:
+                self.halt = Halt(halts.TRAP, reason, batch.pc, lane_masks(batch.waves, executing(batch)))
+            batch.pc += instruction.size
+            self.batches.append(batch)
+            return
+        self._stop(batch, reason, executing(batch))
+
+    def _stop(self, batch: WaveBatch, reason: str, lanes: Any) -> None:
+        """Stop waves for good."""
+        self.stopped.append((batch, reason))
+        if self._stops_at_faults and self.halt is None:
+            kind = halts.TRAP if reason in ("ASSERT_TRAP", "TRAP") else halts.FAULT
+            masks = lane_masks(batch.waves, lanes) or dict.fromkeys(batch.waves.tolist(), 0)
+            self.halt = Halt(kind, reason, batch.pc, masks)
 
     def _release(self) -> None:
         """Let the waves go on whose whole work-group is at the barrier."""
@@ -177,34 +360,62 @@ class Device:
             trace = trace.tb_next
         batch.pc = block.addresses[line - 3]
         self.executed += batch.count * len({address for address in block.addresses[: line - 3] if address != batch.pc})
-        if fault.waves is None or fault.waves.all():
-            self.stopped.append((batch, fault.reason))
+        lanes = fault.lanes
+        if lanes is None or lanes.ndim == 1:
+            lanes = executing(batch) if lanes is None else executing(batch) & lanes[:, None]
+        waves = fault.waves
+        if waves is None or waves.all():
+            self._stop(batch, fault.reason, lanes)
             return
-        self.stopped.append((batch.part(fault.waves), fault.reason))
-        self.batches.append(batch.part(~fault.waves))
+        self.batches.append(batch.part(~waves))
+        self._stop(batch.part(waves), fault.reason, lanes[waves])
 
     # --- Code -----------------------------------------------------------------------------------------------------
 
-    def _block(self, pc: int, mode: int) -> Block:
-        """Compile the code from an address to the next branch."""
+    def add_breakpoint(self, breakpoint_: Breakpoint) -> None:
+        """Let waves stop at an address from now on."""
+        address = breakpoint_.address
+        self.breakpoints.setdefault(address, []).append(breakpoint_)
+        self.blocks = {
+            key: block for key, block in self.blocks.items() if key[0] == address or address not in block.addresses
+        }
+
+    def remove_breakpoint(self, breakpoint_: Breakpoint) -> None:
+        """Let no wave stop there."""
+        others = [each for each in self.breakpoints.get(breakpoint_.address, ()) if each is not breakpoint_]
+        if others:
+            self.breakpoints[breakpoint_.address] = others
+        else:
+            self.breakpoints.pop(breakpoint_.address, None)
+
+    def _found_block(self, pc: int, mode: int, *, single: bool = False) -> Block:
+        """Return the code from an address, compiled."""
+        blocks = self._single if single else self.blocks
+        block = blocks.get((pc, mode))
+        if block is None:
+            block = blocks[pc, mode] = self._block(pc, mode, 1 if single else LONGEST)
+        return block
+
+    def _block(self, pc: int, mode: int, longest: int) -> Block:
+        """Compile the code from an address to the next branch, or to the next breakpoint."""
         writer = BlockWriter(self.lanes, mode)
         writer.names_of_apertures = self._special_sources()
         writer.keeps_halves = self.generation >= 10
         writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
         address, count = pc, 0
         while True:
-            if count == LONGEST:
+            if count and (count == longest or address in self.breakpoints):
                 writer.write(f"return {address}")
                 break
             writer.address = address
-            instruction = decode(self._code(address), 0, self.processor, self.lanes)
             start = len(writer.lines)
             try:
+                instruction = self._instruction(address)
                 ends = instructions.write_instruction(writer, instruction, address, self.memory)
-            except UnknownInstruction as problem:
+            except (UnknownInstruction, MachineFault, *BROKEN) as problem:
                 del writer.lines[start:], writer.addresses[start:]
-                text = writer.name(_unable(str(problem), instruction.data))
-                writer.write(f"{text}()")
+                fault = problem if isinstance(problem, MachineFault) else self._unable(problem, address)
+                writer.write(f"{writer.name(_raising(fault))}()")
                 writer.write(f"return {address}")
                 break
             count += 1
@@ -213,10 +424,32 @@ class Device:
                 break
         return Block(writer.function(), tuple(writer.addresses), count, address)
 
-    def _code(self, address: int) -> bytes:
+    def _instruction(self, address: int) -> GpuInstruction:
+        """Return the instruction at an address; raise a fault if none is there."""
+        instruction = decode(self.code_at(address), 0, self.processor, self.lanes)
+        if instruction.name == ".long":
+            raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
+        for part in (instruction, *instruction.components):
+            for operand in part.operands:
+                count = self._register_counts.get(operand.kind)
+                last = operand.index + max(1, operand.bits // 32) - 1
+                if count is not None and last >= count:
+                    detail = f"{operand.text} is not among the {count} registers of the wave"
+                    raise MachineFault(detail, kind=ILLEGAL_INSTRUCTION)
+        return instruction
+
+    def _unable(self, problem: Exception, address: int) -> MachineFault:
+        """Return the fault of an instruction that cannot be compiled."""
+        code = self.code_at(address)
+        instruction = decode(code, 0, self.processor, self.lanes)
+        what = str(problem) if isinstance(problem, UnknownInstruction) else f"{instruction.mnemonic} with such operands"
+        return MachineFault(f"{what}: {instruction.data.hex(' ', 4)}")
+
+    def code_at(self, address: int) -> bytes:
+        """Return the bytes of an instruction, and as many behind it as there may be."""
         segment = self.memory.memory.segment_of(address, address + 3)
         if segment is None:
-            raise MachineFault(f"memory violation: no code at {address:#x}")
+            raise MachineFault(f"no code at {address:#x}", kind=MEMORY_VIOLATION)
         start = address - segment.start
         code: bytes = segment.data[start : start + 20].tobytes()
         return code
@@ -244,18 +477,57 @@ class Device:
         machine = self.machine
         machine.stop_reasons.clear()
         for batch, reason in self.every_batch():
-            for prefix, registers in (("v", batch.vector), ("a", batch.accumulation)):
-                for number, column in enumerate(registers):
-                    if column is not NOTHING:
-                        machine.set_register(
-                            f"{prefix}{number}", np.broadcast_to(column, (batch.count, self.lanes)), batch.waves
-                        )
-            for name, value in self._scalars(batch):
-                numbers = np.full(batch.count, value, np.uint64) if isinstance(value, int) else value[:, 0]
-                machine.set_register(name, numbers, batch.waves)
+            self._write(batch)
             if reason is not None:
                 machine.stop_reasons.update(dict.fromkeys(batch.waves.tolist(), reason))
         machine.changes += 1
+        self._written = machine.changes
+
+    def written(self, batch: WaveBatch) -> Machine:
+        """Return the machine with the registers that a batch has now."""
+        self._write(batch)
+        self.machine.changes += 1
+        self._written = self.machine.changes
+        return self.machine
+
+    def _write(self, batch: WaveBatch) -> None:
+        machine = self.machine
+        for prefix, registers in (("v", batch.vector), ("a", batch.accumulation)):
+            for number, column in enumerate(registers):
+                if column is not NOTHING:
+                    machine.set_register(
+                        f"{prefix}{number}", np.broadcast_to(column, (batch.count, self.lanes)), batch.waves
+                    )
+        for name, value in self._scalars(batch):
+            numbers = np.full(batch.count, value, np.uint64) if isinstance(value, int) else value[:, 0]
+            machine.set_register(name, numbers, batch.waves)
+
+    def _refresh(self) -> None:
+        """Take over what has been changed in the machine since the waves were written to it."""
+        machine = self.machine
+        if machine.changes == self._written:
+            return
+        before = self.batches, self.waiting, self.stopped
+        self.batches = [new for batch in before[0] for new in self._read_again(batch)]
+        self.waiting, self.stopped = [], []
+        for batch, reason in (*((each, None) for each in before[1]), *before[2]):
+            for new in self._read_again(batch):
+                if new.pc != batch.pc:  # sent elsewhere, it can go on
+                    self.batches.append(new)
+                elif reason is None:
+                    self.waiting.append(new)
+                else:
+                    self.stopped.append((new, reason))
+        self._written = machine.changes
+
+    def _read_again(self, batch: WaveBatch) -> Iterator[WaveBatch]:
+        """Yield the waves of a batch with the registers that the machine has; what it does not have is kept."""
+        for new in _batches_of(self.machine, batch.waves, self.lanes):
+            kept = batch.part(np.isin(batch.waves, new.waves))
+            new.scc = kept.scc
+            new.mode = new.mode & INDEX_ENABLE * 2 - 1 | kept.mode & ~(INDEX_ENABLE * 2 - 1)
+            new.passed = batch.passed and new.pc == batch.pc
+            yield new
 
     def _scalars(self, batch: WaveBatch) -> Iterator[tuple[str, Any]]:
         """Yield the scalar registers that are known, by the names that the target has."""
@@ -274,9 +546,43 @@ class Device:
         yield from (("pc", batch.pc), ("exec", batch.exec), ("mode", batch.mode & INDEX_ENABLE * 2 - 1))
 
 
-def _unable(reason: str, data: bytes) -> Any:
+@contextmanager
+def interruptible(device: Device) -> Iterator[None]:
+    """Let ^C end a run between two blocks of instructions, so that no wave is lost; a second one is the usual one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: Any) -> None:
+        device.interrupt()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, stop) or signal.default_int_handler
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the allocator of the C library keep what is freed: arrays of a batch come and go with each instruction.
+
+    Else it returns their pages to the system and gets them again, which takes longer than the arithmetic.
+    """
+    import ctypes
+
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):  # not the C library of GNU
+        return
+    for option, size in ((_TRIM_THRESHOLD, 1 << 28), (_MMAP_THRESHOLD, 1 << 25), (_TOP_PAD, 1 << 24)):
+        set_option(option, size)
+
+
+def _raising(fault: MachineFault) -> Any:
     def raise_it() -> None:
-        raise MachineFault(f"{reason}: {data.hex(' ', 4)}")
+        raise MachineFault(fault.detail, kind=fault.kind)
 
     return raise_it
 
@@ -310,13 +616,27 @@ def _rows_of_groups(machine: Machine) -> Any:
     return np.searchsorted(first, groups)
 
 
-def _batch_of(machine: Machine, lanes: int) -> WaveBatch:
-    """Return the waves of a machine as one batch, which must be at one address."""
-    count = machine.wave_count
+def _batches_of(machine: Machine, rows: Any, lanes: int) -> Iterator[WaveBatch]:
+    """Yield the waves of a machine with some indices: those at one instruction, with one MODE, together."""
+    keys = []
+    for name in ("pc", "mode"):
+        register = machine.register_named(name)
+        is_known = register is not None and machine.knows(register, int(rows[0])) if len(rows) else False
+        keys.append(machine.column(name)[rows].astype(np.uint64) if is_known else np.zeros(len(rows), np.uint64))
+    pairs = np.stack(keys, axis=1)
+    if len(rows) and (pairs == pairs[0]).all():
+        yield _batch_of(machine, rows, lanes)
+        return
+    for pair in np.unique(pairs, axis=0) if len(rows) else ():
+        yield _batch_of(machine, rows[(pairs == pair).all(axis=1)], lanes)
+
+
+def _batch_of(machine: Machine, rows: Any, lanes: int) -> WaveBatch:
+    """Return waves of a machine as one batch; they must be at one address."""
     files = {name: file for file in machine.files for name in [file.registers[0].name]}
     vector, accumulation = files.get("v0"), files.get("a0")
     batch = WaveBatch(
-        np.arange(count),
+        rows,
         lanes,
         len(vector.registers) if vector else 0,
         len(accumulation.registers) if accumulation else 0,
@@ -324,13 +644,13 @@ def _batch_of(machine: Machine, lanes: int) -> WaveBatch:
     for file, columns in ((vector, batch.vector), (accumulation, batch.accumulation)):
         if file is not None:
             for number, register in enumerate(file.registers):
-                if file.known[:, file.positions[register.number]].any():
-                    columns[number] = np.array(file.data[:, number])
+                if file.known[rows, file.positions[register.number]].any():
+                    columns[number] = file.data[rows, number]
     for file in machine.files:
         for position, register in enumerate(file.registers):
-            if register.lane_bits or not file.known[:, position].any():
+            if register.lane_bits or not file.known[rows, position].any():
                 continue
-            _set(batch, register.name, number_of(file.data[:, position].astype(np.uint64)))
+            _set(batch, register.name, number_of(file.data[rows, position].astype(np.uint64)))
     return batch
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dwarfgpu.backends.running.stops import MachineFault
+from dwarfgpu.backends.running.stops import MEMORY_VIOLATION, MachineFault
 from dwarfgpu.immutable import frozen
 
 Lanes = Any
@@ -59,7 +59,7 @@ class GlobalMemory:
         """Read a number at one address."""
         segment = self.segment_of(address, address + size - 1)
         if segment is None:
-            raise MachineFault(f"memory violation: no memory at {address:#x}")
+            raise MachineFault(f"no memory at {address:#x}", kind=MEMORY_VIOLATION)
         start = address - segment.start
         return int.from_bytes(segment.data[start : start + size].tobytes(), "little")
 
@@ -85,17 +85,21 @@ class GlobalMemory:
             address = int(addresses[left].min())
             index = bisect_right(self.starts, address) - 1
             if index < 0 or address + size > self.segments[index].end:
-                self._no_memory(address, addresses, left)
+                self._no_memory(address, addresses, left, size)
             segment = self.segments[index]
             inside = left & (addresses >= np.uint64(segment.start)) & (addresses <= np.uint64(segment.end - size))
             found.append((segment, inside, (addresses - np.uint64(segment.start)).view(np.int64)))
             left = left & ~inside
         return found
 
-    def _no_memory(self, address: int, addresses: Lanes, lanes: Lanes) -> None:
-        """Raise the fault of the waves whose lanes reach an address without memory."""
-        waves = (lanes & (addresses == np.uint64(address))).any(axis=1)
-        raise MachineFault(f"memory violation: no memory at {address:#x}", waves)
+    def _no_memory(self, address: int, addresses: Lanes, lanes: Lanes, size: int) -> None:
+        """Raise the fault of the lanes that reach addresses without memory, of which one is known."""
+        reaching = lanes & (addresses == np.uint64(address))
+        if self.segments:
+            index = np.searchsorted(np.array(self.starts, np.uint64), addresses, side="right") - 1
+            ends = np.array([segment.end for segment in self.segments], np.uint64)
+            reaching |= lanes & ((index < 0) | (ends[index] - addresses < size) | (ends[index] < addresses))
+        raise MachineFault(f"no memory at {address:#x}", reaching, kind=MEMORY_VIOLATION)
 
 
 def take(view: Any, index: Lanes, mask: Lanes) -> Lanes:
@@ -106,13 +110,30 @@ def take(view: Any, index: Lanes, mask: Lanes) -> Lanes:
 def gather(segment: Segment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:
     """Read ``count`` numbers of ``size`` bytes that follow each other, for each lane."""
     view = segment.views.get(size)
-    chosen = offsets if mask is None else offsets[mask]
-    if view is not None and (size == 1 or not (chosen & (size - 1)).any()):
+    if view is not None and _is_aligned(offsets, mask, size):
         index = offsets >> (size.bit_length() - 1) if size > 1 else offsets
         index = index if mask is None else np.where(mask, index, 0)
-        return [view.take(index + number if number else index) for number in range(count)]
+        return [view[number:].take(index) for number in range(count)]
     start = offsets if mask is None else np.where(mask, offsets, 0)
     return [_unaligned(segment.data, start + number * size, size) for number in range(count)]
+
+
+def _first_of_row(offsets: Lanes, size: int) -> int | None:
+    """Return the first of offsets that follow each other without a gap, in their order; None for others."""
+    if not offsets.size:
+        return None
+    row = offsets.reshape(-1)
+    first = int(row[0])
+    if int(row[-1]) - first != size * (row.size - 1) or not (row[1:] - row[:-1] == size).all():
+        return None
+    return first
+
+
+def _is_aligned(offsets: Lanes, mask: Lanes, size: int) -> bool:
+    """Return whether the offsets of all lanes that count are multiples of a size."""
+    if size == 1 or not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1):
+        return True
+    return mask is not None and not (offsets[mask] & (size - 1)).any()
 
 
 def _unaligned(data: Any, start: Lanes, size: int) -> Lanes:
@@ -126,10 +147,15 @@ def scatter(segment: Segment, offsets: Lanes, mask: Lanes, size: int, values: li
     """Write numbers of ``size`` bytes that follow each other, for each lane that counts; the last lane wins."""
     offsets = offsets if mask is None else offsets[mask]
     view = segment.views.get(size)
-    if view is not None and (size == 1 or not (offsets & (size - 1)).any()):
+    if view is not None and _is_aligned(offsets, None, size):
+        first = _first_of_row(offsets, size) if len(values) == 1 else None
+        if first is not None:
+            start = first >> (size.bit_length() - 1)
+            view[start : start + offsets.size] = (values[0] if mask is None else values[0][mask]).reshape(-1)
+            return
         index = offsets >> (size.bit_length() - 1) if size > 1 else offsets
         for number, value in enumerate(values):
-            view[index + number] = value if mask is None else value[mask]
+            view[number:][index] = value if mask is None else value[mask]
         return
     for number, value in enumerate(values):
         word = value if mask is None else value[mask]

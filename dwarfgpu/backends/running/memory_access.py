@@ -15,7 +15,12 @@ import numpy as np
 from dwarfgpu.backends.running.batch import WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
 from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
-from dwarfgpu.backends.running.stops import MachineFault, UnknownInstruction
+from dwarfgpu.backends.running.stops import (
+    ADDRESS_ERROR,
+    MEMORY_VIOLATION,
+    MachineFault,
+    UnknownInstruction,
+)
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 
@@ -136,25 +141,34 @@ class MemoryAccess:
         memory: GlobalMemory,
         *,
         lanes: int,
-        local: Any,
-        group_of: Any,
-        scratch: Any,
         scratch_base: int = 0,
         apertures: tuple[int, int] = (0, 0),
     ) -> None:
-        self.memory = memory
         self.lanes = lanes
-        self.local_size = local.shape[1]
-        self.local = Segment.of(0, local.reshape(-1))
-        self.group_of = group_of
-        """The row of local memory of each wave."""
-        self.scratch_size = scratch.shape[1]
-        self.scratch = Segment.of(0, scratch.reshape(-1))
         self.scratch_base = scratch_base
         self.shared_aperture, self.private_aperture = apertures
         self.lane_numbers = np.arange(lanes, dtype=np.int64)[None, :]
-        if scratch.size:
-            memory.__init__([*memory.segments, Segment.of(scratch_base, scratch.reshape(-1))])  # type: ignore[misc]
+        self._mapped = list(memory.segments)
+        nothing = np.zeros((0, 0), np.uint8)
+        self.memory = memory
+        self.use(nothing, np.zeros(0, np.int64), nothing)
+
+    def remap(self, segments: list[Segment], scratch_base: int) -> None:
+        """Use other global memory; `use` is to follow."""
+        self._mapped, self.scratch_base = segments, scratch_base
+
+    def use(self, local: Any, group_of: Any, scratch: Any) -> None:
+        """Use the memory of other waves: of their work-groups, ``[group, byte]``, and their own, ``[wave, byte]``.
+
+        ``group_of`` is the row of local memory of each wave.
+        """
+        self.local_size = local.shape[1]
+        self.local = Segment.of(0, local.reshape(-1))
+        self.group_of = group_of
+        self.scratch_size = scratch.shape[1]
+        self.scratch = Segment.of(0, scratch.reshape(-1))
+        windows = [Segment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
+        self.memory.__init__([*self._mapped, *windows])  # type: ignore[misc]
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
@@ -172,7 +186,14 @@ class MemoryAccess:
         elif shape.action == "load":
             destination = instruction.operand("vdst") or instruction.operand("vdata")
             assert destination is not None  # noqa: S101 (a load has one)
-            writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
+            if shape.space == LOCAL and shape.size == 4:
+                first = instruction.operand("addr")
+                assert first is not None  # noqa: S101 (each has one)
+                offset = _signed_offset(instruction)
+                load = writer.name(self.load_local)
+                writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
+            else:
+                writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
             for number in range(shape.count):
                 self._keep(writer, destination, number, f"x[{number}]", shape)
         elif shape.action == "store":
@@ -225,10 +246,10 @@ class MemoryAccess:
         if shape.action == "load":
             destination = instruction.operand("vdst")
             assert destination is not None  # noqa: S101 (a load has one)
-            writer.write(f"t = {address}")
-            for number, offset in enumerate(offsets):
-                name = "xy"[number]
-                writer.write(f"{name}x = {writer.name(self.load)}(b, {space}, t + {offset}, 4, {shape.count})")
+            first = instruction.operand("addr")
+            assert first is not None  # noqa: S101 (each has one)
+            load = writer.name(self.load_local)
+            writer.write(f"xx, yx = {load}(b, v[{first.index}], {tuple(offsets)}, {shape.count})")
             for number in range(2 * shape.count):
                 name = "xy"[number // shape.count]
                 text = f"{name}x[{number % shape.count}]"
@@ -359,6 +380,9 @@ class MemoryAccess:
         record = index // lines * (_long(stride) * lines)
         return start + record + offset // unit * (unit * lines) + index % lines * unit + within
 
+    watch: Any = None
+    """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
+
     swizzles_dwords = False
     """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
 
@@ -372,6 +396,8 @@ class MemoryAccess:
             mask = np.broadcast_to(mask, shape)
         if address.shape != shape:
             address = np.broadcast_to(address, shape)
+        if self.watch is not None:
+            self.watch(space, address, mask, size)
         if space in (GLOBAL, BUFFER):
             return self.memory.places(address, mask, size)
         if space == LOCAL:
@@ -413,7 +439,7 @@ class MemoryAccess:
         outside = outside if mask is None else outside & mask
         if outside.any():
             wanted = int(address[outside][0])
-            raise MachineFault(f"memory violation: private memory at {wanted:#x}", outside.any(axis=1))
+            raise MachineFault(f"no private memory at {wanted:#x}", outside, kind=MEMORY_VIOLATION)
         rows = batch.waves[:, None] * self.scratch_size
         return [(self.scratch, mask, rows + (address >> 2) * (4 * self.lanes) + self.lane_numbers * 4 + (address & 3))]
 
@@ -440,6 +466,24 @@ class MemoryAccess:
             ]
         return results
 
+    def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[list[Lanes]]:
+        """Read dwords of local memory that follow each other, from each of some offsets on, for each lane.
+
+        Where all lanes read and all addresses are aligned and inside, this is one search in memory for each dword.
+        """
+        last = self.local_size - 4 * count - max(offsets)
+        is_even = not (self.local_size & 3 or any(offset & 3 for offset in offsets))
+        is_plain = batch.mask is None and self.watch is None and last >= 0 and is_even
+        if not is_plain or int(address.max()) > last or int(np.bitwise_or.reduce(address, axis=None)) & 3:
+            wide = address.astype(np.int64)
+            return [self.load(batch, LOCAL, wide + offset if offset else wide, 4, count) for offset in offsets]
+        rows = (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
+        index = (address >> 2) + rows
+        if index.shape[1] != batch.lanes:
+            index = np.broadcast_to(index, (batch.count, batch.lanes))
+        view = self.local.views[4]
+        return [[view[(offset >> 2) + number :].take(index) for number in range(count)] for offset in offsets]
+
     def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
         """Write numbers that follow each other, for each lane."""
         shape = batch.count, batch.lanes
@@ -465,7 +509,9 @@ class MemoryAccess:
             view = segment.views.get(shape.size)
             chosen = offsets[lanes]
             if view is None or (chosen & (shape.size - 1)).any():
-                raise MachineFault("memory violation: the address of an atomic operation is not aligned")
+                wrong = lanes & ((offsets & (shape.size - 1)) != 0)
+                detail = "the address of an atomic operation is not aligned"
+                raise MachineFault(detail, wrong if wrong.any() else lanes, kind=ADDRESS_ERROR)
             index = chosen >> (shape.size.bit_length() - 1)
             old = _in_turn(view, index, shape, data[lanes], None if other is None else other[lanes])
             result[lanes] = old

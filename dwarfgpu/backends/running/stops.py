@@ -5,6 +5,12 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
+MEMORY_VIOLATION = "MEMORY_VIOLATION"
+ADDRESS_ERROR = "ADDRESS_ERROR"
+ILLEGAL_INSTRUCTION = "ILLEGAL_INSTRUCTION"
+TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
+"""The reasons of ``s_trap``, by its number; of others it is TRAP."""
+
 
 class Pause(IntEnum):
     """What the last instruction of a block asks for in place of the next address."""
@@ -18,12 +24,24 @@ class Pause(IntEnum):
 class MachineFault(Exception):
     """An instruction that some waves cannot execute. Nothing has been changed."""
 
-    def __init__(self, reason: str, waves: Any = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, detail: str, lanes: Any = None, *, kind: str = "") -> None:
+        self.kind = kind
+        """The stop reason in the words of ROCgdb's library; empty where the machine has a reason of its own."""
+        self.detail = detail
+        """What is wrong."""
+        super().__init__(self.reason)
+        self.lanes = lanes
+        """Flags of the waves in the batch that it concerns, or of their lanes, ``[wave, lane]``; None for all."""
+
+    @property
+    def reason(self) -> str:
         """Why, in the words of a stopped wave."""
-        self.waves = waves
-        """Flags of the waves in the batch that it concerns; None for all."""
+        return f"{self.kind}: {self.detail}" if self.kind else self.detail
+
+    @property
+    def waves(self) -> Any:
+        """Flags of the waves that it concerns; None for all."""
+        return self.lanes if self.lanes is None or self.lanes.ndim == 1 else self.lanes.any(axis=1)
 
 
 class UnknownInstruction(Exception):

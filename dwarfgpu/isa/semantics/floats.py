@@ -16,6 +16,7 @@ Lanes = Any
 _HALF_ULP = np.uint64(0x1000_0000)
 _BELOW_SINGLE = np.uint64(0x1FFF_FFFF)
 """The bits of a double that a single does not have."""
+_TINY = np.float32(2.0**-125)
 _SPLIT = 134217729.0  # 2^27 + 1
 
 
@@ -42,15 +43,19 @@ def _to_odd(total: Lanes, left: Lanes, right: Lanes) -> Lanes:
 
 def fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     """Return ``left * right + other`` of singles with one rounding."""
-    product = left.astype(np.float64) * right.astype(np.float64)
-    addend = other.astype(np.float64)
-    total = product + addend
+    total = np.multiply(left, right, dtype=np.float64)
+    total = np.add(total, other, out=total) if total.shape == other.shape else np.add(total, other)
     result = total.astype(np.float32)
-    bits = total.view(np.uint64)
     # Rounded twice: the double is a tie between two singles, or the single is denormal and has fewer bits.
-    doubtful = (bits & _BELOW_SINGLE == _HALF_ULP) | (np.abs(total) < 2.0**-125)
-    if doubtful.any():
-        result = np.where(doubtful, _to_odd(total, product, addend).astype(np.float32), result)
+    is_tie = total.view(np.uint64) & _BELOW_SINGLE == _HALF_ULP
+    is_tiny = np.abs(result) < _TINY
+    if is_tie.any() or is_tiny.any():
+        product = np.multiply(left, right, dtype=np.float64)
+        # An exact sum is rounded once; where the greater summand taken from a sum leaves the other, it is exact.
+        is_exact = (total - product == other) & (total - other == product)
+        doubtful = (is_tie | is_tiny) & ~is_exact
+        if doubtful.any():
+            result = np.where(doubtful, _to_odd(total, product, other.astype(np.float64)).astype(np.float32), result)
     return result
 
 

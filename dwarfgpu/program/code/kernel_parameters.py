@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
+from attrs import evolve, field
 
 from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
 from dwarfgpu.errors import DwarfGpuError
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.types.model import Type
 
 BODIES = ("__clang_ocl_kern_imp_",)
 """What clang puts before the name of a kernel to name the function that has its code, where another kernel calls it."""
@@ -26,6 +27,8 @@ class KernelParameter:
     name: str | None
     type: str
     byte_size: int | None
+    kind: Type | None = field(default=None, eq=False, repr=False)
+    """The type itself."""
 
 
 def parameters_of(file: CodeObject, kernel: Kernel) -> tuple[KernelParameter, ...] | None:
@@ -67,7 +70,7 @@ def _parameters(function: Die) -> list[KernelParameter]:
         ]
         if found:
             return [
-                KernelParameter(child.name, safe_text(type_), known_size(type_))
+                KernelParameter(child.name, safe_text(type_), known_size(type_), type_)
                 for child in found
                 for type_ in (types.type_of(child),)
             ]

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 FIRST_ADDRESS = 0x7F00_0000_0000
 """Where the memory of a dispatch begins by default: in the upper half of what a process has."""
 QUEUE_PACKETS = 64
+PRINTF_BYTES = 1 << 20
+"""Of the buffer for `printf`. What does not fit is lost, and the program is told."""
+MAX_SCRATCH = 1 << 30
+"""Of the waves of a work-group, and of all that run at a time; Scratch Wavefront Offset has 32 bits."""
 
 
 class Addresses:
@@ -59,6 +63,19 @@ class GlobalBlock:
     name: str
     address: int
     data: bytes
+
+
+@frozen
+class PlannedBuffer:
+    """The memory of an argument."""
+
+    name: str
+    position: int
+    """Of the argument."""
+    address: int
+    size: int
+    form: tuple[str, tuple[int, ...]]
+    """The type of its numbers, as numpy writes it, and its shape."""
 
 
 @frozen
@@ -91,6 +108,10 @@ class PlannedDispatch:
     arguments: tuple[Written, ...]
     blocks: tuple[GlobalBlock, ...]
     """All memory that it needs, but that of the waves themselves."""
+    buffers: tuple[PlannedBuffer, ...] = ()
+    """The memory of the arrays that were given."""
+    printf_buffer: int = 0
+    """The address of the buffer for `printf`; 0 where the kernel needs none."""
 
     @property
     def geometry(self) -> Geometry:
@@ -146,6 +167,11 @@ def initial_state(dispatch: PlannedDispatch, place: WavePosition) -> tuple[Regis
     )
 
 
+def scratch_waves(wave_bytes: int, wave_count: int) -> int:
+    """Return for how many waves of a dispatch there is scratch memory at a time."""
+    return wave_count if not wave_bytes else min(wave_count, MAX_SCRATCH // wave_bytes)
+
+
 # --- Structures in memory -----------------------------------------------------------------------------------------
 
 
@@ -189,6 +215,7 @@ def _packet(start: Start, places: DispatchAddresses, kernel_object: int) -> byte
 def _queue(start: Start, places: DispatchAddresses) -> bytes:
     """Encode the queue after the packet has been read. Unknown limits of the device are 0."""
     scratch, processor = start.scratch, start.processor
+    scratch_count = scratch_waves(scratch.wave_bytes, start.geometry.wave_count)
     words = b"".join(word.to_bytes(DWORD, "little") for word in scratch.descriptor)
     values = {
         "type": queue.SINGLE,  # "For GFX8 and earlier systems, only HSA Queue type SINGLE is supported."
@@ -199,10 +226,10 @@ def _queue(start: Start, places: DispatchAddresses) -> bytes:
         "write_dispatch_id": start.dispatch_id + 1,
         "read_dispatch_id": start.dispatch_id + 1,
         "read_dispatch_id_field_base_byte_offset": queue.READ_DISPATCH_ID_OFFSET,
-        "compute_tmpring_size": tmpring_size(processor, scratch.wave_bytes, start.geometry.wave_count),
+        "compute_tmpring_size": tmpring_size(processor, scratch.wave_bytes, scratch_count),
         "scratch_resource_descriptor": int.from_bytes(words, "little"),
         "scratch_backing_memory_location": scratch.offset if processor.has("flat-offset") else scratch.base,
-        "scratch_backing_memory_byte_size": scratch.wave_bytes * start.geometry.wave_count,
+        "scratch_backing_memory_byte_size": scratch.wave_bytes * scratch_count,
         "scratch_wave64_lane_byte_size": scratch.wave_bytes // 64,
         "queue_properties": queue.IS_PTR64,
     }

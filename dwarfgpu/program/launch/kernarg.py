@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.errors import UsageError, shown
+from dwarfgpu.errors import UsageError, nearest, shown
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.launch.argument_values import ArgumentType, converted
+from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.amdgpu.initial_state import align
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
+    from dwarfgpu.program.code.kernel_parameters import KernelParameter
     from dwarfgpu.targets.amdgpu.geometry import Geometry
 
 MAX_SIZE = 1 << 20
@@ -55,6 +58,10 @@ class Buffer:
 
     offset: int
     data: bytes
+    name: str = ""
+    """Of the argument."""
+    form: tuple[str, tuple[int, ...]] = ("|u1", ())
+    """The type of its numbers, as numpy writes it, and its shape; without one it is a row."""
 
 
 @frozen
@@ -78,18 +85,22 @@ class LaunchFacts:
     group_aperture_hi: int
     private_aperture_hi: int
     dynamic_local: int
+    printf_buffer: int = 0
+    """The address of the buffer for `printf`; 0 where the kernel needs none."""
 
 
 # --- The segment --------------------------------------------------------------------------------------------------
 
 
-def lay_out(kernel: Kernel, args: Any, local_size: int) -> Kernarg:
+def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[KernelParameter] = ()) -> Kernarg:
     """Lay out the explicit arguments of a kernel.
 
     ``args`` is a sequence by position, a mapping by name, ``bytes``, which are the segment as it is, or None: all are
     0. A number becomes what the argument's size and type say, ``bytes`` are taken as they are, and an object with a
-    buffer, such as an array of numpy, is copied to memory where the argument is a pointer. An argument that points to
-    local memory is given as the number of bytes it points to. ``local_size`` is where such memory begins.
+    buffer, such as an array of numpy, is copied to memory where the argument is a pointer. Texts, lists and
+    dictionaries are what `argument_values` makes of them. An argument that points to local memory is given as the
+    number of bytes it points to. ``local_size`` is where such memory begins. ``parameters`` are what the debugging
+    information knows of the arguments.
     """
     size, alignment = segment_size(kernel)
     if kernel.metadata is None and isinstance(args, list) and len(args) == 1 and isinstance(args[0], bytes):
@@ -104,10 +115,14 @@ def lay_out(kernel: Kernel, args: Any, local_size: int) -> Kernarg:
     parts: list[Written] = []
     buffers: list[Buffer] = []
     local = local_size
-    for index, (argument, value) in enumerate(_matched(kernel, explicit, args)):
+    known = list(parameters) if len(parameters) == len(explicit) else []
+    for index, (argument, given) in enumerate(_matched(kernel, explicit, args, known)):
         what = _described(index, argument, kernel)
         offset, length = _place(argument, what, size)
         data, contents = b"", None
+        value = given
+        if given is not _NOTHING:
+            value = converted(given, _type_of(argument, known[index] if known else None), what, read_input)
         if value is _NOTHING:
             data = bytes(length)
         elif argument.value_kind == "dynamic_shared_pointer":
@@ -120,7 +135,9 @@ def lay_out(kernel: Kernel, args: Any, local_size: int) -> Kernarg:
         else:
             data = _by_value(value, argument, length, what)
         if contents is not None:
-            buffers.append(Buffer(offset, contents))
+            kind, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
+            form = ("|u1", ()) if kind is None else (str(kind.str), tuple(shape))
+            buffers.append(Buffer(offset, contents, _name(index, argument), form))
         parts.append(Written(offset, length, _name(index, argument), data, is_given=value is not _NOTHING))
     return Kernarg(size, alignment, tuple(parts), tuple(buffers), local - local_size)
 
@@ -168,12 +185,14 @@ def _place(argument: KernelArgument, what: str, size: int) -> tuple[int, int]:
 _NOTHING = object()
 
 
-def _matched(kernel: Kernel, explicit: list[KernelArgument], args: Any) -> list[tuple[KernelArgument, object]]:
+def _matched(
+    kernel: Kernel, explicit: list[KernelArgument], args: Any, parameters: list[KernelParameter]
+) -> list[tuple[KernelArgument, Any]]:
     """Return each argument with its value. With no values at all, every argument is 0."""
     if args is None:
         return [(argument, _NOTHING) for argument in explicit]
     if isinstance(args, Mapping):
-        return _by_name(kernel, explicit, args)
+        return _by_name(kernel, explicit, args, parameters)
     if isinstance(args, str) or not isinstance(args, Sequence):
         raise UsageError(f"arguments are a sequence, a mapping or bytes, not {type(args).__name__}")
     if len(args) != len(explicit):
@@ -184,27 +203,53 @@ def _matched(kernel: Kernel, explicit: list[KernelArgument], args: Any) -> list[
 
 
 def _by_name(
-    kernel: Kernel, explicit: list[KernelArgument], args: Mapping[Any, Any]
-) -> list[tuple[KernelArgument, object]]:
-    names = [argument.name for argument in explicit]
-    for name in args:
-        if name not in names:
-            named = any(names)
-            hint = _listed(kernel, explicit) if named else "the metadata has no names: give them by position"
+    kernel: Kernel, explicit: list[KernelArgument], args: Mapping[Any, Any], parameters: list[KernelParameter]
+) -> list[tuple[KernelArgument, Any]]:
+    """Match values by the names of the metadata or of the debugging information.
+
+    A number counts the arguments that are not named in the mapping.
+    """
+    positions: dict[Any, int] = {parameter.name: index for index, parameter in enumerate(parameters) if parameter.name}
+    positions |= {argument.name: index for index, argument in enumerate(explicit) if argument.name}
+    names = list(positions)
+    named = {positions[name] for name in args if name in positions}
+    positions |= dict(enumerate(index for index in range(len(explicit)) if index not in named))
+    values: dict[int, Any] = {}
+    for name, value in args.items():
+        index = positions.get(name)
+        if index is None:
+            near = nearest(str(name), names)
+            hint = _listed(kernel, explicit) if names else "the metadata has no names: give them by position"
+            hint = f"did you mean {near}? {hint}" if near else hint
             raise UsageError(f"{kernel.name} has no argument {name!r}", hint=hint)
-    missing = [name or f"number {index}" for index, name in enumerate(names) if name not in args]
+        if index in values:
+            raise UsageError(f"{_described(index, explicit[index], kernel)} is given twice")
+        values[index] = value
+    missing = [explicit[index].name or f"number {index}" for index in range(len(explicit)) if index not in values]
     if missing:
         message = f"no value for {', '.join(missing[:6])} of {kernel.name}"
         raise UsageError(message, hint=_listed(kernel, explicit))
-    return [(argument, args[argument.name]) for argument in explicit]
+    return [(argument, values[index]) for index, argument in enumerate(explicit)]
+
+
+def _type_of(argument: KernelArgument, parameter: KernelParameter | None) -> ArgumentType:
+    text = argument.type_name or argument.value_type or (parameter.type if parameter is not None else None)
+    return ArgumentType(text, argument.value_kind in _POINTERS, parameter.kind if parameter is not None else None)
 
 
 def _listed(kernel: Kernel, explicit: list[KernelArgument]) -> str:
     if not explicit:
         return f"{kernel.name} takes no arguments"
-    shown_args = [_name(index, argument) for index, argument in enumerate(explicit)]
+    shown_args = [_declared(index, argument) for index, argument in enumerate(explicit)]
     more = ", ..." if len(shown_args) > 12 else ""
     return f"it takes {', '.join(shown_args[:12])}{more}"
+
+
+def _declared(index: int, argument: KernelArgument) -> str:
+    """Return an argument with its type, as far as they are known."""
+    if argument.name is None:
+        return _name(index, argument)
+    return f"{argument.type_name} {argument.name}" if argument.type_name else argument.name
 
 
 def _name(index: int, argument: KernelArgument) -> str:
@@ -325,8 +370,31 @@ HIDDEN: dict[str, Callable[[LaunchFacts], int]] = {
     "hidden_private_base": lambda told: told.private_aperture_hi,
     "hidden_shared_base": lambda told: told.group_aperture_hi,
     "hidden_queue_ptr": lambda told: told.queue,
+    "hidden_printf_buffer": lambda told: told.printf_buffer,
 }
-"""What is not here is 0: there is no global offset, no printf and hostcall buffer, no heap, no second queue."""
+"""What is not here is 0: there is no global offset, no hostcall buffer, no heap, no second queue."""
+ABSENT = {
+    "hidden_hostcall_buffer": "no host answers calls of the kernel (printf of HIP, malloc, assert)",
+    "hidden_heap_v1": "there is no heap for malloc in kernels",
+    "hidden_default_queue": "there is no queue for kernels that kernels enqueue",
+    "hidden_completion_action": "there is no queue for kernels that kernels enqueue",
+    "hidden_multigrid_sync_arg": "the grid is the only one, and cannot synchronise with others",
+}
+"""What a kernel may ask for and does not get."""
+
+
+def hidden_kinds(kernel: Kernel) -> set[str]:
+    """Return what the runtime adds to the arguments of a kernel."""
+    arguments = kernel.metadata.args if kernel.metadata is not None else ()
+    return {argument.value_kind or "" for argument in arguments if argument.is_hidden}
+
+
+def absent_parts(kernel: Kernel) -> tuple[str, ...]:
+    """Return what a kernel asks for and does not get. A kernel that was not optimized asks for everything."""
+    kinds = hidden_kinds(kernel)
+    if kinds >= ABSENT.keys() - {"hidden_heap_v1"}:
+        return ()
+    return tuple(dict.fromkeys(f"{kind} is 0: {why}" for kind, why in ABSENT.items() if kind in kinds))
 
 
 def hidden_parts(kernel: Kernel, size: int, told: LaunchFacts) -> tuple[Written, ...]:

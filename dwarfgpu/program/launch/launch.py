@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import field
+
 from dwarfgpu.backends import machine as machines
-from dwarfgpu.backends.starting import RegisterCounts, Waves, check_room, start_waves
+from dwarfgpu.backends.starting import RegisterCounts, StartingWaves, Waves, check_room, groups_at_once, start_waves
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
@@ -38,9 +40,25 @@ class Launched:
     waves: range
     """The indices of its waves in the machine."""
 
+    machine: Machine | None = field(default=None, repr=False, eq=False)
+
     @property
     def geometry(self) -> Geometry:
         return self.plan.geometry
+
+    @property
+    def buffers(self) -> dict[str, Any]:
+        """The memory of the arguments that are arrays, by their names: arrays that are what the machine has now."""
+        from dwarfgpu.program.launch.argument_values import array_at
+
+        assert self.machine is not None  # noqa: S101 (`launch` made this)
+        memory = self.machine.memory
+        return {buffer.name: array_at(memory, buffer) for buffer in self.plan.buffers}
+
+    @property
+    def addresses(self) -> dict[str, int]:
+        """Where they are, for arguments of a later launch."""
+        return {buffer.name: buffer.address for buffer in self.plan.buffers}
 
 
 def machine_for(file: CodeObject | str, kernel: str) -> Machine:
@@ -51,30 +69,42 @@ def machine_for(file: CodeObject | str, kernel: str) -> Machine:
     return machines.Machine(find_target(code_object.image, described.wavefront_size if described else None).target)
 
 
-def launch(
+def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)
     machine: Machine,
     file: CodeObject | str,
     kernel: str,
     *,
-    grid: Sequence[int],
-    work_group: Sequence[int],
+    grid: Sequence[int] | int,
+    work_group: Sequence[int] | int,
     args: Any = None,
     private_size: int | None = None,
     dynamic_local: int = 0,
+    at_once: int | None = None,
+    seed: int | None = None,
 ) -> Launched:
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
     ``grid`` and ``work_group`` are one to three sizes in work-items. ``args`` are the arguments by position or by name:
-    numbers, ``bytes``, or arrays, which get global memory; without any all are 0. ``private_size`` gives a work-item
+    numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
+    command line (``"zeros(1024, f4)"``); without any all are 0. ``private_size`` gives a work-item
     more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
+
+    Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
+    many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.
     """
+    if at_once is not None and at_once < 1:
+        raise UsageError(f"{at_once} waves at a time: there must be one at least")
+    if seed is not None and seed < 0:
+        raise UsageError(f"the seed {seed} is negative")
+    if machine.is_running:
+        raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
     code_object = opened(file) if isinstance(file, str) else file
     code = _loaded(machine, code_object)
     planned = plan(
         code_object,
         kernel,
-        tuple(grid),
-        tuple(work_group),
+        (grid,) if isinstance(grid, int) else tuple(grid),
+        (work_group,) if isinstance(work_group, int) else tuple(work_group),
         args,
         addresses=Addresses(_free(machine), code.load_address if code is not None else None),
         private_size=private_size,
@@ -84,8 +114,10 @@ def launch(
         message = f"{planned.kernel.name} is for {planned.target.name}, and the machine is {machine.target.name}"
         raise UsageError(message, hint="make the machine with `machine_for`")
     waves = Waves(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
-    check_room(waves)
-
+    if machine.wave_count and not machine.has_run:
+        check_room(waves)
+    if machine.has_run:  # what has ended makes room
+        machine.remove_waves()
     space = machine.target.default_space
     for block in planned.blocks:
         machine.memory.map(space, block.address, bytearray(block.data))
@@ -106,8 +138,15 @@ def launch(
     )
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
-    ids = [f"1:1:{number}:{index + 1}" for index in range(shape.wave_count)]
-    return Launched(planned, number, start_waves(machine, waves, len(machine.dispatches) - 1, ids))
+    machine.scratch_base, machine.seed = planned.start.scratch.base, seed
+    index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
+    if machine.wave_count:  # beside the waves of others
+        ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
+        return Launched(planned, number, start_waves(machine, waves, index, ids), machine)
+    machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, at_once), prefix, seed)
+    indices = machine.work_ahead.start(machine)
+    machine.renew_device()
+    return Launched(planned, number, indices, machine)
 
 
 def _free(machine: Machine) -> int:

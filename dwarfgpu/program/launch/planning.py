@@ -12,15 +12,20 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import find_target, target_id
-from dwarfgpu.program.code.kernel_parameters import with_parameters
+from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
 from dwarfgpu.program.launch import kernarg
+from dwarfgpu.program.launch.argument_values import form_hint, is_written
 from dwarfgpu.program.launch.dispatch import (
+    MAX_SCRATCH,
+    PRINTF_BYTES,
     QUEUE_PACKETS,
     Addresses,
     DispatchAddresses,
     GlobalBlock,
+    PlannedBuffer,
     PlannedDispatch,
     apertures_of,
+    scratch_waves,
     structures,
 )
 from dwarfgpu.targets.amdgpu import queue
@@ -40,8 +45,6 @@ if TYPE_CHECKING:
 
 
 PAGE = 4096
-MAX_SCRATCH = 1 << 32
-"""Scratch Wavefront Offset is a 32-bit number."""
 
 
 @frozen
@@ -86,7 +89,8 @@ def plan(
         raise UsageError(f"{dynamic_local} bytes of local memory: the number cannot be negative")
     if args is not None and facts.kernel.metadata is None and not isinstance(args, (bytes, bytearray)):
         _check_readable(file)
-    laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local)
+    parameters = parameters_of(file, facts.kernel) or () if args is not None else ()
+    laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local, parameters)
     dynamic_local += laid_out.dynamic_local
     group = facts.group_size + dynamic_local
     if group > processor.local_memory_size:
@@ -97,7 +101,13 @@ def plan(
     bias, code = _load(file, addresses)
     scratch = _scratch(processor, shape, private, addresses)
     places = _places(laid_out, addresses)
-    parts, buffers = _arguments(facts, processor, shape, laid_out, places, dynamic_local, addresses)
+    printf_buffer = _printf_buffer(file, facts.kernel, addresses)
+    parts, buffers = _arguments(facts, processor, shape, laid_out, places, dynamic_local, addresses, printf_buffer)
+    offsets = [part.offset for part in laid_out.parts]
+    described = tuple(
+        PlannedBuffer(buffer.name, offsets.index(buffer.offset), block.address, len(buffer.data), buffer.form)
+        for buffer, block in zip(laid_out.buffers, buffers, strict=True)
+    )
     segment = kernarg.segment_bytes(laid_out.size, parts)
     start = Start(
         processor, facts.fields, shape, facts.entry + bias, places.ring, places.queue, places.kernarg, segment, 0,
@@ -108,9 +118,13 @@ def plan(
         *structures(start, places, facts.object_address + bias),
         *buffers,
         GlobalBlock("kernarg segment", places.kernarg, segment),
+        *([] if printf_buffer is None else [printf_buffer]),
     )
+    address = 0 if printf_buffer is None else printf_buffer.address
     present = tuple(block for block in blocks if block.data)
-    return PlannedDispatch(file, facts.kernel, target, start, rows(start), bias, places, parts, present)
+    return PlannedDispatch(
+        file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, address
+    )
 
 
 # --- Kernel and processor -----------------------------------------------------------------------------------------
@@ -221,12 +235,13 @@ def _load(file: CodeObject, addresses: Addresses) -> tuple[int, list[GlobalBlock
 
 
 def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Addresses) -> Scratch:
-    """Allocate the scratch memory of all waves. Its content belongs to the waves, so it is no block."""
+    """Allocate the scratch memory of the waves that run at a time. Its content belongs to the waves: it is no block."""
     wave_bytes = scratch_wave_bytes(processor, private, shape.wave_size)
-    size = wave_bytes * shape.wave_count
-    if size > MAX_SCRATCH:
-        message = f"{size} bytes of scratch memory do not fit: the grid has {shape.wave_count} waves"
+    in_group = shape.waves_of((0, 0, 0))
+    if wave_bytes * in_group > MAX_SCRATCH:
+        message = f"{wave_bytes * in_group} bytes of scratch memory do not fit: a work-group has {in_group} waves"
         raise UsageError(message, hint=f"each needs {wave_bytes}, and all together can have {MAX_SCRATCH}")
+    size = wave_bytes * scratch_waves(wave_bytes, shape.wave_count)
     # OPEN: SH_HIDDEN_PRIVATE_BASE_VIMID of GFX7-GFX8 is not visible to a kernel; here it is the base of this memory, so
     # that the offset from it is 0.
     base = addresses.take(size, 1 << 16)
@@ -245,6 +260,17 @@ def _places(laid_out: Kernarg, addresses: Addresses) -> DispatchAddresses:
     )
 
 
+def _printf_buffer(file: CodeObject, kernel: Kernel, addresses: Addresses) -> GlobalBlock | None:
+    """Return the buffer that a kernel writes what it prints to: how much is used and how much there is, then that."""
+    if "hidden_printf_buffer" not in kernarg.hidden_kinds(kernel):
+        return None
+    metadata = file.kernels.metadata
+    if metadata is None or not metadata.printf:
+        return None
+    head = (0).to_bytes(4, "little") + PRINTF_BYTES.to_bytes(4, "little")
+    return GlobalBlock("printf buffer", addresses.take(PRINTF_BYTES, PAGE), head.ljust(PRINTF_BYTES, b"\0"))
+
+
 def _arguments(
     facts: Facts,
     processor: Processor,
@@ -253,6 +279,7 @@ def _arguments(
     places: DispatchAddresses,
     dynamic_local: int,
     addresses: Addresses,
+    printf_buffer: GlobalBlock | None,
 ) -> tuple[tuple[Written, ...], list[GlobalBlock]]:
     """Return all parts of the kernarg segment, and the memory of the arrays that were given."""
     buffers = {buffer.offset: addresses.take(len(buffer.data), 256) for buffer in laid_out.buffers}
@@ -270,6 +297,7 @@ def _arguments(
         bases.shared >> 32 if bases is not None else 0,
         bases.private >> 32 if bases is not None else 0,
         dynamic_local,
+        0 if printf_buffer is None else printf_buffer.address,
     )
     return (*explicit, *kernarg.hidden_parts(facts.kernel, laid_out.size, told)), blocks
 
@@ -314,14 +342,29 @@ def arguments(texts: Sequence[str] | None, what: str) -> Any:
     return values
 
 
+def mixed_arguments(texts: Sequence[str], what: str) -> dict[Any, Any]:
+    """Parse argument values; those without a name are at the positions that follow each other."""
+    values: dict[Any, Any] = {}
+    position = 0
+    for text in texts:
+        match = _NAMED.fullmatch(text)
+        key: Any = match[1] if match else position
+        position += match is None
+        if key in values:
+            raise UsageError(f"{what} {key} is given twice")
+        values[key] = value(match[2] if match else text, what)
+    return values
+
+
 def value(text: str, what: str) -> Any:
-    """Parse a number, or bytes."""
+    """Parse a number, or bytes; other texts are parsed when the type of the argument is known."""
     match = _BYTES.fullmatch(text)
     if match:
         return bytes.fromhex(match[1])
+    if is_written(text):
+        return text
     if _INTEGER.fullmatch(text):
         return number(text, what)
     if _FLOAT.fullmatch(text):
         return float(text)
-    hint = "write a number, such as 5, 0x10 or 1.5, or bytes:0a0b"
-    raise UsageError(f"{what} {text[:40]!r} is not a value", hint=hint)
+    raise UsageError(f"{what} {text[:40]!r} is not a value", hint=form_hint(text))

@@ -130,7 +130,7 @@ def test_memory_that_is_not_mapped_stops_the_waves_with_the_instruction():
     device = Device(machine, scratch_base=launched.plan.start.scratch.base)
     device.run()
     ((batch, reason),) = device.stopped
-    assert reason == "memory violation: no memory at 0x1234"
+    assert reason == "MEMORY_VIOLATION: no memory at 0x1234"
     assert batch.count == 2
     device.write_back()
     assert machine.stop_text(1) == reason

@@ -316,7 +316,6 @@ def test_any_bytes_are_launched_or_refused(path, data):
         ("group_x", {"grid": ()}, "a grid has 1 to 3 dimensions"),
         ("group_x", {"work_group": (512,)}, "a work-group of 512 work-items is too large for group_x"),
         ("group_x", {"work_group": (2000,)}, "a work-group of 2000 work-items does not fit"),
-        ("group_x", {"grid": (1 << 30,)}, "a grid of 16777216 waves does not fit: a machine holds 1048576"),
         ("fixed_size", {}, "fixed_size requires work-groups of 8,4,2"),
         ("group_x", {"args": [1, 2]}, "group_x has 1 argument, and 2 values are given"),
         ("group_x", {"args": []}, "group_x has 1 argument, and 0 values are given"),
@@ -329,7 +328,7 @@ def test_any_bytes_are_launched_or_refused(path, data):
             {"private_size": 1 << 32},
             "4294967296 bytes of private memory are not possible for scratch",
         ),
-        ("scratch", {"private_size": 1 << 26}, "bytes of scratch memory do not fit: the grid has"),
+        ("scratch", {"private_size": 1 << 26}, "bytes of scratch memory do not fit: a work-group has 1 waves"),
     ],
 )
 def test_what_cannot_be_launched_leaves_the_machine_alone(kernel, options, message):
@@ -358,10 +357,28 @@ def test_a_machine_of_another_target():
         )
 
 
-def test_too_many_bytes_for_a_machine():
+def test_too_many_waves_beside_those_of_another_launch():
     path = fixture("gfx90a.w64.O0")
+    machine = machine_for(path, "everything")
+    launch(machine, path, "everything", grid=(64,), work_group=(64,))
     with pytest.raises(UsageError, match=r"the registers and memories of \d+ waves take \d+ bytes"):
-        launch(machine_for(path, "everything"), path, "everything", grid=(1 << 26,), work_group=(64,))
+        launch(machine, path, "everything", grid=(1 << 26,), work_group=(64,))
+    with pytest.raises(UsageError, match="a grid of 16777216 waves does not fit: a machine holds 1048576"):
+        launch(machine, path, "everything", grid=(1 << 30,), work_group=(64,))
+    assert (machine.wave_count, len(machine.dispatches)) == (1, 1)
+
+
+def test_waves_of_a_large_grid_start_some_at_a_time():
+    path = fixture("gfx90a.w64.O0")
+    machine = machine_for(path, "everything")
+    done = launch(machine, path, "everything", grid=(1 << 30,), work_group=(100,), at_once=8)
+    assert done.geometry.wave_count == 2 * 10737418 + 1
+    assert machine.wave_count == 8
+    assert machine.ids == [f"1:1:1:{number}" for number in range(1, 9)]
+    assert machine.work_group[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    machine.work_ahead.start(machine)
+    assert machine.ids[0] == "1:1:1:9"
+    assert machine.work_group[:, 0].tolist() == [4, 4, 5, 5, 6, 6, 7, 7]
 
 
 def test_a_file_that_is_not_linked_is_not_launched():

@@ -1,0 +1,205 @@
+"""``dwarfgpu run``: execute a kernel without a GPU, to its end or to a place where waves stop."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import progress
+from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK
+from dwarfgpu.errors import UsageError
+from dwarfgpu.regular_files import check_output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.cli.session import Session
+    from dwarfgpu.program.running.report import RunReport
+    from dwarfgpu.program.running.running import Running
+    from dwarfgpu.program.running.tracing import WaveTrace
+
+
+def run_kernel(session: Session, options: Any) -> int:
+    """Launch and run a kernel as options say; return the exit status."""
+    from dwarfgpu.program.running.report import preview, report
+
+    saves = [_save_pair(text) for text in options.save or ()]
+    _check_state(options.state)
+    running = _launched(options)
+    for name in (*(name for name, _path in saves), *(options.print or ())):
+        running.buffer(name)
+    _set_breakpoints(running, options)
+    profile = _profile(running, options)
+    trace = _trace(session, running, options)
+    with _showing(running):
+        halt = running.run(until=options.until, limit=options.limit)
+    if trace is not None:
+        trace.end()
+    written = []
+    for name, path in saves if halt.has_ended else ():
+        running.save(name, path)
+        written.append(preview(running, name, path))
+    previews = [preview(running, name) for name in options.print or ()]
+    if options.state is not None:
+        _save_state(running, options.state)
+    result = report(
+        running,
+        halt,
+        buffers=(*written, *previews),
+        profile=None if profile is None else tuple(profile.rows(running)),
+        snapshot=options.state,
+    )
+    _show(session, result, list(running.printed()))
+    if saves and not halt.has_ended:
+        session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
+    if halt.kind == "interrupted":
+        if options.state is None:
+            session.hint("with --state OUT the waves would have been kept in a snapshot")
+        return INTERRUPTED
+    return NO_ANSWER if result.has_failed else OK
+
+
+def _show(session: Session, result: RunReport, printed: list[str]) -> None:
+    """Write what the kernel has printed, and what the run has come to."""
+    from dwarfgpu.render.running import report_json, report_text
+
+    if session.wants_json:
+        session.print_json(report_json(result, printed))
+    else:
+        for text in printed:
+            session.out.write(text)
+        if printed and not printed[-1].endswith("\n"):
+            session.print()
+        for line in report_text(result, style=session.style):
+            session.print(line)
+    for notice in result.notices:
+        session.hint(notice)
+
+
+# --- Before it runs -----------------------------------------------------------------------------------------------
+
+
+def _launched(options: Any) -> Running:
+    from dwarfgpu.program.launch import planning
+    from dwarfgpu.program.launch.launch import launch, machine_for
+    from dwarfgpu.program.program import open_program
+    from dwarfgpu.program.running.running import Running
+
+    program = open_program(options.file)
+    kernel = getattr(options, "operand kernel")
+    words = getattr(options, "operand arg") or []
+    machine = machine_for(program.file, kernel)
+    launched = launch(
+        machine,
+        program.file,
+        kernel,
+        grid=planning.sizes(options.grid, "--grid"),
+        work_group=planning.sizes(options.work_group, "--work-group"),
+        args=planning.mixed_arguments(words, "argument"),
+        private_size=None if options.private_size is None else planning.number(options.private_size, "--private-size"),
+        dynamic_local=planning.number(options.dynamic_local or "0", "--dynamic-local"),
+        at_once=options.at_once,
+        seed=options.seed,
+    )
+    return Running(launched)
+
+
+def _save_pair(text: str) -> tuple[str, str]:
+    name, equals, path = text.partition("=")
+    if not equals or not name or not path:
+        raise UsageError(f"--save {text[:60]!r} names no file", hint="write --save NAME=FILE.npy")
+    _check_folder(path)
+    return name, path
+
+
+def _check_folder(path: str) -> None:
+    """Refuse a file that cannot be written before the kernel runs."""
+    import os
+
+    check_output(path)
+    folder = os.path.dirname(path) or "."  # noqa: PTH120 (`pathlib` costs start-up time)
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{path} cannot be written: {folder} is no folder that can be written to", kind="unwritable")
+
+
+def _check_state(path: str | None) -> None:
+    """Refuse a snapshot that cannot be written before the kernel runs."""
+    import os
+
+    if path is not None and os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
+        raise UsageError(f"{path} exists", hint="a snapshot is written to a new file")
+    if path is not None:
+        _check_folder(path)
+
+
+def _set_breakpoints(running: Running, options: Any) -> None:
+    if options.if_ is not None and not options.break_:
+        raise UsageError("--if needs --break", hint="name the place with --break FILE:LINE")
+    for place in options.break_ or ():
+        where, _, condition = place.partition(" if ")
+        running.break_at(where, condition.strip() or options.if_)
+
+
+def _profile(running: Running, options: Any) -> Any:
+    if not options.profile:
+        return None
+    from dwarfgpu.program.running.profile import Profile
+
+    return Profile(running.machine.device)
+
+
+def _trace(session: Session, running: Running, options: Any) -> WaveTrace | None:
+    """Begin to write what a wave does."""
+    if options.trace is None:
+        return None
+    from dwarfgpu.program.running.tracing import WaveTrace
+    from dwarfgpu.render.running import TraceWriter, step_json, value_text
+
+    if session.as_json:
+        raise UsageError("a trace is no single document", hint="use --jsonl")
+    writer = TraceWriter(session.style)
+
+    def tell(step: Any) -> None:
+        if session.as_lines:
+            session.print_json(step_json(step))
+            return
+        for line in writer.lines(step):
+            session.print(line)
+
+    return WaveTrace(
+        running,
+        tell,
+        wave=0 if options.wave is None else options.wave - 1,
+        lane=options.lane,
+        show=value_text if options.trace == "lines" else None,
+    )
+
+
+def _save_state(running: Running, path: str) -> None:
+    from dwarfgpu.program.stack.snapshot_files import save
+
+    save(running.attached.stopped, path)
+
+
+# --- While it runs ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _showing(running: Running) -> Iterator[None]:
+    """Show how many waves have ended, and how many instructions are executed in a second."""
+    device = running.machine.device
+    line = progress.begin("waves", running.launched.geometry.wave_count)
+    begun = time.monotonic()
+
+    def show(_device: Any) -> None:
+        rate = device.executed / max(time.monotonic() - begun, 1e-9)
+        line.noun = f"waves, {rate:,.0f} instructions a second"
+        line.advance(device.waves_ended - line.done)
+
+    device.on_turn = show
+    try:
+        yield
+    finally:
+        device.on_turn = None
+        line.end()

@@ -1,0 +1,105 @@
+"""What a run has come to: where waves stopped and why, what was counted, and the first elements of buffers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.immutable import frozen
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.running.halts import Halt
+    from dwarfgpu.program.running.profile import ProfileRow
+    from dwarfgpu.program.running.running import CodePosition, Running
+
+FIRST_ELEMENTS = 8
+"""The elements of a buffer that are shown."""
+WATCHED = frozenset(("fault", "trap", "stuck"))
+"""The kinds of halts after which a kernel cannot go on as it should."""
+
+
+@frozen
+class StoppedWave:
+    """A wave that a halt concerns."""
+
+    id: str
+    work_group: tuple[int, int, int]
+    lanes: int
+    """As a mask."""
+
+
+@frozen
+class BufferPreview:
+    """The beginning of a buffer."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    first: tuple[Any, ...]
+    path: str | None = None
+    """The file that it was written to."""
+
+
+@frozen(eq=False)
+class RunReport:
+    """What a run has come to."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    work_group: tuple[int, int, int]
+    halt: Halt
+    position: CodePosition | None
+    waves: tuple[StoppedWave, ...]
+    wave_count: int
+    waves_ended: int
+    instructions: int
+    buffers: tuple[BufferPreview, ...] = ()
+    profile: tuple[ProfileRow, ...] | None = None
+    notices: tuple[str, ...] = ()
+    snapshot: str | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the kernel cannot go on as it should."""
+        return self.halt.kind in WATCHED
+
+
+def report(
+    running: Running,
+    halt: Halt,
+    *,
+    buffers: tuple[BufferPreview, ...] = (),
+    profile: tuple[ProfileRow, ...] | None = None,
+    snapshot: str | None = None,
+) -> RunReport:
+    """Return what a run has come to at a halt."""
+    from dwarfgpu.program.launch.kernarg import absent_parts
+
+    machine, plan = running.machine, running.launched.plan
+    waves = [
+        StoppedWave(machine.ids[wave], machine.place_of(wave)[1], mask) for wave, mask in (halt.lanes or {}).items()
+    ]
+    notices = [*plan.problems, *absent_parts(plan.kernel)]
+    if running.condition_problem is not None and halt.breakpoint is not None:
+        notices.append(f"the condition has no value, so the waves stopped: {running.condition_problem.text}")
+    return RunReport(
+        plan.kernel.name,
+        plan.geometry.grid,
+        plan.geometry.work_group,
+        halt,
+        None if halt.pc is None else running.position(halt.pc),
+        tuple(waves),
+        plan.geometry.wave_count,
+        machine.device.waves_ended,
+        machine.device.executed,
+        buffers,
+        profile,
+        tuple(notices),
+        snapshot,
+    )
+
+
+def preview(running: Running, name: str, path: str | None = None) -> BufferPreview:
+    """Return the beginning of a buffer."""
+    array = running.buffer(name)
+    first = tuple(array.reshape(-1)[:FIRST_ELEMENTS].tolist())
+    return BufferPreview(name, array.dtype.name, tuple(array.shape), first, path)

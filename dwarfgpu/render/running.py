@@ -1,0 +1,204 @@
+"""Kernels that run, as text and JSON: where they stop, what one wave does, and what was counted."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.program.running.profile import ProfileRow
+    from dwarfgpu.program.running.report import BufferPreview, RunReport
+    from dwarfgpu.program.running.running import CodePosition
+    from dwarfgpu.program.running.tracing import TracedStep
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.render.layout import Style
+
+MAX_WAVES = 8
+"""The waves of a halt that are shown."""
+MAX_LINES = 24
+"""The lines of a profile that are shown."""
+
+
+def value_text(value: Object) -> str:
+    """Return a value of a variable as traces show it."""
+    from dwarfgpu.render.values import value_text as text
+
+    return text(value)
+
+
+# --- Where it stopped ---------------------------------------------------------------------------------------------
+
+
+def report_text(report: RunReport, width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
+    """Yield what a run has come to."""
+    halt = report.halt
+    name = style("name", report.kernel)
+    if halt.has_ended:
+        waves = "the wave has" if report.waves_ended == 1 else f"all {report.waves_ended:,} waves have"
+        yield f"{name}: {waves} ended after {report.instructions:,} instructions"
+    else:
+        where = "" if report.position is None else f" {'to' if _is_end(report) else 'at'} {report.position}"
+        reason = halt.reason if not report.has_failed else style("error", halt.reason)
+        yield f"{name}: {reason}{where}"
+        for wave in report.waves[:MAX_WAVES]:
+            group = ",".join(map(str, wave.work_group))
+            lanes = f", {lanes_text(wave.lanes)}" if wave.lanes else ""
+            yield f"  wave {wave.id}, work-group ({group}){lanes}"
+        more = len(report.waves) - MAX_WAVES
+        if more > 0:
+            yield f"  ... and {counted(more, 'more wave')} (--json has all)"
+        ended = f"{report.waves_ended:,} of {report.wave_count:,} waves have ended"
+        yield f"  {ended}, {report.instructions:,} instructions were executed"
+    for buffer in report.buffers:
+        yield from _buffer_text(buffer, style)
+    if report.profile is not None:
+        yield ""
+        yield from profile_text(report.profile, width, style)
+    if report.snapshot is not None:
+        yield f"snapshot: {report.snapshot}"
+
+
+def _is_end(report: RunReport) -> bool:
+    """Return whether the run was asked to stop there."""
+    return report.halt.breakpoint is not None and report.halt.breakpoint.number == 0
+
+
+def _buffer_text(buffer: BufferPreview, style: Style) -> Iterator[str]:
+    count = 1
+    for size in buffer.shape:
+        count *= size
+    shape = " x ".join(map(str, buffer.shape))
+    more = ", ..." if count > len(buffer.first) else ""
+    path = f" -> {buffer.path}" if buffer.path else ""
+    first = ", ".join(map(_element_text, buffer.first))
+    yield f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}){path}"
+
+
+def _element_text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:
+    """Return what a run has come to as JSON."""
+    halt = report.halt
+    data: dict[str, Any] = {
+        "kernel": report.kernel,
+        "grid": list(report.grid),
+        "work_group": list(report.work_group),
+        "stop": {
+            "kind": halt.kind,
+            "reason": halt.reason,
+            **(_position_json(report.position) if report.position is not None else {}),
+            "waves": [
+                {"id": wave.id, "work_group": list(wave.work_group), "lanes": _lanes(wave.lanes)}
+                for wave in report.waves
+            ],
+        },
+        "waves": report.wave_count,
+        "waves_ended": report.waves_ended,
+        "instructions": report.instructions,
+        "printed": "".join(printed),
+        "buffers": [
+            {
+                "name": buffer.name, "type": buffer.type, "shape": list(buffer.shape),
+                "first": [_element_json(value) for value in buffer.first], "file": buffer.path,
+            }
+            for buffer in report.buffers
+        ],
+        "notices": list(report.notices),
+    }  # fmt: skip
+    if report.profile is not None:
+        data["profile"] = [_profile_json(row) for row in report.profile]
+    if report.snapshot is not None:
+        data["snapshot"] = report.snapshot
+    return data
+
+
+def _element_json(value: Any) -> Any:
+    """Return a number as JSON has it: what is no number there is a text."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _lanes(mask: int) -> list[int]:
+    return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
+
+
+def _position_json(position: CodePosition) -> dict[str, Any]:
+    return {
+        "pc": f"{position.address:#x}", "function": position.function, "file": position.file,
+        "line": position.line or None,
+    }  # fmt: skip
+
+
+# --- What one wave does -------------------------------------------------------------------------------------------
+
+
+class TraceWriter:
+    """Writes the steps of a trace, with a heading where the line of the source changes."""
+
+    def __init__(self, style: Style = plain_style) -> None:
+        self._style = style
+        self._line: tuple[str | None, int] | None = None
+
+    def lines(self, step: TracedStep) -> Iterator[str]:
+        """Yield the lines of a step."""
+        position = step.position
+        changed = "  ".join(f"{name} = {value}" for name, value in step.results)
+        if step.text is None:
+            if changed:
+                yield f"    {changed}"
+            function = "" if position.function is None else f" in {position.function.partition('+')[0]}"
+            yield f"{self._style('name', f'{position.file}:{position.line}')}{function}, {lanes_text(step.active)}"
+            return
+        if (position.file, position.line) != self._line:
+            self._line = position.file, position.line
+            where = f"{position.file}:{position.line}" if position.file else position.function or "no line"
+            yield f"{self._style('name', where)}, {lanes_text(step.active)}"
+        result = f"  # {changed}" if changed else ""
+        yield f"  {position.address:#x}  {step.text}{self._style('dim', result)}"
+
+
+def step_json(step: TracedStep) -> dict[str, Any]:
+    """Return a step of a trace as JSON."""
+    return {
+        **_position_json(step.position), "instruction": step.text, "lanes": _lanes(step.active),
+        "results": dict(step.results),
+    }  # fmt: skip
+
+
+# --- What was counted ---------------------------------------------------------------------------------------------
+
+
+def profile_text(rows: tuple[ProfileRow, ...], width: int = WIDTH, style: Style = plain_style) -> Iterator[str]:
+    """Yield a profile: the lines with most instructions."""
+    total = sum(row.counts.instructions for row in rows) or 1
+    body = [("line", "instructions", "share", "active", "accesses", "transactions", "banks")]
+    for row in rows[:MAX_LINES]:
+        counts = row.counts
+        body.append(
+            (
+                f"{row.file.rpartition('/')[2]}:{row.line}" if row.file else row.function or "no line",
+                f"{counts.instructions:,}",
+                f"{100 * counts.instructions / total:.1f}%",
+                f"{100 * row.active_share:.1f}%",
+                f"{counts.accesses:,}",
+                f"{counts.transactions:,}",
+                f"{counts.bank_turns:,}",
+            )
+        )
+    yield from table(body, "lrrrrrr", width=width, style=style)
+    if len(rows) > MAX_LINES:
+        yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
+
+
+def _profile_json(row: ProfileRow) -> dict[str, Any]:
+    counts = row.counts
+    return {
+        "file": row.file, "line": row.line or None, "function": row.function, "instructions": counts.instructions,
+        "active_lanes": counts.lanes, "active_share": round(row.active_share, 6), "accesses": counts.accesses,
+        "transactions": counts.transactions, "bank_turns": counts.bank_turns,
+    }  # fmt: skip

@@ -1,0 +1,161 @@
+"""``dwarfgpu run``: what it prints and writes, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dwarfgpu.backends import snapshot
+from dwarfgpu.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
+LAUNCH = ("run", FILE, "group_x", "--grid", "300", "--work-group", "256")
+
+
+@pytest.fixture(autouse=True)
+def _in_the_checkout(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def run(capsys, *words):
+    status = main(list(words))
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_a_kernel_runs_and_its_buffer_is_saved(capsys, tmp_path):
+    path = tmp_path / "out.npy"
+    status, out, err = run(capsys, *LAUNCH, "out=zeros(4)", "--save", f"out={path}")
+    assert (status, err) == (0, "")
+    assert out == (
+        f"group_x: all 10 waves have ended after 60 instructions\nout = {{1, 0, 0, 0}} (4 int32) -> {path}\n"
+    )
+    assert np.load(path).tolist() == [1, 0, 0, 0]
+    assert [each.name for each in tmp_path.iterdir()] == ["out.npy"]
+
+
+def test_the_answer_as_json(capsys, tmp_path):
+    np.save(tmp_path / "in.npy", np.full(3, 9, np.int32))
+    status, out, err = run(capsys, *LAUNCH, f"@{tmp_path}/in.npy", "--print", "out", "--json", "--profile")
+    assert (status, err) == (0, "")
+    answer = json.loads(out)
+    assert (answer["schema"], answer["kernel"], answer["waves"], answer["waves_ended"]) == (1, "group_x", 10, 10)
+    assert answer["stop"] == {"kind": "ended", "reason": "all waves have ended", "waves": []}
+    assert answer["buffers"] == [{"name": "out", "type": "int32", "shape": [3], "first": [1, 9, 9], "file": None}]
+    assert sum(row["instructions"] for row in answer["profile"]) == answer["instructions"] == 60
+
+
+def test_a_fault_is_an_answer_with_status_1(capsys, tmp_path):
+    status, out, _err = run(capsys, *LAUNCH, "out=0x1234", "--json")
+    assert status == 1
+    stop = json.loads(out)["stop"]
+    assert (stop["kind"], stop["reason"]) == ("fault", "MEMORY_VIOLATION: no memory at 0x1234")
+    assert {"id": "1:1:1:1", "work_group": [0, 0, 0], "lanes": [0]}.items() <= stop["waves"][0].items() or stop["waves"]
+    status, out, _err = run(capsys, *LAUNCH, "out=0x1234", "--state", str(tmp_path / "s.json"))
+    assert status == 1
+    assert out.startswith("group_x: MEMORY_VIOLATION: no memory at 0x1234 at 0x7f")
+    assert snapshot.load(tmp_path / "s.json").wave_count == 10
+
+
+def test_what_has_not_ended_is_not_saved(capsys, tmp_path):
+    path = tmp_path / "out.npy"
+    path.write_bytes(b"old")
+    status, out, err = run(capsys, *LAUNCH, "out=zeros(4)", "--save", f"out={path}", "--until", "group_x")
+    assert status == 0
+    assert out.startswith("group_x: the run has come to 0x7f")
+    assert err == f"hint: {path} not written: the kernel has not ended\n"
+    assert path.read_bytes() == b"old"
+
+
+def test_a_breakpoint_and_a_snapshot_of_it(capsys, tmp_path):
+    path = tmp_path / "s.dgs"
+    status, out, _err = run(capsys, *LAUNCH, "out=zeros(4)", "--break", "group_x", "--state", str(path))
+    assert status == 0
+    assert "group_x: breakpoint 1 at 0x7f" in out
+    assert "  wave 1:1:1:8, work-group (0,0,0), lanes 0-31\n" in out
+    assert "  ... and 2 more waves (--json has all)\n" in out
+    status, out, _err = run(capsys, "waves", FILE, "--state", str(path), "--json")
+    assert status == 0
+
+
+def test_a_trace_of_instructions(capsys):
+    status, out, _err = run(capsys, *LAUNCH, "out=zeros(4)", "--trace", "--wave", "9")
+    assert status == 0
+    texts = [line.split("  ")[2] for line in out.splitlines() if line.startswith("  0x")]
+    assert texts[0].startswith("s_") or texts[0].startswith("v_")
+    assert texts[-1] == "s_endpgm"
+    status, out, _err = run(capsys, *LAUNCH, "out=zeros(4)", "--trace", "--jsonl")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["instruction"] for row in rows[:-1]][-1] == "s_endpgm"
+    assert rows[-1]["kernel"] == "group_x"
+
+
+def test_the_order_of_a_seed_and_few_waves_at_once(capsys):
+    status, out, _err = run(capsys, *LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")
+    assert status == 0
+    assert out.startswith("group_x: all 10 waves have ended after 60 instructions\n")
+    assert run(capsys, *LAUNCH, "out=zeros(4)", "--seed", "3", "--at-once", "8", "--print", "out")[1] == out
+
+
+@pytest.mark.parametrize(
+    "words, message, status",
+    [
+        ((), "no value for out of group_x", 2),
+        (("out=zeroes(4)",), "argument 'zeroes(4)' is not a value", 2),
+        (("oot=5",), "group_x has no argument 'oot'", 2),
+        (("out=zeros(4)", "--save", "out"), "--save 'out' names no file", 2),
+        (("out=zeros(4)", "--save", "in=x.npy"), "group_x has no buffer 'in'", 2),
+        (("out=zeros(4)", "--print", "oot"), "group_x has no buffer 'oot'", 2),
+        (("out=zeros(4)", "--if", "x"), "--if needs --break", 2),
+        (("out=zeros(4)", "--break", "nowhere"), 'Function "nowhere" not defined', 2),
+        (("out=zeros(4)", "--state", FILE), f"{FILE} exists", 2),
+        (("out=zeros(4)", "--trace", "--json"), "a trace is no single document", 2),
+        (("out=zeros(4)", "--trace=all"), "-trace is instructions, lines, not 'all'", 2),
+        (("out=zeros(4)", "--wave", "99", "--trace"), "there is no wave 99", 2),
+        (("out=zeros(4)", "--wave", "0", "--trace"), "there is no wave 0", 2),
+        (("out=zeros(4)", "--seed", "-1"), "the seed -1 is negative", 2),
+        (("out=zeros(4)", "--at-once", "0"), "0 waves at a time", 2),
+        (("out=zeros(4)", "--limit", "x"), "-limit takes a number", 2),
+        (("out=@/nowhere/in.npy",), "/nowhere/in.npy: No such file or directory", 3),
+        (("out=zeros(4)", "--save", "out=/nowhere/out.npy"), "/nowhere/out.npy cannot be written", 2),
+    ],
+)
+def test_what_is_refused(capsys, words, message, status):
+    found, _out, err = run(capsys, *LAUNCH, *words)
+    assert found == status
+    assert message in err
+
+
+def test_a_kernel_that_is_not_there(capsys):
+    status, _out, err = run(capsys, "run", FILE, "nothing", "--grid", "1", "--work-group", "1")
+    assert status in (1, 2)
+    assert "has no kernel 'nothing'" in err
+
+
+@pytest.mark.parametrize("has_state", [False, True])
+def test_an_interrupt_ends_the_run_and_keeps_the_state(tmp_path, has_state):
+    """A kernel that takes long gets SIGINT when it has begun to run."""
+    script = (
+        "import os, signal, sys\n"
+        "from dwarfgpu.backends.running.device import Device\n"
+        "turn = Device._turn\n"
+        "def first(self, limit):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    turn(self, limit)\n"
+        "Device._turn = first\n"
+        "from dwarfgpu.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    words = [*LAUNCH, "out=zeros(4)", *(("--state", str(tmp_path / "s.json")) if has_state else ())]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 128 + signal.SIGINT
+    assert "group_x: interrupted" in done.stdout
+    assert has_state or "with --state OUT the waves would have been kept" in done.stderr
+    assert (tmp_path / "s.json").exists() == has_state
