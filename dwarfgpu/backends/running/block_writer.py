@@ -373,6 +373,9 @@ class BlockWriter:
         self.write(f"x = {text}")
         self.write(f"{register} = x if {mask} is None else merged({mask}, x, {register})")
 
+    processor = ""
+    generation = 9
+    """The processor that the block is for, and the major number of its generation."""
     permuted_lanes = 64
     """The lanes that operations of local memory permute among each other: 32 on GFX10 and later."""
     keeps_halves = True

@@ -189,6 +189,7 @@ class Device:
         """Compile the code from an address to the next branch."""
         writer = BlockWriter(self.lanes, mode)
         writer.names_of_apertures = self._special_sources()
+        writer.processor, writer.generation = self.processor, self.generation
         writer.keeps_halves = self.generation >= 10
         writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
         address, count = pc, 0

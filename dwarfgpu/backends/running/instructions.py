@@ -11,6 +11,7 @@ import numpy as np
 from dwarfgpu.backends.running import lane_moves
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
 from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, LOW, BlockWriter
+from dwarfgpu.backends.running.matrix_operations import write_matrix
 from dwarfgpu.backends.running.stops import Pause, UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
@@ -57,7 +58,7 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
     if meaning is not None:
         (_vector if meaning.unit == "vector" else _scalar)(writer, instruction, meaning)
         return False
-    if _packed(writer, instruction) or memory.write(writer, instruction):
+    if _packed(writer, instruction) or write_matrix(writer, instruction) or memory.write(writer, instruction):
         return False
     raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
 
