@@ -6,6 +6,7 @@ registers, ``m`` the flags of the executing lanes (None for all), and constants 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,10 @@ SPECIAL = {
 }  # fmt: skip
 """Where special registers are among the scalar ones."""
 
+_KEEPING = re.compile(
+    r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$"
+)
+"""Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
 _SIGNS = {"f2": np.uint16(0x8000), "f4": np.uint32(0x80000000), "f8": np.uint64(1 << 63)}
 
 
@@ -96,12 +101,27 @@ HELPERS = {
 }  # fmt: skip
 
 
+class Clock:
+    """Time for programs that ask for it: it goes on by the same amount with each question."""
+
+    STEP = 100
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def read(self) -> int:
+        """Return the time."""
+        self.now += self.STEP
+        return self.now
+
+
 class BlockWriter:
     """The text of a block, and the values that its names have."""
 
     def __init__(self, lanes: int, mode: int) -> None:
         self.lanes = lanes
         self.mode = mode
+        self.clock = Clock()
         self.lines: list[str] = []
         self.names: dict[str, Any] = dict(HELPERS)
         self.addresses: list[int] = []
@@ -338,15 +358,17 @@ class BlockWriter:
     write_mask = "m"
     """The name of the flags of the lanes that the present instruction writes."""
 
-    def set_vector(self, operand: GpuOperand, text: str, kind: str, instruction: GpuInstruction) -> None:
-        """Write a result of a vector operation in the executing lanes."""
+    def set_vector(
+        self, operand: GpuOperand, text: str, kind: str, instruction: GpuInstruction, *, clamps: bool = True
+    ) -> None:
+        """Write a result of a vector operation in the executing lanes; an integer has been clamped if it is to be."""
         if kind == "mask":
             self.set_mask(operand, text)
             return
         numpy_kind = KINDS[kind]
         if numpy_kind[0] == "f":
             text = self.float_result(text, kind, instruction)
-        elif instruction.modifiers.get("clamp") and kind not in ("b32", "b64", "b16"):
+        elif clamps and instruction.modifiers.get("clamp") and kind not in ("b32", "b64", "b16"):
             raise UnknownInstruction(f"{instruction.mnemonic} with clamp")
         file = "v" if operand.kind is OperandKind.VGPR else "a"
         index = operand.index
@@ -386,6 +408,7 @@ class BlockWriter:
         if is_high:
             return f"{text}.astype('u4') << 16 | {old} & 0xffff"
         keeps = operand.half is not None or self.keeps_halves or "op_sel" in instruction.modifiers
+        keeps = keeps or (self.generation == 9 and bool(_KEEPING.match(instruction.name)))
         return f"{text}.astype('u4') | {old} & 0xffff0000" if keeps else f"{text}.astype('u4')"
 
     def float_result(self, text: str, kind: str, instruction: GpuInstruction) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dwarfgpu.backends.running import instructions
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, UNSET, VCC, VCC_HI, WaveBatch, number_of
-from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter
+from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter, Clock
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
 from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import MachineFault, Pause, UnknownInstruction
@@ -76,6 +76,7 @@ class Device:
         )
         self.memory.swizzles_dwords = self.generation >= 9
         self.apertures = apertures
+        self.clock = Clock()
         self.blocks: dict[tuple[int, int], Block] = {}
         self.batches = [_batch_of(machine, self.lanes)]
         self.waiting: list[WaveBatch] = []
@@ -189,7 +190,7 @@ class Device:
         """Compile the code from an address to the next branch."""
         writer = BlockWriter(self.lanes, mode)
         writer.names_of_apertures = self._special_sources()
-        writer.processor, writer.generation = self.processor, self.generation
+        writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
         writer.keeps_halves = self.generation >= 10
         writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
         address, count = pc, 0

@@ -86,7 +86,8 @@ def narrowed(value: Lanes, form: NarrowFormat, *, saturates: bool, noise: Lanes 
     if noise is None:
         count = np.rint(scaled)
     else:
-        count = np.floor(scaled + np.ldexp((noise >> 12).astype(np.float64), -20))
+        lost = 23 - form.fraction_bits
+        count = np.floor(scaled + np.ldexp((noise >> np.uint32(32 - lost)).astype(np.float64), -lost))
     rounded = np.ldexp(count, step)
     fraction, power = np.frexp(rounded)
     is_normal = rounded >= 2.0**lowest
