@@ -58,6 +58,7 @@ class InstructionBench:
         digits = processor.removeprefix("gfx")
         self.generation = int(digits[:-2])
         self.memory.swizzles_dwords = self.generation >= 9
+        self.memory.generation = self.generation
 
     def vector(self, index, values, *, file="vector"):
         """Fill a vector register, or several of 64-bit numbers and rows of registers."""

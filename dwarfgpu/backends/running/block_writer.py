@@ -330,6 +330,8 @@ class BlockWriter:
     def _is_high(self, operand: GpuOperand, instruction: GpuInstruction, position: int) -> bool:
         if operand.half is not None:
             return operand.half == 1
+        if position < 0:  # the destination, which is a source too
+            position = 3
         return bool(instruction.modifiers.get("op_sel", 0) >> position & 1) and instruction.variant != "sdwa"
 
     def rearranged(self, word: str, operand: GpuOperand, instruction: GpuInstruction, position: int) -> str:

@@ -75,6 +75,7 @@ class Device:
             apertures=(apertures.shared, apertures.private),
         )
         self.memory.swizzles_dwords = self.generation >= 9
+        self.memory.generation = self.generation
         self.apertures = apertures
         self.clock = Clock()
         self.blocks: dict[tuple[int, int], Block] = {}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 IDLE = re.compile(
     r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|sleep_var|inst_prefetch|set_inst_prefetch_distance|code_end"
     r"|icache_inv|dcache_.*|prefetch_.*|buffer_prefetch_.*|atc_probe.*|setprio|sethalt|ttracedata.*|gl1_inv|wakeup"
-    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst)$"
+    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst|barrier_signal)$"
     r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv)$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""

@@ -30,7 +30,7 @@ def write_narrow(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     name = instruction.name
     if name in _MIXED:
         _write_mixed(writer, instruction)
-    elif name.startswith("v_dot") and instruction.encoding in ("VOP3P", "VOP3"):
+    elif name.startswith("v_dot") and (instruction.encoding == "VOP3P" or name in _SHORT_DOTS):
         _write_dot(writer, instruction)
     elif (conversion := _CONVERSION.match(name)) is not None:
         _write_conversion(writer, instruction, conversion)
@@ -125,7 +125,7 @@ def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
             is_high = bool(modifiers.get("op_sel", 0) >> position & 1)
             text = f"{_half(writer, operand, instruction, position, is_high=is_high)}.astype('f4')"
         else:
-            text = f"{_word(writer, operand, instruction, position)}.view('f4')"
+            text = _single(writer, operand, instruction, position)
         if operand.absolute:
             text = f"absolute({text})"
         if operand.negated:
@@ -145,17 +145,33 @@ def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
         writer.write_register(register, f"{half} | {register} & 0xffff0000")
 
 
+def _constant_bits(operand: GpuOperand, kind: str) -> int:
+    """Return the bits of a constant in a float type; the tables expand it for one of the two types only."""
+    text = re.sub(r"neg\(|[-|)]", "", operand.text) if operand.negated or operand.absolute else operand.text
+    if "." not in text:
+        return int(text, 0) & (0xFFFF if kind == "f2" else 0xFFFFFFFF)
+    return int(np.dtype(kind).type(text).view(f"u{kind[1]}"))
+
+
+def _single(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int) -> str:
+    """Return the text of a single that a source has."""
+    if operand.kind is OperandKind.CONSTANT:
+        return writer.constant(_constant_bits(operand, "f4"), "f4")
+    return f"{_word(writer, operand, instruction, position)}.view('f4')"
+
+
 def _half(
     writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int, *, is_high: bool
 ) -> str:
     """Return the text of a half that a source has."""
     if operand.kind is OperandKind.CONSTANT:
-        text = re.sub(r"neg\(|[-|)]", "", operand.text) if operand.negated or operand.absolute else operand.text
-        bits = int(np.float16(text).view(np.uint16)) if "." in text else int(text, 0) & 0xFFFF
-        return writer.constant(bits, "f2")
+        return writer.constant(_constant_bits(operand, "f2"), "f2")
     shift = " >> 16" if is_high else ""
     return f"({_word(writer, operand, instruction, position)}{shift} & 0xffff).astype('u2').view('f2')"
 
+
+_SHORT_DOTS = ("v_dot2_f16_f16", "v_dot2_bf16_bf16")
+"""Dot products in the encoding of other operations on three sources."""
 
 # --- Dot products -------------------------------------------------------------------------------------------------
 
