@@ -662,10 +662,9 @@ class MemoryAccess:
     # --- Scalar loads ---------------------------------------------------------------------------------------------
 
     def _write_scalar(self, writer: BlockWriter, instruction: GpuInstruction) -> bool:
-        match = re.match(r"s_(buffer_)?load_(\w+)$", instruction.name)
-        if not match or match[2] not in _SIZES:
+        match = re.match(r"s_(buffer_)?(load|store|atomic)_(\w+)$", instruction.name)
+        if not match or (match[2] != "atomic" and match[3] not in _SIZES):
             return False
-        size, count, is_signed = _SIZES[match[2]]
         base, destination = instruction.operand("sbase"), instruction.operand("sdata")
         assert base is not None  # noqa: S101 (each has one)
         assert destination is not None  # noqa: S101 (each has one)
@@ -683,6 +682,16 @@ class MemoryAccess:
         if not any(part.lstrip("-").isdigit() for part in parts[1:]):
             parts.append(str(instruction.modifiers.get("offset", 0)))
         address = " + ".join(parts)
+        if match[2] == "atomic":
+            self._write_scalar_atomic(writer, instruction, match[3], address, destination)
+            return True
+        size, count, is_signed = _SIZES[match[3]]
+        if match[2] == "store":
+            texts = [f"s[{destination.index + number}]" for number in range(count)]
+            if destination.kind is not OperandKind.SGPR:
+                texts = [f"({writer.scalar(destination, 32 * count)}) >> {32 * number} & {LOW}" for number in range(count)]
+            writer.write(f"{writer.name(self.store_scalar)}(b, {address}, [{', '.join(texts)}])")
+            return True
         call = f"{writer.name(self.load_scalar)}({address}, {size}, {count}, {is_signed})"
         writer.write(f"x = {call}")
         for number in range(count):
@@ -692,6 +701,62 @@ class MemoryAccess:
                 writer.set_scalar(destination, "x[0] | x[1] << 32" if count > 1 else "x[0]")
                 break
         return True
+
+    def _write_scalar_atomic(
+        self, writer: BlockWriter, instruction: GpuInstruction, name: str, address: str, data: GpuOperand
+    ) -> None:
+        """Write an atomic operation of a wave, which gets the old number if the modifier glc says so."""
+        shape = shape_of(f"global_atomic_{name}")
+        if shape is None or data.kind is not OperandKind.SGPR:
+            raise UnknownInstruction(f"{instruction.mnemonic} of {data.text}")
+        bits = 8 * shape.size
+        texts = [writer.sgpr(data.index, bits)]
+        if shape.action in TWO_SOURCES:
+            texts.append(writer.sgpr(data.index + shape.size // 4, bits))
+        call = f"{writer.name(self.atomic_scalar)}(b, {address}, {writer.name(shape)}, {', '.join(texts)})"
+        if instruction.modifiers.get("glc"):
+            writer.write(f"h = {call}")
+            writer.set_sgpr(data.index, "h", bits)
+        else:
+            writer.write(call)
+
+    def store_scalar(self, batch: WaveBatch, address: Any, values: list[Any]) -> None:
+        """Write numbers of each wave, one wave after the other."""
+        places = self._wave_places(batch, address, 4 * len(values))
+        columns = [np.broadcast_to(np.asarray(value, np.uint64).reshape(-1), (batch.count,)) for value in values]
+        for wave, (segment, offset) in enumerate(places):
+            for number, column in enumerate(columns):
+                word = int(column[wave]) & LOW
+                segment.data[offset + 4 * number : offset + 4 * number + 4] = list(word.to_bytes(4, "little"))
+
+    def atomic_scalar(self, batch: WaveBatch, address: Any, shape: AccessShape, data: Any, other: Any = None) -> Any:
+        """Change a number in memory for each wave, one wave after the other; return the old ones."""
+        kind = WORDS[shape.size]
+        result = np.zeros((batch.count, 1), kind)
+        columns = [
+            np.broadcast_to(np.asarray(value, np.uint64).astype(kind).reshape(-1), (batch.count,))
+            for value in (data, 0 if other is None else other)
+        ]
+        for wave, (segment, offset) in enumerate(self._wave_places(batch, address, shape.size)):
+            view = segment.views.get(shape.size)
+            if view is None or offset % shape.size:
+                raise MachineFault("memory violation: the address of an atomic operation is not aligned")
+            index = np.array([offset // shape.size])
+            part = slice(wave, wave + 1)
+            result[wave] = _in_turn(view, index, shape, columns[0][part], None if other is None else columns[1][part])
+        return number_of(result)
+
+    def _wave_places(self, batch: WaveBatch, address: Any, size: int) -> list[tuple[Segment, int]]:
+        """Return where the address of each wave is: the segment and the offset in it."""
+        addresses = np.broadcast_to(np.asarray(address, np.uint64).reshape(-1), (batch.count,)).tolist()
+        found = []
+        for place in addresses:
+            segment = self.memory.segment_of(place & ~3, (place & ~3) + size - 1)
+            if segment is None:
+                waves = np.array([each == place for each in addresses])
+                raise MachineFault(f"memory violation: no memory at {place:#x}", waves)
+            found.append((segment, (place & ~3) - segment.start))
+        return found
 
     def load_scalar(self, address: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001 (of a text)
         """Read numbers of a wave."""

@@ -675,3 +675,28 @@ def test_loads_into_local_memory(bench):
 def test_the_global_data_share_stops_the_wave(bench):
     with pytest.raises(UnknownInstruction, match="of global data share"):
         bench("gfx906").run("ds_add_u32 v0, v1 gds")
+
+
+def test_waves_store_and_change_scalars(bench):
+    it = bench("gfx906", waves=3)
+    memory = it.bytes.view(np.uint32)
+    it.scalar(0, MEMORY, 64)
+    it.scalar(4, 0x11)
+    it.scalar(5, 0x22)
+    it.run("s_store_dwordx2 s[4:5], s[0:1], 0x10")
+    assert memory[4:6].tolist() == [0x11, 0x22]
+    it.run("s_atomic_add s4, s[0:1], 0x10 glc")  # one wave after the other
+    assert memory[4] == 0x44
+    assert it.batch.scalar[4][:, 0].tolist() == [0x11, 0x22, 0x33]
+    it.scalar(6, 0x44)
+    it.scalar(7, 0)
+    it.scalar(4, 9)
+    it.scalar(5, 0x44)
+    it.run("s_atomic_cmpswap s[4:5], s[0:1], 0x10 glc")
+    assert memory[4] == 9
+    assert it.batch.scalar[4][:, 0].tolist() == [0x44, 9, 9]
+    memory[6:8] = 0xFFFFFFFF, 0
+    it.scalar(4, 1)
+    it.scalar(5, 0)
+    it.run("s_atomic_add_x2 s[4:5], s[0:1], 0x18")
+    assert memory[6:8].tolist() == [2, 1]
