@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -22,7 +22,7 @@ MEMORY = 0x10000
 LOCAL_SIZE = 4096
 
 
-@lru_cache(maxsize=None)
+@cache
 def assembled(assembler: str, text: str, processor: str, lanes: int) -> list[bytes]:
     words = [assembler, "-triple=amdgcn", f"-mcpu={processor}", "-show-encoding"]
     if lanes == 64 and processor.startswith("gfx1"):
@@ -111,5 +111,3 @@ class InstructionBench:
                 result = writer.function()(self.batch)
             address += len(code)
         return result
-
-

@@ -542,7 +542,7 @@ def _time(writer: BlockWriter, instruction: GpuInstruction) -> None:
 
 
 REALTIME = 131
-"""The message that asks for the time; the others ask for a place in memory that nothing has set: they are answered 0."""
+"""The message that asks for the time; the others ask for a place in memory that nothing has set, and get 0."""
 _ANSWERED = {128: "GET_DOORBELL", 129: "GET_DDID", 130: "GET_TMA", 133: "GET_TBA"}
 
 

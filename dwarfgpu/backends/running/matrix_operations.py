@@ -1,4 +1,4 @@
-"""Matrix operations of a wave as lines of a block: their operands are rows of registers of all lanes, whatever EXEC is."""
+"""Matrix operations of a wave as lines of a block: they read and write registers of all lanes, whatever EXEC is."""
 
 from __future__ import annotations
 

@@ -689,7 +689,9 @@ class MemoryAccess:
         if match[2] == "store":
             texts = [f"s[{destination.index + number}]" for number in range(count)]
             if destination.kind is not OperandKind.SGPR:
-                texts = [f"({writer.scalar(destination, 32 * count)}) >> {32 * number} & {LOW}" for number in range(count)]
+                texts = [
+                    f"({writer.scalar(destination, 32 * count)}) >> {32 * number} & {LOW}" for number in range(count)
+                ]
             writer.write(f"{writer.name(self.store_scalar)}(b, {address}, [{', '.join(texts)}])")
             return True
         call = f"{writer.name(self.load_scalar)}({address}, {size}, {count}, {is_signed})"

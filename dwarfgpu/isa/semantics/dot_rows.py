@@ -54,7 +54,9 @@ for _count, _bits in ((2, 16), (4, 8), (8, 4)):
     vector(f"v_dot{_count}_i32_i{_bits}", "b32 b32 i32 -> i32", _text)(_signed)
     vector(f"v_dot{_count}_u32_u{_bits}", "b32 b32 u32 -> u32", _text)(_unsigned)
     if _count > 2:
-        vector(f"v_dot{_count}_i32_iu{_bits}", "b32 b32 i32 -> i32", f"{_text}; neg_lo says which are signed")(_unsigned)
+        vector(f"v_dot{_count}_i32_iu{_bits}", "b32 b32 i32 -> i32", f"{_text}; neg_lo says which are signed")(
+            _unsigned
+        )
     _text = f"D = sum of the {_count} products of the parts of S0 and S1, plus D"
     vector(f"v_dot{_count}c_i32_i{_bits}", "i32 b32 b32 -> i32", _text)(_accumulated(_signed))
 

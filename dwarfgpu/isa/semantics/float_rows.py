@@ -115,7 +115,9 @@ def multiply_add_legacy(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     return multiply_legacy(left, right) + other
 
 
-@vector("v_mullit_f32", "f32 f32 f32 -> f32", "D = S0 * S1, 0 * x is 0; -max if S1 is -max, -inf or NaN, or S2 <= 0 or NaN")
+@vector(
+    "v_mullit_f32", "f32 f32 f32 -> f32", "D = S0 * S1, 0 * x is 0; -max if S1 is -max, -inf or NaN, or S2 <= 0 or NaN"
+)
 def multiply_for_light(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     lowest = np.finfo(np.float32).min
     is_off = (right == lowest) | (right == -np.inf) | np.isnan(right) | ~(other > 0)
@@ -324,7 +326,9 @@ def _major(x: Lanes, y: Lanes, z: Lanes) -> tuple[Lanes, Lanes]:
     return is_z, ~is_z & (np.abs(y) >= np.abs(x))
 
 
-@vector("v_cubeid_f32", "f32 f32 f32 -> f32", "D = the face of the cube {S0, S1, S2}: +x 0, -x 1, +y 2, -y 3, +z 4, -z 5")
+@vector(
+    "v_cubeid_f32", "f32 f32 f32 -> f32", "D = the face of the cube {S0, S1, S2}: +x 0, -x 1, +y 2, -y 3, +z 4, -z 5"
+)
 def cube_face(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
     is_z, is_y = _major(x, y, z)
     face = np.where(is_z, np.where(z < 0, 5, 4), np.where(is_y, np.where(y < 0, 3, 2), np.where(x < 0, 1, 0)))
@@ -447,7 +451,10 @@ def fix_division_of_halfs(quotient: Lanes, denominator: Lanes, numerator: Lanes)
     cases = (
         (np.isnan(numerator), numerator),
         (np.isnan(denominator), denominator),
-        ((denominator == 0) & (numerator == 0) | infinite[0] & infinite[1], np.full(quotient.shape, np.nan, np.float16)),
+        (
+            (denominator == 0) & (numerator == 0) | infinite[0] & infinite[1],
+            np.full(quotient.shape, np.nan, np.float16),
+        ),
         ((denominator == 0) | infinite[1], sign * np.float16(np.inf)),
         (infinite[0] | (numerator == 0), sign * np.float16(0)),
     )
@@ -460,8 +467,8 @@ _TWO_BY_PI = int(
     "145f306dc9c882a53f84eafa3ea69bb81b6c52b3278872083fca2c757bd778ac36e48dc74849ba5c00c925dd413a32439fc3"
     "bd63962534e7dd1046bea5d768909d338e04d68befc827323ac7306a673e93908bf177bf250763ff12fffbc0b301fde5e231"
     "6b414da3eda6cfd9e4f96136e9e8c7ecd3cbfd45aea4f758fd7cbe2f67a0e73ef14a525d4d7f6bf623f1aba10ac06608df8f"
-    "6"
-    ,16,
+    "6",
+    16,
 )
 """The first 1201 bits of 2 / pi behind the point."""
 
@@ -477,5 +484,7 @@ def _part_of_two_by_pi(exponent: int, segment: int) -> float:
 @vector("v_trig_preop_f64", "f64 u32 -> f64", "D = 53 bits of 2 / pi for the segment S1[4:0] and the exponent of S0")
 def part_of_two_by_pi(value: Lanes, segment: Lanes) -> Lanes:
     exponent, segment = np.broadcast_arrays(floats.exponents(value), segment)
-    results = [_part_of_two_by_pi(*pair) for pair in zip(exponent.ravel().tolist(), segment.ravel().tolist(), strict=True)]
+    results = [
+        _part_of_two_by_pi(*pair) for pair in zip(exponent.ravel().tolist(), segment.ravel().tolist(), strict=True)
+    ]
     return np.array(results, np.float64).reshape(exponent.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -493,9 +493,11 @@ def _of_four_places(function: Any) -> Any:
     return run
 
 
-vector("v_qsad_pk_u16_u8", "u64 u32 u64 -> u64", "D.u16[i] = the sum of the differences of S0 from byte i on, plus S2.u16[i]")(
-    _of_four_places(absolute_differences)
-)
+vector(
+    "v_qsad_pk_u16_u8",
+    "u64 u32 u64 -> u64",
+    "D.u16[i] = the sum of the differences of S0 from byte i on, plus S2.u16[i]",
+)(_of_four_places(absolute_differences))
 vector("v_mqsad_pk_u16_u8", "u64 u32 u64 -> u64", "the same where S1.byte[i] != 0")(_of_four_places(masked_differences))
 
 
@@ -542,7 +544,7 @@ _EXACT: dict[str, Any] = {
     "mad": lambda left, right, other: left * right + other,
     "sad": lambda left, right, other: abs(left - right) + other,
 }
-_NARROW = {
+_NARROW: dict[str, Any] = {
     "v_mul_u32_u24": lambda left, right: (left & 0xFFFFFF) * (right & 0xFFFFFF),
     "v_mul_i32_i24": lambda left, right: (left << 40 >> 40) * (right << 40 >> 40),
     "v_mad_u32_u24": lambda left, right, other: (left & 0xFFFFFF) * (right & 0xFFFFFF) + other,
@@ -551,9 +553,9 @@ _NARROW = {
 _CLAMPED = re.compile(r"v_(add|sub|subrev|mul_lo|mad|sad)_(?:nc_|legacy_)?([iu])(16|32)(?:_([iu])16)?$")
 
 
-@lru_cache(maxsize=None)
+@cache
 def saturated(name: str) -> tuple[tuple[str, ...], str, Any] | None:
-    """Return the meaning of an integer operation whose result is clamped: types of sources, type of the result, function."""
+    """Return what an integer operation whose result is clamped computes: types of sources and result, and how."""
     match = _CLAMPED.match(name)
     if name in _NARROW:
         kind, exact = name.split("_")[2], _NARROW[name]

@@ -5,7 +5,7 @@ shape and its types, the operands how many blocks there are. Where an element is
 
 * **A and B** (MI200 and MI300 ISA documents, "Dense Matrix Layout"; RDNA 4, "Matrix Element Storage in VGPRs"): the
   lanes are in groups, one for some of the K, of lanes for the blocks, of M (or N) lanes for the rows (or columns). A
-  lane has neighbouring K of one row in neighbouring bits. RDNA 3: lanes 0 to 15 have whole rows, and the others the same.
+  lane has neighbouring K of one row in neighbouring bits. RDNA 3: lanes 0 to 15 have whole rows, the others the same.
 * **C and D**, GFX9: 4 rows (1 of doubles) of N lanes are in successive registers, then comes the next group of lanes.
   RDNA 3: lanes 16 to 31 have odd rows; wave64: each group of 16 lanes every fourth row. RDNA 4: lanes 16 to 31 have
   rows 8 to 15; wave64: groups of 16 lanes have rows 0 to 3, 8 to 11, 4 to 7 and 12 to 15.
@@ -22,7 +22,7 @@ last bits can differ. gfx90a takes denormal halfs and bf16 for 0. XF32 rounds it
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class MatrixShape:
         return _WIDTHS[self.result]
 
 
-@lru_cache(maxsize=None)
+@cache
 def shape_of(name: str) -> MatrixShape | None:
     """Return the shape of a matrix operation, None if the name is of none that is known."""
     match = _DENSE.match(name.removesuffix("_1k")) or _SPARSE.match(name)

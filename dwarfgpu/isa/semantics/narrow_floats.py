@@ -89,7 +89,7 @@ def narrowed(value: Lanes, form: NarrowFormat, *, saturates: bool, noise: Lanes 
         lost = 23 - form.fraction_bits
         count = np.floor(scaled + np.ldexp((noise >> np.uint32(32 - lost)).astype(np.float64), -lost))
     rounded = np.ldexp(count, step)
-    fraction, power = np.frexp(rounded)
+    power = np.frexp(rounded)[1]
     is_normal = rounded >= 2.0**lowest
     field = np.where(is_normal, power - 1 + form.bias, 0)
     scale = np.where(is_normal, power - 1, lowest) - form.fraction_bits

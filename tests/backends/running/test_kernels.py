@@ -211,7 +211,9 @@ def test_registers_by_number(compiled, processor, level):
 
 def with_matrices(*levels):
     return [
-        pytest.param(processor, level, marks=() if processor in (*QUICK, "gfx1200") and level == "O2" else pytest.mark.slow)
+        pytest.param(
+            processor, level, marks=() if processor in (*QUICK, "gfx1200") and level == "O2" else pytest.mark.slow
+        )
         for processor in PROCESSORS
         if processor not in ("gfx900", "gfx906", "gfx1030")
         for level in levels

@@ -99,53 +99,69 @@ def registers(first, bits, count, *, letter="v"):
 # --- MFMA ---------------------------------------------------------------------------------------------------------
 
 # name: blocks, then K of one lane, then the register of D and the lane of D as AMD writes them
-LARGE = (lambda i, j, b: (16 * b + 4 * (i // 8) + i % 4, 32 * (i // 4) % 64 + j))
-MIDDLE = (lambda i, j, b: (4 * b + i % 4, 16 * (i // 4) + j))
-SMALL = (lambda i, j, b: (i, 4 * b + j))
-DOUBLE = (lambda i, j, b: (i // 4, 16 * (i % 4) + j))
-DOUBLE_SMALL = (lambda i, j, b: (0, 16 * i + 4 * b + j))
+
+
+def large(i, j, b):
+    return 16 * b + 4 * (i // 8) + i % 4, 32 * (i // 4) % 64 + j
+
+
+def middle(i, j, b):
+    return 4 * b + i % 4, 16 * (i // 4) + j
+
+
+def small(i, j, b):
+    return i, 4 * b + j
+
+
+def double(i, j, _b):
+    return i // 4, 16 * (i % 4) + j
+
+
+def small_double(i, j, b):
+    return 0, 16 * i + 4 * b + j
+
 
 MFMA = {
-    "v_mfma_f32_32x32x1f32": ("gfx90a", "f32", "f32", 32, 1, 2, LARGE),
-    "v_mfma_f32_16x16x1f32": ("gfx90a", "f32", "f32", 16, 1, 4, MIDDLE),
-    "v_mfma_f32_4x4x1f32": ("gfx90a", "f32", "f32", 4, 1, 16, SMALL),
-    "v_mfma_f32_32x32x2f32": ("gfx90a", "f32", "f32", 32, 2, 1, LARGE),
-    "v_mfma_f32_16x16x4f32": ("gfx90a", "f32", "f32", 16, 4, 1, MIDDLE),
-    "v_mfma_f32_32x32x4f16": ("gfx90a", "f32", "f16", 32, 4, 2, LARGE),
-    "v_mfma_f32_16x16x4f16": ("gfx90a", "f32", "f16", 16, 4, 4, MIDDLE),
-    "v_mfma_f32_4x4x4f16": ("gfx90a", "f32", "f16", 4, 4, 16, SMALL),
-    "v_mfma_f32_32x32x8f16": ("gfx90a", "f32", "f16", 32, 8, 1, LARGE),
-    "v_mfma_f32_16x16x16f16": ("gfx90a", "f32", "f16", 16, 16, 1, MIDDLE),
-    "v_mfma_i32_32x32x4i8": ("gfx90a", "i32", "i8", 32, 4, 2, LARGE),
-    "v_mfma_i32_16x16x4i8": ("gfx90a", "i32", "i8", 16, 4, 4, MIDDLE),
-    "v_mfma_i32_4x4x4i8": ("gfx90a", "i32", "i8", 4, 4, 16, SMALL),
-    "v_mfma_i32_32x32x8i8": ("gfx90a", "i32", "i8", 32, 8, 1, LARGE),
-    "v_mfma_i32_16x16x16i8": ("gfx90a", "i32", "i8", 16, 16, 1, MIDDLE),
-    "v_mfma_f32_32x32x2bf16": ("gfx90a", "f32", "bf16", 32, 2, 2, LARGE),
-    "v_mfma_f32_16x16x2bf16": ("gfx90a", "f32", "bf16", 16, 2, 4, MIDDLE),
-    "v_mfma_f32_4x4x2bf16": ("gfx90a", "f32", "bf16", 4, 2, 16, SMALL),
-    "v_mfma_f32_32x32x4bf16": ("gfx90a", "f32", "bf16", 32, 4, 1, LARGE),
-    "v_mfma_f32_16x16x8bf16": ("gfx90a", "f32", "bf16", 16, 8, 1, MIDDLE),
-    "v_mfma_f32_32x32x4bf16_1k": ("gfx90a", "f32", "bf16", 32, 4, 2, LARGE),
-    "v_mfma_f32_16x16x4bf16_1k": ("gfx90a", "f32", "bf16", 16, 4, 4, MIDDLE),
-    "v_mfma_f32_4x4x4bf16_1k": ("gfx90a", "f32", "bf16", 4, 4, 16, SMALL),
-    "v_mfma_f32_32x32x8bf16_1k": ("gfx90a", "f32", "bf16", 32, 8, 1, LARGE),
-    "v_mfma_f32_16x16x16bf16_1k": ("gfx90a", "f32", "bf16", 16, 16, 1, MIDDLE),
-    "v_mfma_f64_16x16x4f64": ("gfx90a", "f64", "f64", 16, 4, 1, DOUBLE),
-    "v_mfma_f64_4x4x4f64": ("gfx90a", "f64", "f64", 4, 4, 4, DOUBLE_SMALL),
-    "v_mfma_f32_32x32x1_2b_f32": ("gfx942", "f32", "f32", 32, 1, 2, LARGE),
-    "v_mfma_f32_16x16x4_4b_f16": ("gfx942", "f32", "f16", 16, 4, 4, MIDDLE),
-    "v_mfma_f32_16x16x16_f16": ("gfx942", "f32", "f16", 16, 16, 1, MIDDLE),
-    "v_mfma_f32_4x4x4_16b_bf16": ("gfx942", "f32", "bf16", 4, 4, 16, SMALL),
-    "v_mfma_i32_32x32x16_i8": ("gfx942", "i32", "i8", 32, 16, 1, LARGE),
-    "v_mfma_i32_16x16x32_i8": ("gfx942", "i32", "i8", 16, 32, 1, MIDDLE),
-    "v_mfma_f32_16x16x8_xf32": ("gfx942", "f32", "xf32", 16, 8, 1, MIDDLE),
-    "v_mfma_f32_32x32x4_xf32": ("gfx942", "f32", "xf32", 32, 4, 1, LARGE),
-    "v_mfma_f64_16x16x4_f64": ("gfx942", "f64", "f64", 16, 4, 1, DOUBLE),
-    "v_mfma_f64_4x4x4_4b_f64": ("gfx942", "f64", "f64", 4, 4, 4, DOUBLE_SMALL),
-    "v_mfma_f32_16x16x32_bf8_fp8": ("gfx942", "f32", "bf8 fp8", 16, 32, 1, MIDDLE),
-    "v_mfma_f32_16x16x32_fp8_fp8": ("gfx942", "f32", "fp8 fp8", 16, 32, 1, MIDDLE),
-    "v_mfma_f32_32x32x16_fp8_bf8": ("gfx942", "f32", "fp8 bf8", 32, 16, 1, LARGE),
+    "v_mfma_f32_32x32x1f32": ("gfx90a", "f32", "f32", 32, 1, 2, large),
+    "v_mfma_f32_16x16x1f32": ("gfx90a", "f32", "f32", 16, 1, 4, middle),
+    "v_mfma_f32_4x4x1f32": ("gfx90a", "f32", "f32", 4, 1, 16, small),
+    "v_mfma_f32_32x32x2f32": ("gfx90a", "f32", "f32", 32, 2, 1, large),
+    "v_mfma_f32_16x16x4f32": ("gfx90a", "f32", "f32", 16, 4, 1, middle),
+    "v_mfma_f32_32x32x4f16": ("gfx90a", "f32", "f16", 32, 4, 2, large),
+    "v_mfma_f32_16x16x4f16": ("gfx90a", "f32", "f16", 16, 4, 4, middle),
+    "v_mfma_f32_4x4x4f16": ("gfx90a", "f32", "f16", 4, 4, 16, small),
+    "v_mfma_f32_32x32x8f16": ("gfx90a", "f32", "f16", 32, 8, 1, large),
+    "v_mfma_f32_16x16x16f16": ("gfx90a", "f32", "f16", 16, 16, 1, middle),
+    "v_mfma_i32_32x32x4i8": ("gfx90a", "i32", "i8", 32, 4, 2, large),
+    "v_mfma_i32_16x16x4i8": ("gfx90a", "i32", "i8", 16, 4, 4, middle),
+    "v_mfma_i32_4x4x4i8": ("gfx90a", "i32", "i8", 4, 4, 16, small),
+    "v_mfma_i32_32x32x8i8": ("gfx90a", "i32", "i8", 32, 8, 1, large),
+    "v_mfma_i32_16x16x16i8": ("gfx90a", "i32", "i8", 16, 16, 1, middle),
+    "v_mfma_f32_32x32x2bf16": ("gfx90a", "f32", "bf16", 32, 2, 2, large),
+    "v_mfma_f32_16x16x2bf16": ("gfx90a", "f32", "bf16", 16, 2, 4, middle),
+    "v_mfma_f32_4x4x2bf16": ("gfx90a", "f32", "bf16", 4, 2, 16, small),
+    "v_mfma_f32_32x32x4bf16": ("gfx90a", "f32", "bf16", 32, 4, 1, large),
+    "v_mfma_f32_16x16x8bf16": ("gfx90a", "f32", "bf16", 16, 8, 1, middle),
+    "v_mfma_f32_32x32x4bf16_1k": ("gfx90a", "f32", "bf16", 32, 4, 2, large),
+    "v_mfma_f32_16x16x4bf16_1k": ("gfx90a", "f32", "bf16", 16, 4, 4, middle),
+    "v_mfma_f32_4x4x4bf16_1k": ("gfx90a", "f32", "bf16", 4, 4, 16, small),
+    "v_mfma_f32_32x32x8bf16_1k": ("gfx90a", "f32", "bf16", 32, 8, 1, large),
+    "v_mfma_f32_16x16x16bf16_1k": ("gfx90a", "f32", "bf16", 16, 16, 1, middle),
+    "v_mfma_f64_16x16x4f64": ("gfx90a", "f64", "f64", 16, 4, 1, double),
+    "v_mfma_f64_4x4x4f64": ("gfx90a", "f64", "f64", 4, 4, 4, small_double),
+    "v_mfma_f32_32x32x1_2b_f32": ("gfx942", "f32", "f32", 32, 1, 2, large),
+    "v_mfma_f32_16x16x4_4b_f16": ("gfx942", "f32", "f16", 16, 4, 4, middle),
+    "v_mfma_f32_16x16x16_f16": ("gfx942", "f32", "f16", 16, 16, 1, middle),
+    "v_mfma_f32_4x4x4_16b_bf16": ("gfx942", "f32", "bf16", 4, 4, 16, small),
+    "v_mfma_i32_32x32x16_i8": ("gfx942", "i32", "i8", 32, 16, 1, large),
+    "v_mfma_i32_16x16x32_i8": ("gfx942", "i32", "i8", 16, 32, 1, middle),
+    "v_mfma_f32_16x16x8_xf32": ("gfx942", "f32", "xf32", 16, 8, 1, middle),
+    "v_mfma_f32_32x32x4_xf32": ("gfx942", "f32", "xf32", 32, 4, 1, large),
+    "v_mfma_f64_16x16x4_f64": ("gfx942", "f64", "f64", 16, 4, 1, double),
+    "v_mfma_f64_4x4x4_4b_f64": ("gfx942", "f64", "f64", 4, 4, 4, small_double),
+    "v_mfma_f32_16x16x32_bf8_fp8": ("gfx942", "f32", "bf8 fp8", 16, 32, 1, middle),
+    "v_mfma_f32_16x16x32_fp8_fp8": ("gfx942", "f32", "fp8 fp8", 16, 32, 1, middle),
+    "v_mfma_f32_32x32x16_fp8_bf8": ("gfx942", "f32", "fp8 bf8", 32, 16, 1, large),
 }
 
 
@@ -170,7 +186,12 @@ def put_dense(bench, first, kind, size, depth, blocks, codes, *, file="vector"):
 
 
 def is_small(name):
-    return name in ("v_mfma_f32_4x4x1f32", "v_mfma_f64_4x4x4f64", "v_mfma_f32_16x16x32_bf8_fp8", "v_mfma_i32_16x16x16i8")
+    return name in (
+        "v_mfma_f32_4x4x1f32",
+        "v_mfma_f64_4x4x4f64",
+        "v_mfma_f32_16x16x32_bf8_fp8",
+        "v_mfma_i32_16x16x16i8",
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,7 +205,9 @@ def test_dense_products_of_gfx9(require_tool, name, letter):
     bench.batch.set_exec(0x5A5A)  # which is ignored
     left, left_codes = some(left_kind, (blocks, size, depth), processor)
     right, right_codes = some(right_kind, (blocks, size, depth), processor)
-    other, other_codes = some("f32" if result == "f32" else result if result == "f64" else "i8", (blocks, size, size), "")
+    other, other_codes = some(
+        "f32" if result == "f32" else result if result == "f64" else "i8", (blocks, size, size), ""
+    )
     file = "vector" if letter == "v" else "accumulation"
     put_dense(bench, A, left_kind, size, depth, blocks, left_codes, file=file)
     put_dense(bench, B, right_kind, size, depth, blocks, right_codes, file=file)
@@ -237,9 +260,7 @@ def test_doubles_are_negated(require_tool):
         for block in range(4):
             for i in range(4):
                 for j in range(4):
-                    total = sum(
-                        left[i + 4 * (block + 4 * k)] * right[j + 4 * (block + 4 * k)] for k in range(4)
-                    )
+                    total = sum(left[i + 4 * (block + 4 * k)] * right[j + 4 * (block + 4 * k)] for k in range(4))
                     lane = 16 * i + 4 * block + j
                     assert bench.read(D, "f8")[0, lane] == signs[0] * total + signs[1] * other[lane]
 
@@ -271,13 +292,13 @@ def test_sums_of_singles_are_rounded_after_each_product(require_tool):
 # --- SMFMAC -------------------------------------------------------------------------------------------------------
 
 SMFMAC = {
-    "v_smfmac_f32_16x16x32_f16": ("f32", "f16", 16, 32, MIDDLE, 4),
-    "v_smfmac_f32_32x32x16_f16": ("f32", "f16", 32, 16, LARGE, 4),
-    "v_smfmac_f32_16x16x32_bf16": ("f32", "bf16", 16, 32, MIDDLE, 4),
-    "v_smfmac_i32_16x16x64_i8": ("i32", "i8", 16, 64, MIDDLE, 2),
-    "v_smfmac_i32_32x32x32_i8": ("i32", "i8", 32, 32, LARGE, 2),
-    "v_smfmac_f32_16x16x64_fp8_bf8": ("f32", "fp8 bf8", 16, 64, MIDDLE, 2),
-    "v_smfmac_f32_32x32x32_bf8_fp8": ("f32", "bf8 fp8", 32, 32, LARGE, 2),
+    "v_smfmac_f32_16x16x32_f16": ("f32", "f16", 16, 32, middle, 4),
+    "v_smfmac_f32_32x32x16_f16": ("f32", "f16", 32, 16, large, 4),
+    "v_smfmac_f32_16x16x32_bf16": ("f32", "bf16", 16, 32, middle, 4),
+    "v_smfmac_i32_16x16x64_i8": ("i32", "i8", 16, 64, middle, 2),
+    "v_smfmac_i32_32x32x32_i8": ("i32", "i8", 32, 32, large, 2),
+    "v_smfmac_f32_16x16x64_fp8_bf8": ("f32", "fp8 bf8", 16, 64, middle, 2),
+    "v_smfmac_f32_32x32x32_bf8_fp8": ("f32", "bf8 fp8", 32, 32, large, 2),
 }
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 """The two of each four K of A that are not 0."""
@@ -350,7 +371,12 @@ def sign_of_sources(kind, modifiers):
 
 @pytest.mark.parametrize(
     "processor, name, lanes",
-    [(*row, lanes) for row in WMMA for lanes in (32, 64) if (*row, lanes) != ("gfx1200", "v_wmma_i32_16x16x16_iu4", 64)],
+    [
+        (*row, lanes)
+        for row in WMMA
+        for lanes in (32, 64)
+        if (*row, lanes) != ("gfx1200", "v_wmma_i32_16x16x16_iu4", 64)
+    ],
 )
 def test_dense_products_of_gfx11_and_gfx12(require_tool, processor, name, lanes):
     _v, _wmma, result, dimensions, *kinds = name.split("_")

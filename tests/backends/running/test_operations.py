@@ -19,9 +19,7 @@ NUMBERS = np.random.default_rng(23)
 
 @pytest.fixture
 def bench(require_tool):
-    return lambda processor, lanes=64, **more: InstructionBench(
-        require_tool("llvm-mc-22"), processor, lanes, **more
-    )
+    return lambda processor, lanes=64, **more: InstructionBench(require_tool("llvm-mc-22"), processor, lanes, **more)
 
 
 def words(lanes=64):
@@ -43,7 +41,7 @@ def differences(left, right, other, *, is_masked=False):
 # --- Integers -----------------------------------------------------------------------------------------------------
 
 BYTES = {
-    "v_sad_u8": lambda a, b, c: differences(a, b, c),
+    "v_sad_u8": differences,
     "v_sad_hi_u8": lambda a, b, c: (differences(a, b, 0) << 16) + c,
     "v_sad_u16": lambda a, b, c: abs((a & 0xFFFF) - (b & 0xFFFF)) + abs((a >> 16) - (b >> 16)) + c,
     "v_msad_u8": lambda a, b, c: differences(a, b, c, is_masked=True),
@@ -110,16 +108,16 @@ def signed(number, bits):
 @pytest.mark.parametrize(
     "text, kind, exact",
     [
-        ("v_add_u32 v9, v0, v1 clamp", "u32", lambda a, b, c: a + b),
-        ("v_sub_u32 v9, v0, v1 clamp", "u32", lambda a, b, c: a - b),
-        ("v_add_i32 v9, v0, v1 clamp", "i32", lambda a, b, c: a + b),
-        ("v_sub_i32 v9, v0, v1 clamp", "i32", lambda a, b, c: a - b),
-        ("v_add_u16_e64 v9, v0, v1 clamp", "u16", lambda a, b, c: a + b),
-        ("v_sub_i16 v9, v0, v1 clamp", "i16", lambda a, b, c: a - b),
+        ("v_add_u32 v9, v0, v1 clamp", "u32", lambda a, b, _c: a + b),
+        ("v_sub_u32 v9, v0, v1 clamp", "u32", lambda a, b, _c: a - b),
+        ("v_add_i32 v9, v0, v1 clamp", "i32", lambda a, b, _c: a + b),
+        ("v_sub_i32 v9, v0, v1 clamp", "i32", lambda a, b, _c: a - b),
+        ("v_add_u16_e64 v9, v0, v1 clamp", "u16", lambda a, b, _c: a + b),
+        ("v_sub_i16 v9, v0, v1 clamp", "i16", lambda a, b, _c: a - b),
         ("v_mad_u16 v9, v0, v1, v2 clamp", "u16", lambda a, b, c: a * b + c),
         ("v_mad_i16 v9, v0, v1, v2 clamp", "i16", lambda a, b, c: a * b + c),
-        ("v_pk_add_i16 v9, v0, v1 clamp", "i16", lambda a, b, c: a + b),
-        ("v_pk_sub_u16 v9, v0, v1 clamp", "u16", lambda a, b, c: a - b),
+        ("v_pk_add_i16 v9, v0, v1 clamp", "i16", lambda a, b, _c: a + b),
+        ("v_pk_sub_u16 v9, v0, v1 clamp", "u16", lambda a, b, _c: a - b),
         ("v_mad_u32_u24 v9, v0, v1, v2 clamp", "u32", lambda a, b, c: (a % 2**24) * (b % 2**24) + c),
         ("v_mad_i32_i24 v9, v0, v1, v2 clamp", "i32", lambda a, b, c: signed(a, 24) * signed(b, 24) + c),
         ("v_sad_u32 v9, v0, v1, v2 clamp", "u32", lambda a, b, c: abs(a - b) + c),
@@ -211,7 +209,9 @@ def test_mixed_precision(bench, processor, word):
     it.run(f"v_{word}_mix_f32 v9, v0, -v1, |v2| op_sel:[1,0,0] op_sel_hi:[1,1,0]")
     for name in ("lo", "hi"):
         it.vector(10 + (name == "hi"), np.full(lanes, 0x12345678, np.uint32))
-    it.run(f"v_{word}_mixlo_f16 v10, v0, 2.0, v2 op_sel_hi:[1,1,0]\nv_{word}_mixhi_f16 v11, v0, v1, 1.0 op_sel_hi:[1,1,0]")
+    it.run(
+        f"v_{word}_mixlo_f16 v10, v0, 2.0, v2 op_sel_hi:[1,1,0]\nv_{word}_mixhi_f16 v11, v0, v1, 1.0 op_sel_hi:[1,1,0]"
+    )
     for lane in range(lanes):
         with np.errstate(all="ignore"):
             product = Fraction(half(a[lane], 1)) * Fraction(-half(b[lane], 0))
@@ -321,9 +321,13 @@ def test_singles_become_the_nearest_float_of_8_bits(bench, processor, name):
             code = word >> 16 & 0xFF
             assert word >> 24 == code
             found = number_of(code, name, is_fnuz=is_fnuz)
-            best = min(table, key=lambda each: (abs(table[each] - abs(number)), each & 1)) if number == number else None
+            best = (
+                min(table, key=lambda each: (abs(table[each] - abs(number)), each & 1))
+                if not math.isnan(number)
+                else None
+            )
             step = highest - table[max(table) - 1]
-            if number != number:
+            if math.isnan(number):
                 assert math.isnan(found)
             elif abs(number) >= highest + step / 2:
                 if mode >> 23:
@@ -434,16 +438,16 @@ def test_minimum_and_maximum_of_gfx12(bench, kind):
         return number, math.copysign(1, number)
 
     def least(a, b):
-        return math.nan if a != a or b != b else min(a, b, key=key)
+        return math.nan if math.isnan(a) or math.isnan(b) else min(a, b, key=key)
 
     def most(a, b):
-        return math.nan if a != a or b != b else max(a, b, key=key)
+        return math.nan if math.isnan(a) or math.isnan(b) else max(a, b, key=key)
 
     def least_number(a, b):
-        return b if a != a else a if b != b else min(a, b, key=key)
+        return b if math.isnan(a) else a if math.isnan(b) else min(a, b, key=key)
 
     def most_number(a, b):
-        return b if a != a else a if b != b else max(a, b, key=key)
+        return b if math.isnan(a) else a if math.isnan(b) else max(a, b, key=key)
 
     models = {
         "v_minimum3": lambda a, b, c: least(least(a, b), c),
@@ -468,9 +472,18 @@ def test_minimum_and_maximum_of_gfx12(bench, kind):
 
 def test_quotients_of_halfs_are_repaired(bench):
     it = bench("gfx1030", 32)
-    cases = [(0.5, 2.0, 1.0, 0.5), (-0.5, 2.0, 1.0, 0.5), (0.5, -2.0, 1.0, -0.5), (1.0, 0.0, 1.0, math.inf),
-             (1.0, 0.0, -1.0, -math.inf), (1.0, 0.0, 0.0, math.nan), (1.0, math.inf, 1.0, 0.0),
-             (1.0, math.inf, -math.inf, math.nan), (1.0, 3.0, math.nan, math.nan), (1.0, math.nan, 3.0, math.nan)]  # fmt: skip
+    cases = [
+        (0.5, 2.0, 1.0, 0.5),
+        (-0.5, 2.0, 1.0, 0.5),
+        (0.5, -2.0, 1.0, -0.5),
+        (1.0, 0.0, 1.0, math.inf),
+        (1.0, 0.0, -1.0, -math.inf),
+        (1.0, 0.0, 0.0, math.nan),
+        (1.0, math.inf, 1.0, 0.0),
+        (1.0, math.inf, -math.inf, math.nan),
+        (1.0, 3.0, math.nan, math.nan),
+        (1.0, math.nan, 3.0, math.nan),
+    ]
     for number in range(3):
         column = [case[number] for case in cases] + [0.0] * (32 - len(cases))
         it.vector(number, np.array(column, np.float16))
@@ -498,7 +511,9 @@ def test_registers_by_number(bench):
 
 def test_questions_to_the_device_have_answers(bench):
     it = bench("gfx1100", 32)
-    it.run("s_sendmsg_rtn_b32 s0, sendmsg(MSG_RTN_GET_DOORBELL)\ns_sendmsg_rtn_b64 s[2:3], sendmsg(MSG_RTN_GET_REALTIME)")
+    it.run(
+        "s_sendmsg_rtn_b32 s0, sendmsg(MSG_RTN_GET_DOORBELL)\ns_sendmsg_rtn_b64 s[2:3], sendmsg(MSG_RTN_GET_REALTIME)"
+    )
     it.run("s_getreg_b32 s4, hwreg(HW_REG_HW_ID1)\ns_getreg_b32 s5, hwreg(HW_REG_SHADER_CYCLES)")
     assert (it.batch.scalar[0], it.batch.scalar[4]) == (0, 0)
     assert it.batch.scalar[2] > 0
@@ -546,7 +561,8 @@ def test_local_atomics_with_two_numbers(bench):
     assert (local[:64] == (before & ~data | other)).all()
     local[:64] = before
     it.run("ds_wrap_rtn_b32 v3, v0, v1, v2")
-    wanted = [(m - d if m >= d else m + o) & 0xFFFFFFFF for m, d, o in zip(before.tolist(), data.tolist(), other.tolist())]
+    rows = zip(before.tolist(), data.tolist(), other.tolist(), strict=True)
+    wanted = [(m - d if m >= d else m + o) & 0xFFFFFFFF for m, d, o in rows]
     assert local[:64].tolist() == wanted
 
 
@@ -643,8 +659,10 @@ def resource(it, first, base, size, last_word, stride=0):
         it.scalar(first + number, word)
 
 
-@pytest.mark.parametrize("processor, lanes, last_word", [("gfx90a", 64, 0x27000), ("gfx1030", 32, 0x31014000),
-                                                         ("gfx1100", 32, 0x31004000), ("gfx1200", 32, 0x31004000)])  # fmt: skip
+@pytest.mark.parametrize(
+    "processor, lanes, last_word",
+    [("gfx90a", 64, 0x27000), ("gfx1030", 32, 0x31014000), ("gfx1100", 32, 0x31004000), ("gfx1200", 32, 0x31004000)],
+)
 def test_accesses_outside_of_a_buffer_read_0_and_write_nothing(bench, processor, lanes, last_word):
     it = bench(processor, lanes)
     memory = it.bytes.view(np.uint32)
