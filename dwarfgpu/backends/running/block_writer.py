@@ -17,6 +17,7 @@ from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import flag
+from dwarfgpu.isa.semantics.rounding import direction, in_direction
 
 LOW = 0xFFFF_FFFF
 INDEX_ENABLE, INDEX_SHIFT = 1 << 27, 28
@@ -272,6 +273,14 @@ class BlockWriter:
         if numpy_kind[0] == "f" and self.flushes(numpy_kind):
             text = f"flushed({text})"
         return text
+
+    def operation(self, name: str, function: Any, kind: str) -> str:
+        """Return a name for an operation with results of a type, as MODE rounds them."""
+        rounded = in_direction(name, function, kind, self.mode)
+        if rounded is None:
+            way = ("", "up", "down", "to zero")[direction(self.mode, kind)]
+            raise UnknownInstruction(f"{name} rounded {way}")
+        return self.name(rounded)
 
     def flushes(self, numpy_kind: str) -> bool:
         """Return whether denormal floats of a type are taken for 0 (MODE, FP_DENORM)."""

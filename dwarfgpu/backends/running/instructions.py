@@ -89,7 +89,7 @@ def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) 
             texts.append(f"uniform({writer.scalar(operand, BITS[kind])}, '{KINDS[kind]}')")
         else:
             texts.append(writer.scalar(next(sources), int(kind[1:])))
-    call = f"{writer.name(meaning.function)}({', '.join(texts)})"
+    call = f"{writer.operation(instruction.name, meaning.function, meaning.results[0])}({', '.join(texts)})"
     destinations = iter(instruction.destinations)
     results = meaning.results
     is_floating = meaning.sources[0] in _FLOATING and meaning.sources[0][0] != "b"
@@ -142,7 +142,8 @@ def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) 
         call = f"{writer.name(function)}({', '.join(_source_texts(writer, instruction, meaning))})"
         writer.set_vector(instruction.destinations[0], call, result, instruction, clamps=False)
         return
-    call = f"{writer.name(meaning.function)}({', '.join(_source_texts(writer, instruction, meaning))})"
+    function = writer.operation(instruction.name, meaning.function, meaning.results[0])
+    call = f"{function}({', '.join(_source_texts(writer, instruction, meaning))})"
     destinations = instruction.destinations
     if instruction.name.startswith("v_cmpx"):
         writer.write(f"r = mask_of({call}, b)")
@@ -167,7 +168,8 @@ def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
         meaning = MEANINGS.get(part.name) or MEANINGS.get(part.name.replace("v_dual_", "v_"))
         if meaning is None:
             raise UnknownInstruction(f"{part.mnemonic} has no meaning here")
-        call = f"{writer.name(meaning.function)}({', '.join(_source_texts(writer, part, meaning))})"
+        function = writer.operation(meaning.name, meaning.function, meaning.results[0])
+        call = f"{function}({', '.join(_source_texts(writer, part, meaning))})"
         writer.write(f"d{number} = {call}")
         pending.append((part, meaning))
     for number, (part, meaning) in enumerate(pending):

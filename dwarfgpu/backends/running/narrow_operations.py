@@ -85,7 +85,7 @@ def _write_packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
             if KINDS[kind][0] == "f" and writer.flushes(KINDS[kind]):
                 text = f"flushed({text})"
             texts.append(text)
-        writer.write(f"d{half} = {writer.name(function)}({', '.join(texts)})")
+        writer.write(f"d{half} = {writer.operation(single, function, kind)}({', '.join(texts)})")
     destination = instruction.destinations[0]
     if BITS[kind] == 32:
         file = "a" if destination.kind is OperandKind.AGPR else "v"
@@ -117,6 +117,8 @@ _MIXED = {
 
 def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
     """Write D = S0 * S1 + S2 of singles, where op_sel_hi says of each source that it is a half."""
+    if writer.mode & 15:
+        raise UnknownInstruction(f"{instruction.mnemonic} that is not rounded to the nearest")
     modifiers = instruction.modifiers
     texts = []
     operands = [operand for operand in (instruction.operand(f"src{number}") for number in range(3)) if operand]

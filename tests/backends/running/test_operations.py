@@ -718,3 +718,82 @@ def test_waves_store_and_change_scalars(bench):
     it.scalar(5, 0)
     it.run("s_atomic_add_x2 s[4:5], s[0:1], 0x18")
     assert memory[6:8].tolist() == [2, 1]
+
+
+# --- Rounding -----------------------------------------------------------------------------------------------------
+
+
+def next_to(exact, kind, way):
+    """The float of a type that a direction wants for a fraction: found among the neighbours of the nearest one."""
+    try:
+        near = kind(exact.numerator / exact.denominator)
+    except OverflowError:
+        near = kind(math.inf if exact > 0 else -math.inf)
+    candidates = [near]
+    for limit in (kind(-np.inf), kind(np.inf)):
+        step = near
+        for _ in range(2):
+            step = np.nextafter(step, limit)
+            candidates.append(step)
+    finite = [float(number) for number in candidates if np.isfinite(number)]
+    if way == 3:
+        way = 1 if exact < 0 else 2
+    if way == 1:
+        return min((number for number in finite if Fraction(number) >= exact), default=math.inf)
+    return max((number for number in finite if Fraction(number) <= exact), default=-math.inf)
+
+
+@pytest.mark.parametrize("way", [1, 2, 3])
+@pytest.mark.parametrize("kind, dtype", [("f16", np.float16), ("f32", np.float32), ("f64", np.float64)])
+def test_floats_are_rounded_as_mode_says(bench, kind, dtype, way):
+    it = bench("gfx1030", 32, mode=0xF0 | way | way << 2)
+    scale = {"f16": 4, "f32": 30, "f64": 300}[kind]
+    columns = [(NUMBERS.normal(size=32) * 2.0 ** NUMBERS.integers(-scale, scale, 32)).astype(dtype) for _ in range(3)]
+    columns[0][:4], columns[1][:4], columns[2][:4] = np.finfo(dtype).max, (2, -2, 1.5, -1.5), (1, 1, -1, 1)
+    columns[0][4:6], columns[1][4:6] = np.nextafter(dtype(0), dtype(1)), (0.5, -0.25)
+    wide = kind == "f64"
+    for number, column in enumerate(columns):
+        it.vector(2 * number, column)
+    names = ["v[0:1]", "v[2:3]", "v[4:5]", "v[8:9]"] if wide else ["v0", "v2", "v4", "v8"]
+    for name, model in (
+        ("v_add", lambda a, b, _c: a + b),
+        ("v_mul", lambda a, b, _c: a * b),
+        ("v_fma", lambda a, b, c: a * b + c),
+    ):
+        sources = names[:3] if name == "v_fma" else names[:2]
+        it.run(f"{name}_{kind} {names[3]}, {', '.join(sources)}")
+        found = it.read(8, f"f{dtype(0).itemsize}")[0]
+        for lane, row in enumerate(zip(*columns, strict=True)):
+            exact = model(*(Fraction(float(number)) for number in row))
+            with np.errstate(all="ignore"):
+                assert float(found[lane]) == next_to(exact, dtype, way), (name, row)
+
+
+@pytest.mark.parametrize("way", [1, 2, 3])
+def test_conversions_are_rounded_as_mode_says(bench, way):
+    it = bench("gfx1030", 32, mode=0xF0 | way | way << 2)
+    numbers = NUMBERS.normal(size=32) * 2.0 ** NUMBERS.integers(-20, 10, 32)
+    integers = NUMBERS.integers(-(2**31), 2**31, 32).astype(np.int32)
+    it.vector(0, numbers)
+    it.vector(2, integers.view(np.uint32))
+    it.run("v_cvt_f32_f64 v4, v[0:1]\nv_cvt_f32_i32 v5, v2\nv_cvt_f16_f32 v6, v4")
+    for lane in range(32):
+        single_ = next_to(Fraction(float(numbers[lane])), np.float32, way)
+        assert it.read(4, "f4")[0, lane] == single_
+        assert it.read(5, "f4")[0, lane] == next_to(Fraction(int(integers[lane])), np.float32, way)
+        assert it.read(6, "f2")[0, lane] == next_to(Fraction(single_), np.float16, way)
+
+
+def test_sums_of_opposite_numbers_are_negative_where_rounding_goes_down(bench):
+    for way, sign in ((0, 1), (1, 1), (2, -1), (3, 1)):
+        it = bench("gfx1030", 32, mode=0xF0 | way)
+        it.vector(0, np.full(32, 1.5, np.float32))
+        it.run("v_sub_f32 v1, v0, v0\nv_add_f32 v2, 0, v1")
+        assert math.copysign(1, it.read(1, "f4")[0, 0]) == sign
+
+
+def test_what_cannot_be_rounded_in_a_direction_stops_the_wave(bench):
+    it = bench("gfx1030", 32, mode=0xF3)
+    with pytest.raises(UnknownInstruction, match="v_ldexp_f32 rounded to zero"):
+        it.run("v_ldexp_f32 v0, v1, v2")
+    it.run("v_max_f32 v0, v1, v2\nv_rcp_f32 v0, v1")
