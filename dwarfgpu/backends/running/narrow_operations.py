@@ -234,12 +234,7 @@ def _write_conversion(writer: BlockWriter, instruction: GpuInstruction, match: r
     assert source is not None  # noqa: S101 (each has one)
     if match[2]:
         word = _word(writer, source, instruction, 0)
-        if match[1]:
-            shift = 16 * (source.half or selection & 1)
-        else:
-            byte = modifiers.get("byte_sel")
-            # op_sel has the two bits of the number in the opposite order
-            shift = 8 * (byte if byte is not None else (selection & 1) << 1 | selection >> 1 & 1)
+        shift = 16 * (source.half or selection & 1) if match[1] else 8 * modifiers.get("byte_sel", 0)
         target = instruction.destinations[0]
         writer.write(f"y = {word} >> {shift}")
         for number in range(2 if match[1] else 1):

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from dwarfgpu.backends.running.stops import UnknownInstruction
-from tests.builders.instruction_bench import InstructionBench
+from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.decoder import text as decoded_text
+from tests.builders.instruction_bench import InstructionBench, assembled
 
 RANDOM = np.random.default_rng(11)
 A, B, C, D, INDEX = 0, 32, 64, 128, 200
@@ -521,3 +523,35 @@ def test_sources_with_more_bits_than_the_matrix_stop_the_wave(require_tool):
     ):
         with pytest.raises(UnknownInstruction, match="of 64 lanes: where its elements are is not known"):
             bench.run(text)
+
+
+def test_constants_are_matrices_of_one_number(require_tool):
+    """An inline constant has the type of C."""
+    bench = InstructionBench(require_tool("llvm-mc-22"), "gfx1100", 32)
+    for text, kind, wanted in (
+        ("v_wmma_f32_16x16x16_bf16 v[128:135], v[0:7], v[32:39], 1.0", "f4", 1.0),
+        ("v_wmma_f32_16x16x16_f16 v[128:135], v[0:7], v[32:39], -4.0", "f4", -4.0),
+        ("v_wmma_i32_16x16x16_iu8 v[128:135], v[0:3], v[32:35], -7", "i4", -7),
+        ("v_wmma_f16_16x16x16_f16 v[128:135], v[0:7], v[32:39], 0.5", "f2", 0.5),
+    ):
+        bench.run(text)
+        assert (bench.read(131, kind) == wanted).all(), text
+    old = InstructionBench(require_tool("llvm-mc-22"), "gfx90a", 64)
+    old.run("v_mfma_f64_16x16x4f64 a[0:7], v[0:1], v[2:3], 2.0\nv_mfma_i32_4x4x4i8 a[8:11], v0, v1, 5")
+    assert (old.read(2, "f8", file="accumulation") == 2).all()
+    assert (old.read(9, "i4", file="accumulation") == 5).all()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[16:19], v[24:31]",
+        "v_wmma_bf16_16x16x16_bf16 v[0:3], v[8:11], v[16:19], v[24:27] neg_lo:[0,0,1]",
+        "v_wmma_i32_16x16x32_iu4 v[0:7], v[8:9], v[16:17], 4 neg_lo:[1,1,0] clamp",
+        "v_swmmac_f32_16x16x32_f16 v[0:7], v[8:11], v[16:23], v24 index_key:1",
+        "v_swmmac_i32_16x16x64_iu4 v[0:7], v[8:9], v[16:19], v24 neg_lo:[1,0,0]",
+    ],
+)
+def test_matrix_operations_of_gfx12_are_written_as_they_were_read(require_tool, line):
+    (code,) = assembled(require_tool("llvm-mc-22"), line, "gfx1200", 32)
+    assert decoded_text(decode(code, 0, "gfx1200", 32)) == line
