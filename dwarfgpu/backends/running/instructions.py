@@ -60,7 +60,7 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
         return False
     if write_narrow(writer, instruction):
         return False
-    meaning = MEANINGS.get(name)
+    meaning = MEANINGS.get(_WITH_CARRY.get(name, name) if writer.generation <= 8 else name)
     if meaning is not None:
         (_vector if meaning.unit == "vector" else _scalar)(writer, instruction, meaning)
         return False
@@ -71,6 +71,11 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
 
 # --- Rows ---------------------------------------------------------------------------------------------------------
 
+
+_WITH_CARRY = {
+    f"v_{word}_u32": f"v_{word}_co_u32" for word in ("add", "sub", "subrev", "addc", "subb", "subbrev")
+}  # fmt: skip
+"""Operations that on GFX8 also write a carry, by the names that they have later."""
 
 _FLOATING = KINDS.keys() - {"b32", "b64"}
 """The types that scalar operations take from vector ones."""
@@ -136,7 +141,8 @@ def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: Mea
 
 
 def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) -> None:
-    if instruction.modifiers.get("clamp") and (clamped := saturated(instruction.name)) is not None:
+    is_clamped = instruction.modifiers.get("clamp") and len(meaning.results) == 1
+    if is_clamped and (clamped := saturated(instruction.name)) is not None:
         sources, result, function = clamped
         meaning = Meaning(meaning.name, meaning.unit, sources, (result,), function, meaning.document)
         call = f"{writer.name(function)}({', '.join(_source_texts(writer, instruction, meaning))})"

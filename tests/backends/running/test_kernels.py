@@ -258,3 +258,19 @@ def test_lanes_of_all_groups_change_the_same_numbers(compiled, processor, level)
     assert doubles.tolist() == [NUMBERS.sum()]
     assert longs.tolist() == [min(0, NUMBERS.min() - 100), np.bitwise_xor.reduce(NUMBERS.astype(np.int64) << 20)]
     assert words.tolist() == [COUNT % 100, np.bitwise_or.reduce(NUMBERS)]
+
+
+def test_waves_of_gfx8(compiled):
+    """Its additions with a carry have the names that later are those of additions without one."""
+    path = compiled("gfx803", "O2")
+    totals = np.zeros(COUNT // GROUP, np.int64)
+    found, _numbers = run(path, "red", [totals, NUMBERS, 4 * GROUP], local=4 * GROUP)
+    assert found.tolist() == (NUMBERS.reshape(-1, GROUP).sum(axis=1).astype(np.int64) ** 2).tolist()
+    halfs = RANDOM.random(2 * COUNT).astype(np.float16)
+    found, _halfs = run(path, "half_", [np.zeros(2 * COUNT, np.float16), halfs, 1])
+    exact = halfs.astype(np.float64) ** 2 + np.tile([1.5, 2.5], COUNT)
+    assert (found == exact.astype(np.float16)).all()
+    args = [np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 64]
+    _singles, doubles, longs, _words, _numbers = run(path, "totals", args, local=64)
+    assert doubles.tolist() == [NUMBERS.sum()]
+    assert longs.tolist() == [min(0, NUMBERS.min() - 100), np.bitwise_xor.reduce(NUMBERS.astype(np.int64) << 20)]
