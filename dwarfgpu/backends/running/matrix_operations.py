@@ -46,7 +46,7 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     texts = [_registers(writer, operand) for operand in (left, right)]
     texts.append(_registers(writer, other) if other.kind in _FILES else writer.name(constant_of(other, shape)))
     if shape.is_sparse:
-        texts.append(f"{_FILES[third.kind]}[{third.index}]")
+        texts.append(f"{_registers(writer, third)}[:, :, 0]")
     call = f"{writer.name(multiplied)}({writer.name(shape)}, {writer.name(modifiers)}, {', '.join(texts)})"
     file, first, count = _FILES[target.kind], target.index, target.count
     writer.write(f"x = {call}")

@@ -555,3 +555,15 @@ def test_constants_are_matrices_of_one_number(require_tool):
 def test_matrix_operations_of_gfx12_are_written_as_they_were_read(require_tool, line):
     (code,) = assembled(require_tool("llvm-mc-22"), line, "gfx1200", 32)
     assert decoded_text(decode(code, 0, "gfx1200", 32)) == line
+
+
+def test_positions_may_be_the_same_in_all_lanes(require_tool):
+    """A register that an operation has filled with one number: the first and the third of each four K."""
+    bench = InstructionBench(require_tool("llvm-mc-22"), "gfx942", 64)
+    for first, count, number in ((A, 2, 0x3C003C00), (B, 4, 0x40003C00)):
+        for register in range(count):
+            bench.vector(first + register, np.full(64, number, np.uint32))
+    bench.run(f"v_mov_b32 v{INDEX}, 0x88\nv_smfmac_f32_16x16x32_f16 v[{D}:{D + 3}], v[0:1], v[{B}:{B + 3}], v{INDEX}")
+    assert (bench.read(D, "f4") == 16).all()
+    bench.run(f"v_mov_b32 v{INDEX}, 0xdd\nv_smfmac_f32_16x16x32_f16 v[{D}:{D + 3}], v[0:1], v[{B}:{B + 3}], v{INDEX}")
+    assert (bench.read(D, "f4") == 16 + 32).all()
