@@ -74,8 +74,8 @@ SOURCE_CODES = (
 VECTOR_CODES = (0, 1, 2, 3, 4, 127, 128, 129, 130, 249, 250, 252, 253, 254, 255)
 TYPES = {
     1: ("b32", "f16", "i16", "v2f16", "v2i16", "v2bf16", "bf16", "i32", "v2f16n", "f16n", "c32"),
-    2: ("b64", "f64", "v2b32", "b32"),
-    0: ("b32", "f64", "b64", "f16", "v2f16"),
+    2: ("b64", "f64", "v2b32", "b32", "f16", "bf16"),
+    0: ("b32", "f64", "b64", "f16", "v2f16", "bf16"),
 }
 IMMEDIATE_VALUES = (
     0,
@@ -135,10 +135,12 @@ SELECTORS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
     "MUBUF": (("lds", (0, 1)),),
     "11:MUBUF": (),
     "8:FLAT": (("glc", (0, 1)),),
+    "9:VOP1.sdwa": (("dst_sel", (-1, 6)),),
     "9:FLAT": (("segment", (0, 1, 2)), ("saddr", (127, -1)), ("glc", (0, 1)), ("lds", (0, 1))),
     "10:FLAT": (("segment", (0, 1, 2)), ("saddr", (125, 127, -1)), ("glc", (0, 1)), ("lds", (0, 1))),
     "11:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("glc", (0, 1)), ("sve", (0, 1))),
     "12:FLAT": (("segment", (0, 1, 2)), ("saddr", (124, -1)), ("returns", (0, 1)), ("sve", (0, 1))),
+    "12:VOP3P": (("op_sel_hi", (-1, 7)),),
 }
 """Fields whose values tell several rows of one opcode apart; -1 stands for any other value."""
 
@@ -1243,7 +1245,7 @@ class ImageLearner(RowLearner):
 
 COUNTS = ("1", "2", "3", "1d", "2d", "3d")
 VARIANTS: dict[str, tuple[str, ...]] = {
-    "op_sel": (*(f"op_sel:{count}" for count in COUNTS), "op_sel:3db", "op_sel:3dc"),
+    "op_sel": (*(f"op_sel:{count}" for count in COUNTS), "op_sel:3db", "op_sel:3dc", "index_key"),
     "op_sel_hi": tuple(f"op_sel_hi:{count}{mark}" for count in COUNTS[:3] for mark in ("", "z")),
     "neg_lo": tuple(f"neg_lo:{count}" for count in COUNTS[:3]),
     "neg_hi": tuple(f"neg_hi:{count}" for count in COUNTS[:3]),

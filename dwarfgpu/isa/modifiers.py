@@ -13,7 +13,15 @@ from dwarfgpu.isa.names import Names, buffer_format_text, image_dimension
 
 Writer = Callable[[int, Mapping[str, int]], str]
 
-ALIASES = {"byte_sel:hi": "byte_sel_", "a16:r128": "r128", "sc0": "glc", "nt": "slc", "sc1": "scc", "neg": "blgp"}
+ALIASES = {
+    "byte_sel:hi": "byte_sel_",
+    "a16:r128": "r128",
+    "sc0": "glc",
+    "nt": "slc",
+    "sc1": "scc",
+    "neg": "blgp",
+    "index_key": "op_sel",
+}
 """Modifiers whose field has another name in the formats."""
 
 FLAGS = {
@@ -279,6 +287,7 @@ SIMPLE: dict[str, Writer] = {
     "cbsz": _number("cbsz"),
     "abid": _number("abid"),
     "blgp": _number("blgp"),
+    "index_key": _number("index_key"),
     "wait_exp": _always("wait_exp", "{}"),
     "wait_vdst": _always("wait_vdst", "{}"),
     "wait_va_vdst": _always("wait_va_vdst", "{}"),

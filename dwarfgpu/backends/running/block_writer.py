@@ -6,6 +6,7 @@ registers, ``m`` the flags of the executing lanes (None for all), and constants 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import flag
+from dwarfgpu.isa.semantics.rounding import direction, in_direction
 
 LOW = 0xFFFF_FFFF
 INDEX_ENABLE, INDEX_SHIFT = 1 << 27, 28
@@ -32,6 +34,8 @@ SPECIAL = {
 }  # fmt: skip
 """Where special registers are among the scalar ones."""
 
+_KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
+"""Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
 _SIGNS = {"f2": np.uint16(0x8000), "f4": np.uint32(0x80000000), "f8": np.uint64(1 << 63)}
 
 
@@ -96,12 +100,27 @@ HELPERS = {
 }  # fmt: skip
 
 
+class Clock:
+    """Time for programs that ask for it: it goes on by the same amount with each question."""
+
+    STEP = 100
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def read(self) -> int:
+        """Return the time."""
+        self.now += self.STEP
+        return self.now
+
+
 class BlockWriter:
     """The text of a block, and the values that its names have."""
 
     def __init__(self, lanes: int, mode: int) -> None:
         self.lanes = lanes
         self.mode = mode
+        self.clock = Clock()
         self.lines: list[str] = []
         self.names: dict[str, Any] = dict(HELPERS)
         self.addresses: list[int] = []
@@ -255,6 +274,14 @@ class BlockWriter:
             text = f"flushed({text})"
         return text
 
+    def operation(self, name: str, function: Any, kind: str) -> str:
+        """Return a name for an operation with results of a type, as MODE rounds them."""
+        rounded = in_direction(name, function, kind, self.mode)
+        if rounded is None:
+            way = ("", "up", "down", "to zero")[direction(self.mode, kind)]
+            raise UnknownInstruction(f"{name} rounded {way}")
+        return self.name(rounded)
+
     def flushes(self, numpy_kind: str) -> bool:
         """Return whether denormal floats of a type are taken for 0 (MODE, FP_DENORM)."""
         denormals = self.mode >> 4 & 3 if numpy_kind == "f4" else self.mode >> 6 & 3
@@ -310,6 +337,8 @@ class BlockWriter:
     def _is_high(self, operand: GpuOperand, instruction: GpuInstruction, position: int) -> bool:
         if operand.half is not None:
             return operand.half == 1
+        if position < 0:  # the destination, which is a source too
+            position = 3
         return bool(instruction.modifiers.get("op_sel", 0) >> position & 1) and instruction.variant != "sdwa"
 
     def rearranged(self, word: str, operand: GpuOperand, instruction: GpuInstruction, position: int) -> str:
@@ -338,15 +367,17 @@ class BlockWriter:
     write_mask = "m"
     """The name of the flags of the lanes that the present instruction writes."""
 
-    def set_vector(self, operand: GpuOperand, text: str, kind: str, instruction: GpuInstruction) -> None:
-        """Write a result of a vector operation in the executing lanes."""
+    def set_vector(
+        self, operand: GpuOperand, text: str, kind: str, instruction: GpuInstruction, *, clamps: bool = True
+    ) -> None:
+        """Write a result of a vector operation in the executing lanes; an integer has been clamped if it is to be."""
         if kind == "mask":
             self.set_mask(operand, text)
             return
         numpy_kind = KINDS[kind]
         if numpy_kind[0] == "f":
             text = self.float_result(text, kind, instruction)
-        elif instruction.modifiers.get("clamp") and kind not in ("b32", "b64", "b16"):
+        elif clamps and instruction.modifiers.get("clamp") and kind not in ("b32", "b64", "b16"):
             raise UnknownInstruction(f"{instruction.mnemonic} with clamp")
         file = "v" if operand.kind is OperandKind.VGPR else "a"
         index = operand.index
@@ -373,6 +404,9 @@ class BlockWriter:
         self.write(f"x = {text}")
         self.write(f"{register} = x if {mask} is None else merged({mask}, x, {register})")
 
+    processor = ""
+    generation = 9
+    """The processor that the block is for, and the major number of its generation."""
     permuted_lanes = 64
     """The lanes that operations of local memory permute among each other: 32 on GFX10 and later."""
     keeps_halves = True
@@ -383,6 +417,7 @@ class BlockWriter:
         if is_high:
             return f"{text}.astype('u4') << 16 | {old} & 0xffff"
         keeps = operand.half is not None or self.keeps_halves or "op_sel" in instruction.modifiers
+        keeps = keeps or (self.generation == 9 and bool(_KEEPING.match(instruction.name)))
         return f"{text}.astype('u4') | {old} & 0xffff0000" if keeps else f"{text}.astype('u4')"
 
     def float_result(self, text: str, kind: str, instruction: GpuInstruction) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from dwarfgpu.backends.running import halts, instructions
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, UNSET, VCC, VCC_HI, WaveBatch, number_of
-from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter
+from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter, Clock
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
 from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Halt, executing, lane_masks
 from dwarfgpu.backends.running.memory_access import MemoryAccess
@@ -87,7 +87,9 @@ class Device:
             apertures=(apertures.shared, apertures.private),
         )
         self.memory.swizzles_dwords = self.generation >= 9
+        self.memory.generation = self.generation
         self.apertures = apertures
+        self.clock = Clock()
         self.blocks: dict[tuple[int, int], Block] = {}
         self._single: dict[tuple[int, int], Block] = {}
         """Blocks of one instruction."""
@@ -400,6 +402,7 @@ class Device:
         """Compile the code from an address to the next branch, or to the next breakpoint."""
         writer = BlockWriter(self.lanes, mode)
         writer.names_of_apertures = self._special_sources()
+        writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
         writer.keeps_halves = self.generation >= 10
         writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
         address, count = pc, 0

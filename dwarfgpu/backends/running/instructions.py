@@ -11,7 +11,9 @@ import numpy as np
 from dwarfgpu.backends.running import lane_moves
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
 from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, LOW, BlockWriter
-from dwarfgpu.backends.running.stops import Pause, UnknownInstruction
+from dwarfgpu.backends.running.matrix_operations import write_matrix
+from dwarfgpu.backends.running.narrow_operations import write_narrow
+from dwarfgpu.backends.running.stops import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
     compare_rows,
@@ -23,15 +25,18 @@ from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
     scalar_float_rows,
     scalar_rows,
 )
+from dwarfgpu.isa.semantics.integer_rows import ones, saturated
 from dwarfgpu.isa.semantics.rows import MEANINGS, Meaning
+from dwarfgpu.isa.tables import table
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.running.memory_access import MemoryAccess
 
 IDLE = re.compile(
-    r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|inst_prefetch|set_inst_prefetch_distance|code_end|icache_inv"
-    r"|dcache_.*|prefetch_.*|setprio|sethalt|ttracedata.*|gl1_inv|decperflevel|incperflevel|round_mode_|denorm_mode_)$"
-    r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv)$|v_nop$|s_barrier_signal$"
+    r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|sleep_var|inst_prefetch|set_inst_prefetch_distance|code_end"
+    r"|icache_inv|dcache_.*|prefetch_.*|buffer_prefetch_.*|atc_probe.*|setprio|sethalt|ttracedata.*|gl1_inv|wakeup"
+    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst|barrier_signal)$"
+    r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv)$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""
 
@@ -53,17 +58,24 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
     if special is not None:
         special(writer, instruction)
         return False
-    meaning = MEANINGS.get(name)
+    if write_narrow(writer, instruction):
+        return False
+    meaning = MEANINGS.get(_WITH_CARRY.get(name, name) if writer.generation <= 8 else name)
     if meaning is not None:
         (_vector if meaning.unit == "vector" else _scalar)(writer, instruction, meaning)
         return False
-    if _packed(writer, instruction) or memory.write(writer, instruction):
+    if write_matrix(writer, instruction) or memory.write(writer, instruction):
         return False
     raise UnknownInstruction(f"{instruction.mnemonic} has no meaning here")
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------------
 
+
+_WITH_CARRY = {
+    f"v_{word}_u32": f"v_{word}_co_u32" for word in ("add", "sub", "subrev", "addc", "subb", "subbrev")
+}  # fmt: skip
+"""Operations that on GFX8 also write a carry, by the names that they have later."""
 
 _FLOATING = KINDS.keys() - {"b32", "b64"}
 """The types that scalar operations take from vector ones."""
@@ -82,7 +94,7 @@ def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) 
             texts.append(f"uniform({writer.scalar(operand, BITS[kind])}, '{KINDS[kind]}')")
         else:
             texts.append(writer.scalar(next(sources), int(kind[1:])))
-    call = f"{writer.name(meaning.function)}({', '.join(texts)})"
+    call = f"{writer.operation(instruction.name, meaning.function, meaning.results[0])}({', '.join(texts)})"
     destinations = iter(instruction.destinations)
     results = meaning.results
     is_floating = meaning.sources[0] in _FLOATING and meaning.sources[0][0] != "b"
@@ -129,7 +141,15 @@ def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: Mea
 
 
 def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) -> None:
-    call = f"{writer.name(meaning.function)}({', '.join(_source_texts(writer, instruction, meaning))})"
+    is_clamped = instruction.modifiers.get("clamp") and len(meaning.results) == 1
+    if is_clamped and (clamped := saturated(instruction.name)) is not None:
+        sources, result, function = clamped
+        meaning = Meaning(meaning.name, meaning.unit, sources, (result,), function, meaning.document)
+        call = f"{writer.name(function)}({', '.join(_source_texts(writer, instruction, meaning))})"
+        writer.set_vector(instruction.destinations[0], call, result, instruction, clamps=False)
+        return
+    function = writer.operation(instruction.name, meaning.function, meaning.results[0])
+    call = f"{function}({', '.join(_source_texts(writer, instruction, meaning))})"
     destinations = instruction.destinations
     if instruction.name.startswith("v_cmpx"):
         writer.write(f"r = mask_of({call}, b)")
@@ -151,59 +171,15 @@ def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
     """Write both operations of a dual instruction, which read before either writes."""
     pending = []
     for number, part in enumerate(instruction.components):
-        name = part.name.replace("v_dual_", "v_")
-        meaning = MEANINGS.get(name)
+        meaning = MEANINGS.get(part.name) or MEANINGS.get(part.name.replace("v_dual_", "v_"))
         if meaning is None:
             raise UnknownInstruction(f"{part.mnemonic} has no meaning here")
-        call = f"{writer.name(meaning.function)}({', '.join(_source_texts(writer, part, meaning))})"
+        function = writer.operation(meaning.name, meaning.function, meaning.results[0])
+        call = f"{function}({', '.join(_source_texts(writer, part, meaning))})"
         writer.write(f"d{number} = {call}")
         pending.append((part, meaning))
     for number, (part, meaning) in enumerate(pending):
         writer.set_vector(part.destinations[0], f"d{number}", meaning.results[0], part)
-
-
-# --- Packed operations --------------------------------------------------------------------------------------------
-
-_PACKED_ALIASES = {"v_pk_mov_b32": "v_mov_b32", "v_pk_mul_lo_u16": "v_mul_lo_u16", "v_pk_sub_i16": "v_sub_u16"}
-
-
-def _packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
-    """Write an operation on both halves of its operands, each as the operation on one; return whether it is known."""
-    name = instruction.name
-    meaning = MEANINGS.get(_PACKED_ALIASES.get(name, name.replace("v_pk_", "v_", 1)))
-    if not name.startswith("v_pk_") or meaning is None:
-        return False
-    kind = meaning.results[0]
-    modifiers = instruction.modifiers
-    chosen = (modifiers.get("op_sel", 0), modifiers.get("op_sel_hi", 0))
-    negated = (modifiers.get("neg_lo", 0), modifiers.get("neg_hi", 0))
-    function = writer.name(meaning.function)
-    sources = instruction.sources
-    for half in (0, 1):
-        texts = []
-        for position, operand in enumerate(sources):
-            if name == "v_pk_mov_b32" and position != half:
-                continue
-            is_high = bool(chosen[0 if name == "v_pk_mov_b32" else half] >> position & 1)
-            text = writer.part(operand, kind, is_high=is_high)
-            if negated[half] >> position & 1:
-                text = f"negative({text})"
-            if KINDS[kind][0] == "f" and writer.flushes(KINDS[kind]):
-                text = f"flushed({text})"
-            texts.append(text)
-        writer.write(f"d{half} = {function}({', '.join(texts)})")
-    destination = instruction.destinations[0]
-    if BITS[kind] == 32:
-        file = "a" if destination.kind is OperandKind.AGPR else "v"
-        for half in (0, 1):
-            register = f"{file}[{destination.index + half}]"
-            text = writer.float_result(f"d{half}", kind, instruction)
-            writer.write(f"x = ({text}).view('u4')")
-            writer.write(f"{register} = x if m is None else merged(m, x, {register})")
-        return True
-    halves = [f"({writer.float_result(f'd{half}', kind, instruction)}).view('u2').astype('u4')" for half in (0, 1)]
-    writer.set_vector(destination, f"{halves[0]} | {halves[1]} << 16", "b32", instruction)
-    return True
 
 
 # --- Lanes of other lanes -----------------------------------------------------------------------------------------
@@ -277,13 +253,22 @@ def mask_count(mask: Any, other: Any, lanes: int, first: int) -> Any:
     return below + other
 
 
+def own_mask_count(mask: Any, other: Any, lanes: int, first: int) -> Any:
+    """Return for each lane how many bits of its own mask are those of lanes below it, plus a number."""
+    count = np.clip(np.arange(lanes) - first, 0, 32)
+    below = ((np.uint64(1) << count.astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
+    return ones(mask & below) + other
+
+
 def _mask_count(first: int) -> Callable[[BlockWriter, GpuInstruction], None]:
     def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
         mask, other = instruction.sources
-        if mask.kind is OperandKind.VGPR:
-            raise UnknownInstruction(f"{instruction.mnemonic} of a vector register")
+        if mask.kind in (OperandKind.VGPR, OperandKind.AGPR):
+            function, first_text = own_mask_count, writer.vector(mask, "u32", instruction, 0)
+        else:
+            function, first_text = mask_count, writer.scalar(mask, 32)
         text = writer.vector(other, "u32", instruction, 1)
-        call = f"{writer.name(mask_count)}({writer.scalar(mask, 32)}, {text}, {writer.lanes}, {first})"
+        call = f"{writer.name(function)}({first_text}, {text}, {writer.lanes}, {first})"
         writer.set_vector(instruction.destinations[0], call, "u32", instruction)
 
     return write
@@ -294,6 +279,64 @@ def _swap(writer: BlockWriter, instruction: GpuInstruction) -> None:
     writer.write(f"x, y = {left}, {right}")
     writer.write(f"{left} = y if m is None else merged(m, y, x)")
     writer.write(f"{right} = x if m is None else merged(m, x, y)")
+
+
+def exchanged_halves(left: Any, right: Any, left_shift: int, right_shift: int) -> tuple[Any, Any]:
+    """Return two registers after halves of them have been exchanged."""
+    first, second = left >> left_shift & 0xFFFF, right >> right_shift & 0xFFFF
+    left_mask, right_mask = np.uint32(0xFFFF << left_shift), np.uint32(0xFFFF << right_shift)
+    return left & ~left_mask | second << left_shift, right & ~right_mask | first << right_shift
+
+
+def _swap_halves(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    left, right = instruction.operands[:2]
+    if left.index == right.index:
+        if left.half != right.half:
+            register = _register(left)
+            writer.write_register(register, f"{register} >> 16 | {register} << 16")
+        return
+    shifts = 16 * (left.half or 0), 16 * (right.half or 0)
+    call = f"{writer.name(exchanged_halves)}({_register(left)}, {_register(right)}, {shifts[0]}, {shifts[1]})"
+    writer.write(f"h, i = {call}")
+    writer.write_register(_register(left), "h")
+    writer.write_register(_register(right), "i")
+
+
+def _masked_differences(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write v_mqsad_u32_u8: the masked sums of differences of four runs of bytes, each in a register of its own."""
+    if instruction.modifiers.get("clamp"):
+        raise UnknownInstruction(f"{instruction.mnemonic} with clamp")
+    values, reference, others = instruction.sources
+    function = writer.name(MEANINGS["v_msad_u8"].function)
+    left = writer.vector(values, "u64", instruction, 0)
+    right = writer.vector(reference, "u32", instruction, 1)
+    (target,) = instruction.destinations
+    writer.write(f"h = {left}; i = {right}")
+    for place in range(4):
+        other = (
+            f"v[{others.index + place}]"
+            if others.kind is OperandKind.VGPR
+            else writer.constant(others.value if place == 0 or others.value >> 31 == 0 else 0xFFFFFFFF, "u4")
+        )
+        writer.write(f"d{place} = {function}((h >> {8 * place} & 0xffffffff).astype('u4'), i, {other})")
+    for place in range(4):
+        writer.write_register(f"v[{target.index + place}]", f"d{place}")
+
+
+def _permute_by_lane(*, crosses: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        target = instruction.destinations[0]
+        source, chosen = (instruction.operand(name) for name in ("src0", "src1"))
+        assert source and chosen  # noqa: S101, PT018 (each has both)
+        selection = instruction.modifiers.get("op_sel", 0)
+        call = (
+            f"{writer.name(lane_moves.permuted_by_lane)}(b, {_register(source)}, {_register(chosen)},"
+            f" crosses={crosses}, fetches_inactive={bool(selection & 1)}, is_bounded={bool(selection & 2)},"
+            f" old={_register(target)})"
+        )
+        writer.write_register(_register(target), call)
+
+    return write
 
 
 def _local_permutation(function: Any) -> Callable[[BlockWriter, GpuInstruction], None]:
@@ -358,6 +401,79 @@ def _move_relative(*, source: bool, destination: bool) -> Callable[[BlockWriter,
     return write
 
 
+def _move_relative_twice(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write v_movrelsd_2_b32: bits 9 to 0 of M0 count for the source, bits 25 to 16 for the destination."""
+    target, origin = instruction.operands[:2]
+    text = f"{writer.name(lane_moves.read_relative)}(v, {origin.index}, s[{M0}] & 0x3ff)"
+    offset = f"s[{M0}] >> 16 & 0x3ff"
+    writer.write(f"{writer.name(lane_moves.write_relative)}(v, {target.index}, {offset}, {text}, m)")
+
+
+def _swap_relative(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write v_swaprel_b32: the register that M0[25:16] counts from D, and the one that M0[9:0] counts from S0."""
+    target, origin = instruction.operands[:2]
+    read, change = writer.name(lane_moves.read_relative), writer.name(lane_moves.write_relative)
+    places = f"{target.index}, s[{M0}] >> 16 & 0x3ff", f"{origin.index}, s[{M0}] & 0x3ff"
+    writer.write(f"h, i = {read}(v, {places[0]}), {read}(v, {places[1]})")
+    writer.write(f"{change}(v, {places[0]}, i, m)")
+    writer.write(f"{change}(v, {places[1]}, h, m)")
+
+
+def scalar_relative(registers: list[Any], index: int, offset: Any) -> Any:
+    """Return the scalar register that is a number of registers behind another; the number may differ between waves."""
+    if isinstance(offset, int):
+        return registers[_scalar_inside(index + offset)]
+    chosen = np.unique(offset).tolist()
+    result = np.zeros(offset.shape, np.uint64)
+    for number in chosen:
+        result = np.where(offset == number, np.asarray(registers[_scalar_inside(index + number)], np.uint64), result)
+    return number_of(result)
+
+
+def put_scalar_relative(registers: list[Any], index: int, offset: Any, value: Any) -> None:
+    """Write the scalar register that is a number of registers behind another."""
+    if isinstance(offset, int):
+        registers[_scalar_inside(index + offset)] = value
+        return
+    for number in np.unique(offset).tolist():
+        at = _scalar_inside(index + number)
+        old, new = np.asarray(registers[at], np.uint64), np.asarray(value, np.uint64)
+        registers[at] = number_of(np.where(offset == number, new, np.broadcast_to(old, offset.shape)))
+
+
+def _scalar_inside(index: int) -> int:
+    if not 0 <= index < VCC:
+        raise MachineFault(f"there is no register s{index}")
+    return index
+
+
+def _scalar_move_relative(*, source: bool, bits: int) -> Callable[[BlockWriter, GpuInstruction], None]:
+    """Return the writer of a move from or to the scalar register that M0 counts from the operand."""
+
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        target, origin = instruction.operands[:2]
+        relative = origin if source else target
+        if relative.kind is not OperandKind.SGPR:
+            raise UnknownInstruction(f"{instruction.mnemonic} of {relative.text}")
+        if source:
+            read = writer.name(scalar_relative)
+            parts = [f"{read}(s, {origin.index + part}, s[{M0}])" for part in range(bits // 32)]
+            writer.set_scalar(target, parts[0] if bits == 32 else f"{parts[0]} | {parts[1]} << 32", bits)
+            return
+        writer.write(f"h = {writer.scalar(origin, bits)}")
+        for part in range(bits // 32):
+            text = f"h >> {32 * part} & {LOW}"
+            writer.write(f"{writer.name(put_scalar_relative)}(s, {target.index + part}, s[{M0}], {text})")
+
+    return write
+
+
+def _scalar_move_relative_twice(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    target, origin = instruction.operands[:2]
+    text = f"{writer.name(scalar_relative)}(s, {origin.index}, s[{M0}] & 0x3ff)"
+    writer.write(f"{writer.name(put_scalar_relative)}(s, {target.index}, s[{M0}] >> 16 & 0x3ff, {text})")
+
+
 def _index_on(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
     """Write s_set_gpr_idx_on: M0 has the number, MODE says which operands it counts for from now on."""
     source, which = instruction.operands[:2]
@@ -390,24 +506,62 @@ def _get_pc(writer: BlockWriter, instruction: GpuInstruction) -> None:
 
 # --- Hardware registers -------------------------------------------------------------------------------------------
 
-MODE, STATUS, SH_MEM_BASES, FLAT_SCR_LO, FLAT_SCR_HI = 1, 2, 15, 20, 21
+_MODES = ("HW_REG_MODE", "HW_REG_WAVE_MODE")
+_WITHOUT_EFFECT = re.compile(r"HW_REG_(TRAPSTS|WAVE_(EXCP_FLAG_USER|TRAP_CTRL|SCHED_MODE))$")
+"""Registers that a program may write, and on which nothing depends in a machine without timing and exceptions."""
+_ZERO = re.compile(
+    r"HW_REG_(TRAPSTS|IB_STS|HW_ID\d?|WAVE_HW_ID\d|XCC_ID|WAVE_(EXCP_FLAG_(PRIV|USER)|TRAP_CTRL|SCHED_MODE|STATE_PRIV)"
+    r"|T[BM]A_(LO|HI)|XNACK_MASK)$"
+)
+"""Registers that read as 0: no exception has come, the wave is in the first place of the device, no trap handler."""
 
 
 def _hardware_text(writer: BlockWriter, number: int) -> str:
     """Return the text of a hardware register."""
-    texts = {
-        MODE: "b.mode",
-        STATUS: "(b.status & ~0x101 | b.scc | flag(b.exec == 0) << 9)",
-        SH_MEM_BASES: str(
-            writer.names_of_apertures["src_private_base"] >> 48
-            | writer.names_of_apertures["src_shared_base"] >> 48 << 16
-        ),
-        FLAT_SCR_LO: f"s[{FLAT_SCRATCH}]",
-        FLAT_SCR_HI: f"s[{FLAT_SCRATCH + 1}]",
-    }
-    if number not in texts:
-        raise UnknownInstruction(f"hardware register {number}")
-    return texts[number]
+    name = hardware_register(writer.processor, writer.lanes, number)
+    if name in _MODES:
+        return f"b.mode & {INDEX_ENABLE * 2 - 1}"
+    if name in ("HW_REG_STATUS", "HW_REG_WAVE_STATUS"):
+        scc = " | b.scc" if name == "HW_REG_STATUS" else ""
+        return f"(b.status & ~0x201{scc} | flag(b.exec == 0) << 9)"
+    if name == "HW_REG_SH_MEM_BASES":
+        bases = (writer.names_of_apertures[f"src_{space}_base"] >> 48 for space in ("private", "shared"))
+        return str(next(bases) | next(bases) << 16)
+    if name in ("HW_REG_FLAT_SCR_LO", "HW_REG_WAVE_SCRATCH_BASE_LO"):
+        return f"s[{FLAT_SCRATCH}]"
+    if name in ("HW_REG_FLAT_SCR_HI", "HW_REG_WAVE_SCRATCH_BASE_HI"):
+        return f"s[{FLAT_SCRATCH + 1}]"
+    if name in ("HW_REG_SHADER_CYCLES", "HW_REG_SHADER_CYCLES_LO"):
+        return f"{writer.name(writer.clock.read)}() & {0xFFFFF if name.endswith('CYCLES') else LOW}"
+    if name == "HW_REG_SHADER_CYCLES_HI":
+        return f"{writer.name(writer.clock)}.now >> 32"
+    if _ZERO.match(name):
+        return "0"
+    raise UnknownInstruction(f"hardware register {name}")
+
+
+def hardware_register(processor: str, lanes: int, number: int) -> str:
+    """Return the name of a hardware register of a processor, or its number."""
+    return table(processor, lanes).names["hwreg"].get(number, str(number))
+
+
+def _time(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    writer.set_scalar(instruction.destinations[0], f"{writer.name(writer.clock.read)}()", 64)
+
+
+REALTIME = 131
+"""The message that asks for the time; the others ask for a place in memory that nothing has set, and get 0."""
+_ANSWERED = {128: "GET_DOORBELL", 129: "GET_DDID", 130: "GET_TMA", 133: "GET_TBA"}
+
+
+def _message_answer(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    target = instruction.destinations[0]
+    message = next(operand for operand in instruction.operands if operand is not target)
+    if message.kind is not OperandKind.IMMEDIATE or message.value not in {REALTIME, *_ANSWERED}:
+        raise UnknownInstruction(f"{instruction.mnemonic} with message {message.text}")
+    text = f"{writer.name(writer.clock.read)}()" if message.value == REALTIME else "0"
+    bits = 64 if instruction.name.endswith("b64") else 32
+    writer.set_scalar(target, f"{text} & {LOW}" if bits == 32 else text, bits)
 
 
 def _field_of(operand: GpuOperand) -> tuple[int, int, int]:
@@ -427,18 +581,39 @@ def _immediate(instruction: GpuInstruction) -> GpuOperand:
     return operand
 
 
+def one_mode(mode: Any) -> int:
+    """Return what MODE is for all waves of a batch."""
+    number = mode if isinstance(mode, int) else number_of(mode)
+    if not isinstance(number, int):
+        raise MachineFault("MODE would differ between waves that execute together")
+    return number
+
+
 def _set_register(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
     number, first, size = _field_of(_immediate(instruction))
+    name = hardware_register(writer.processor, writer.lanes, number)
     (source,) = [operand for operand in instruction.operands if operand.name != "simm16"]
-    mask = (1 << size) - 1 << first
-    text = f"({_hardware_text(writer, number)}) & {~mask & LOW} | ({writer.scalar(source, 32)}) << {first} & {mask}"
-    if number == MODE:
-        writer.write(f"b.mode = {text}")
-    elif number in (FLAT_SCR_LO, FLAT_SCR_HI):
-        writer.write(f"s[{FLAT_SCRATCH + number - FLAT_SCR_LO}] = {text}")
-    else:
-        raise UnknownInstruction(f"{instruction.mnemonic} of hardware register {number}")
+    mask = ((1 << size) - 1 << first) & LOW
+    if name in _MODES:
+        new = f"({writer.scalar(source, 32)}) << {first} & {mask}"
+        writer.write(f"b.mode = {writer.name(one_mode)}(b.mode & {~mask} | {new})")
+    elif name in ("HW_REG_FLAT_SCR_LO", "HW_REG_FLAT_SCR_HI"):
+        at = FLAT_SCRATCH + name.endswith("HI")
+        writer.write(f"s[{at}] = s[{at}] & {~mask & LOW} | ({writer.scalar(source, 32)}) << {first} & {mask}")
+    elif not _WITHOUT_EFFECT.match(name):
+        raise UnknownInstruction(f"{instruction.mnemonic} of hardware register {name}")
     writer.write(f"return {address + instruction.size}")
+
+
+def _set_mode(first: int) -> Callable[[BlockWriter, GpuInstruction, int], None]:
+    """Return the writer of s_round_mode and s_denorm_mode: four bits of MODE."""
+
+    def write(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+        number = (_immediate(instruction).value & 15) << first
+        writer.write(f"b.mode = b.mode & {~(15 << first)} | {number}")
+        writer.write(f"return {address + instruction.size}")
+
+    return write
 
 
 SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
@@ -454,12 +629,28 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_permlane16_b32": _permute_row(crosses=False),
     "v_permlanex16_b32": _permute_row(crosses=True),
     "v_permlane64_b32": _exchange_halves,
+    "ds_bpermute_fi_b32": _local_permutation(lane_moves.pulled_from_all),
+    "v_permlane16_var_b32": _permute_by_lane(crosses=False),
+    "v_permlanex16_var_b32": _permute_by_lane(crosses=True),
+    "v_swap_b16": _swap_halves,
+    "v_mqsad_u32_u8": _masked_differences,
     "s_getpc_b64": _get_pc,
     "s_getreg_b32": _get_register,
     "s_set_gpr_idx_idx": _index_number,
     "v_movrels_b32": _move_relative(source=True, destination=False),
     "v_movreld_b32": _move_relative(source=False, destination=True),
     "v_movrelsd_b32": _move_relative(source=True, destination=True),
+    "v_movrelsd_2_b32": _move_relative_twice,
+    "v_swaprel_b32": _swap_relative,
+    "s_movrels_b32": _scalar_move_relative(source=True, bits=32),
+    "s_movrels_b64": _scalar_move_relative(source=True, bits=64),
+    "s_movreld_b32": _scalar_move_relative(source=False, bits=32),
+    "s_movreld_b64": _scalar_move_relative(source=False, bits=64),
+    "s_movrelsd_2_b32": _scalar_move_relative_twice,
+    "s_sendmsg_rtn_b32": _message_answer,
+    "s_sendmsg_rtn_b64": _message_answer,
+    "s_memtime": _time,
+    "s_memrealtime": _time,
 }
 """Operations whose meaning needs more than the values of their operands."""
 
@@ -518,6 +709,14 @@ CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
     "s_setpc_b64": _jump,
     "s_swappc_b64": _jump,
     "s_call_b64": _call,
+    "s_cbranch_cdbgsys": _branch("0"),
+    "s_cbranch_cdbguser": _branch("0"),
+    "s_cbranch_cdbgsys_or_user": _branch("0"),
+    "s_cbranch_cdbgsys_and_user": _branch("0"),
+    "s_round_mode": _set_mode(0),
+    "s_denorm_mode": _set_mode(4),
+    "s_endpgm_ordered_ps_done": _pause(Pause.END),
+    "s_sendmsghalt": _pause(Pause.HALT),
     "s_endpgm": _pause(Pause.END),
     "s_endpgm_saved": _pause(Pause.END),
     "s_barrier": _pause(Pause.BARRIER),

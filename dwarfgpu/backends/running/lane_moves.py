@@ -178,9 +178,18 @@ def _visible(batch: WaveBatch, register: Lanes) -> Lanes:
 
 def pulled(batch: WaveBatch, address: Lanes, register: Lanes, span: int) -> Lanes:
     """Return for each lane what the lane has that its address names (ds_bpermute_b32); 0 from an inactive lane."""
+    return _pulled(batch, address, _visible(batch, register), span)
+
+
+def pulled_from_all(batch: WaveBatch, address: Lanes, register: Lanes, span: int) -> Lanes:
+    """Return for each lane what the lane has that its address names, inactive or not (ds_bpermute_fi_b32)."""
+    return _pulled(batch, address, _wide(register, batch), span)
+
+
+def _pulled(batch: WaveBatch, address: Lanes, values: Lanes, span: int) -> Lanes:
     lane = np.arange(batch.lanes)[None, :]
     source = lane // span * span + (_wide(address, batch) >> 2) % span
-    return np.take_along_axis(_visible(batch, register), source, axis=1)
+    return np.take_along_axis(values, source, axis=1)
 
 
 def pushed(batch: WaveBatch, address: Lanes, register: Lanes, span: int) -> Lanes:
@@ -242,6 +251,24 @@ def permuted_row(
     shift = (4 * (lane & 15)).astype(np.uint64)
     chosen = np.asarray(number, np.uint64) >> shift & np.uint64(15)
     chosen = np.atleast_2d(chosen).astype(np.int64)
+    return permuted_by_lane(
+        batch, register, chosen, crosses=crosses, fetches_inactive=fetches_inactive, is_bounded=is_bounded, old=old
+    )
+
+
+def permuted_by_lane(
+    batch: WaveBatch,
+    register: Lanes,
+    chosen: Lanes,
+    *,
+    crosses: bool,
+    fetches_inactive: bool,
+    is_bounded: bool,
+    old: Lanes,
+) -> Lanes:
+    """Return for each lane what the lane of its row of 16 has that its own number names (v_permlane16_var_b32)."""
+    lane = np.arange(batch.lanes)
+    chosen = (_wide(chosen, batch) & chosen.dtype.type(15)).astype(np.int64)
     row = (lane ^ 16 if crosses else lane) & ~15
     source = np.broadcast_to(row + chosen, (batch.count, batch.lanes))
     values = np.take_along_axis(_wide(register, batch), source, axis=1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dwarfgpu.backends.running.batch import WaveBatch, number_of
+from dwarfgpu.backends.running.batch import M0, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
 from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
 from dwarfgpu.backends.running.stops import (
@@ -23,6 +23,7 @@ from dwarfgpu.backends.running.stops import (
 )
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics.narrow_floats import from_bf16, to_bf16
 
 Lanes = Any
 
@@ -65,10 +66,16 @@ _MOVE = re.compile(
 _PAIR = re.compile(r"ds_(read|write|load|store)_?2(?:addr_)?(st64_|stride64_)?_?(b32|b64)$")
 _ATOMIC = re.compile(r"(global|flat|buffer|scratch)_atomic_(\w+?)(_x2)?$")
 _LOCAL_ATOMIC = re.compile(
-    r"ds_(add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|wrxchg|storexchg|cmpst|cmpstore|cmpswap)(_rtn)?_(\w+)$"
+    r"ds_(add|sub|rsub|inc|dec|min|max|min_num|max_num|and|or|xor|mskor|wrxchg|storexchg|cmpst|cmpstore|cmpswap|wrap"
+    r"|condxchg32|pk_add|cond_sub|sub_clamp)(_rtn)?_([a-z]+\d+)$"
 )
-_RENAMED = {"swap": "swap", "wrxchg": "swap", "storexchg": "swap", "cmpst": "cmpst", "cmpstore": "cmpswap"}
-_KIND = re.compile(r"(.*?)_?([uibf]|num_f)(32|64|16)$")
+_EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
+_ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
+_TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
+_RENAMED = {
+    "wrxchg": "swap", "storexchg": "swap", "cmpst": "cmpst", "cmpstore": "cmpswap", "min_num": "min", "max_num": "max",
+}  # fmt: skip
+_KIND = re.compile(r"(.*?)_?([uibf]|num_f|bf)(32|64|16)$")
 
 
 @cache
@@ -98,13 +105,15 @@ def shape_of(name: str) -> AccessShape | None:
 def _atomic(space: str, name: str, size: int, *, returns: bool) -> AccessShape | None:
     typed = _KIND.match(name)
     number = "u"
+    if name.startswith("pk_add_"):
+        return AccessShape(name, space, 4, returns=returns)
     if typed:
         name, number, size = typed[1], typed[2][-1], int(typed[3]) // 8
     elif name[0] in "us" and name[1:] in ("min", "max"):
         name, number = name[1:], "i" if name[0] == "s" else "u"
-    elif name in ("fmin", "fmax"):
+    elif name in ("fmin", "fmax", "fcmpswap"):
         name, number = name[1:], "f"
-    if (name not in ACTIONS and name not in ("cmpswap", "cmpst")) or size == 2:
+    if (name not in ACTIONS and name not in TWO_SOURCES) or size == 2:
         return None
     return AccessShape(name, space, size, 1, returns=returns, number="u" if number == "b" else number)
 
@@ -117,7 +126,41 @@ def _decrement(old: Lanes, data: Lanes) -> Lanes:
     return np.where((old == 0) | (old > data), data, old - old.dtype.type(1))
 
 
+def _pairs(add: Any) -> Any:
+    """Return an operation on both halves of 32-bit numbers."""
+
+    def run(old: Lanes, data: Lanes) -> Lanes:
+        low, high = (add(*((word >> shift & 0xFFFF).astype(np.uint16) for word in (old, data))) for shift in (0, 16))
+        return low.astype(np.uint32) | high.astype(np.uint32) << 16
+
+    return run
+
+
+def _add_halfs(left: Lanes, right: Lanes) -> Lanes:
+    return (left.view(np.float16) + right.view(np.float16)).view(np.uint16)
+
+
+def _add_bf16(left: Lanes, right: Lanes) -> Lanes:
+    return to_bf16(from_bf16(left) + from_bf16(right))
+
+
+def _exchange_marked(old: Lanes, data: Lanes) -> Lanes:
+    """Replace each half of a 64-bit number by that of another whose highest bit is set, without that bit."""
+    result = old & np.uint64(0)
+    for shift in (np.uint64(0), np.uint64(32)):
+        half, new = old >> shift & np.uint64(LOW), data >> shift & np.uint64(LOW)
+        result |= np.where(new >> np.uint64(31) != 0, new & np.uint64(0x7FFFFFFF), half) << shift
+    return result
+
+
 ACTIONS: dict[str, Any] = {
+    "pk_add_f16": _pairs(_add_halfs),
+    "pk_add_bf16": _pairs(_add_bf16),
+    "csub": lambda old, data: np.where(old < data, old.dtype.type(0), old - data),
+    "sub_clamp": lambda old, data: np.where(old < data, old.dtype.type(0), old - data),
+    "cond_sub": lambda old, data: np.where(old < data, old, old - data),
+    "ordered_add": lambda old, data: old + data,
+    "condxchg32": _exchange_marked,
     "add": lambda old, data: old + data,
     "sub": lambda old, data: old - data,
     "rsub": lambda old, data: data - old,
@@ -131,6 +174,17 @@ ACTIONS: dict[str, Any] = {
     "swap": lambda _old, data: data,
 }
 """The new number in memory, of the old one and what a lane gives."""
+
+
+TWO_SOURCES: dict[str, Any] = {
+    "cmpswap": lambda old, data, other: np.where(old == other, data, old),
+    "cmpst": lambda old, data, other: np.where(old == other, data, old),
+    "mskor": lambda old, data, other: old & ~data | other,
+    "wrap": lambda old, data, other: np.where(old >= data, old - data, old + other),
+}
+"""The same of operations that have two numbers from each lane."""
+OUTSIDE = np.uint64((1 << 64) - 1)
+"""In place of an address: outside of a buffer, where loads give 0 and stores do nothing."""
 
 
 class MemoryAccess:
@@ -176,7 +230,24 @@ class MemoryAccess:
         """Write a memory instruction; return whether it is one."""
         if instruction.encoding == "SMEM":
             return self._write_scalar(writer, instruction)
-        shape = shape_of(instruction.name)
+        name, modifiers = instruction.name, instruction.modifiers
+        if modifiers.get("gds"):
+            raise UnknownInstruction(f"{instruction.mnemonic} of global data share")
+        if modifiers.get("tfe"):
+            raise UnknownInstruction(f"{instruction.mnemonic} with tfe")
+        if name in ("ds_append", "ds_consume"):
+            self._write_counter(writer, instruction)
+            return True
+        if (exchange := _EXCHANGE.match(name)) is not None:
+            self._write_exchange(writer, instruction, exchange)
+            return True
+        if (numbered := _ADD_LANE.match(name)) is not None:
+            self._write_by_lane(writer, instruction, numbered)
+            return True
+        if (moved := _TO_LOCAL.match(name)) is not None or modifiers.get("lds"):
+            self._write_to_local(writer, instruction, f"{moved[1]}_load_{moved[2]}" if moved else name)
+            return True
+        shape = shape_of(name)
         if shape is None:
             return False
         address = self._address(writer, instruction, shape)
@@ -277,7 +348,7 @@ class MemoryAccess:
             )
         first = self._wide(data, 0, shape.size)
         texts = [first]
-        if shape.action in ("cmpswap", "cmpst"):
+        if shape.action in TWO_SOURCES:
             other = instruction.operand("data1")
             texts.append(
                 self._wide(other, 0, shape.size) if other is not None else self._wide(data, shape.size // 4, shape.size)
@@ -302,6 +373,87 @@ class MemoryAccess:
             return f"{file}[{data.index + first}]"
         return f"joined(b.wide_{file}, {file}, {data.index + first})"
 
+    def _write_counter(self, writer: BlockWriter, instruction: GpuInstruction) -> None:
+        """Write ds_append and ds_consume: the number of executing lanes is added or subtracted once."""
+        target = instruction.operand("vdst")
+        assert target is not None  # noqa: S101 (both have one)
+        sign = 1 if instruction.name == "ds_append" else -1
+        address = f"(s[{M0}] & 0xffff) + {instruction.modifiers.get('offset', 0)}"
+        writer.write_register(f"v[{target.index}]", f"{writer.name(self.count_lanes)}(b, {address}, {sign})")
+
+    def count_lanes(self, batch: WaveBatch, address: Any, sign: int) -> Lanes:
+        """Add the numbers of executing lanes to a number in local memory, wave after wave; return the old ones."""
+        lanes = np.full(batch.count, batch.lanes) if batch.mask is None else batch.mask.sum(axis=1)
+        counts = np.broadcast_to(lanes, (batch.count,)).astype(np.int64) * sign
+        places = np.broadcast_to(np.asarray(address, np.int64).reshape(-1), (batch.count,))
+        view = self.local.views[4]
+        old = np.zeros((batch.count, 1), np.uint32)
+        for wave, (place, count) in enumerate(zip(places.tolist(), counts.tolist(), strict=True)):
+            if place & 3 or place + 4 > self.local_size:
+                raise MachineFault(f"memory violation: local memory at {place:#x}")
+            index = int(self.group_of[batch.waves[wave]]) * self.local_size + place >> 2
+            old[wave] = view[index]
+            view[index] = (int(view[index]) + count) & LOW
+        return old
+
+    def _write_exchange(self, writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+        """Write an exchange of two numbers at two offsets."""
+        size = 4 if match[2] == "b32" else 8
+        unit = size * (64 if match[1] else 1)
+        target, address = instruction.operand("vdst"), instruction.operand("addr")
+        assert target and address  # noqa: S101, PT018 (each has both)
+        shape = AccessShape("swap", LOCAL, size, returns=True)
+        for number in (0, 1):
+            data = instruction.operand(f"data{number}")
+            assert data is not None  # noqa: S101 (each has two)
+            offset = instruction.modifiers.get(f"offset{number}", 0) * unit
+            place = f"{self._file(address)}[{address.index}].astype('i8') + {offset}"
+            arguments = f"b, {writer.name(LOCAL)}, {place}, {writer.name(shape)}, {self._wide(data, 0, size)}"
+            writer.write(f"d{number} = {writer.name(self.atomic)}({arguments})")
+        for number in range(size // 2):
+            half = number % (size // 4)
+            text = f"d{number * 4 // size}"
+            text = f"({text} >> {32 * half}).astype('u4')" if size == 8 else text
+            writer.write_register(f"{self._file(target)}[{target.index + number}]", text)
+
+    def _write_by_lane(self, writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
+        """Write a load or a store whose address is that of the wave and four times the number of the lane."""
+        offset = _signed_offset(instruction)
+        lane = writer.name(self.lane_numbers * 4)
+        if match[1] == "ds":
+            base, space = f"uniform(s[{M0}] & 0xffff).astype('i8')", LOCAL
+        else:
+            saddr = instruction.operand("saddr")
+            if saddr is None or saddr.kind not in (OperandKind.SGPR, OperandKind.SPECIAL):
+                raise UnknownInstruction(f"{instruction.mnemonic} without a base")
+            base, space = f"uniform({writer.scalar(saddr, 64)}, 'u8')", GLOBAL
+            lane = f"{lane}.view('u8')"
+        plus = writer.constant(offset, "u8" if space == GLOBAL else "i8")
+        address = f"({base} + {lane} + {plus})"
+        if match[2] in ("read", "load"):
+            target = instruction.destinations[0]
+            text = f"{writer.name(self.load)}(b, {writer.name(space)}, {address}, 4, 1)[0]"
+            writer.write_register(f"{self._file(target)}[{target.index}]", text)
+            return
+        data = self._data(instruction, "vdata", "data0", "data", "vdst")
+        word = f"{self._file(data)}[{data.index}]"
+        writer.write(f"{writer.name(self.store)}(b, {writer.name(space)}, {address}, 4, [{word}])")
+
+    def _write_to_local(self, writer: BlockWriter, instruction: GpuInstruction, name: str) -> None:
+        """Write a load that puts what it reads into local memory: at M0[15:0] + offset + 4 times the lane."""
+        shape = shape_of(name)
+        if shape is None or shape.action != "load" or shape.half is not None or shape.pair:
+            raise UnknownInstruction(f"{instruction.mnemonic} to local memory")
+        address = self._address(writer, instruction, shape)
+        space = writer.name(shape.space)
+        writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
+        step = 4 * shape.count
+        place = f"uniform(s[{M0}] & 0xffff).astype('i8') + {writer.name(self.lane_numbers * step)}"
+        extended = f".view('i{shape.size}').astype('i4').view('u4')" if shape.is_signed else ".astype('u4')"
+        words = ", ".join(f"x[{number}]{extended if shape.size < 4 else ''}" for number in range(shape.count))
+        place = f"{place} + {_signed_offset(instruction)}"
+        writer.write(f"{writer.name(self.store)}(b, {writer.name(LOCAL)}, {place}, 4, [{words}])")
+
     # --- Addresses ------------------------------------------------------------------------------------------------
 
     def _address(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> str:
@@ -314,7 +466,7 @@ class MemoryAccess:
             plus = "" if shape.pair or not offset else f" + {offset}"
             return f"(v[{address.index}].astype('i8'){plus})"
         if shape.space == BUFFER:
-            return self._buffer_address(writer, instruction)
+            return self._buffer_address(writer, instruction, shape.size * shape.count)
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
         has_base = (
             saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
@@ -336,7 +488,7 @@ class MemoryAccess:
         lane = f"joined(b.wide_v, v, {vaddr.index})"
         return f"({lane} + {constant})" if offset else lane
 
-    def _buffer_address(self, writer: BlockWriter, instruction: GpuInstruction) -> str:
+    def _buffer_address(self, writer: BlockWriter, instruction: GpuInstruction, size: int) -> str:
         modifiers = instruction.modifiers
         resource = instruction.operand("srsrc") or instruction.operand("rsrc")
         assert resource is not None  # noqa: S101 (each has one)
@@ -351,9 +503,41 @@ class MemoryAccess:
             if modifiers.get("offen"):
                 offset = f"v[{first}].astype('u8') + {writer.constant(_signed_offset(instruction), 'u8')}"
         scalar = writer.scalar(soffset, 32) if soffset is not None and soffset.kind is not OperandKind.OFF else "0"
-        return f"{writer.name(self.buffer_address)}(b, ({words}), {index}, {offset}, {scalar})"
+        return f"{writer.name(self.buffer_address)}(b, ({words}), {index}, {offset}, {scalar}, {size})"
 
-    def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any) -> Lanes:
+    def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int) -> Lanes:
+        """Return the address that a buffer resource gives; `OUTSIDE` where it is not in the buffer."""
+        address = self._unchecked_buffer_address(words, index, offset, scalar)
+        records = words[2]
+        if isinstance(records, int) and records == LOW:
+            return address
+        flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
+        index, offset, records, scalar = _long(index), _long(offset), _long(records), _long(scalar)
+        stride = flags & 0x3FFF
+        swizzled = flags >> 15 & 1 if self.generation < 11 else flags >> 14 & 3
+        ends = offset + np.uint64(size)
+        if self.generation >= 10:
+            kind = last_word >> 28 & 3
+            if kind == 0:
+                inside = (index < records) & (ends <= np.uint64(stride))
+            elif kind == 1:
+                inside = index < records
+            elif kind == 2:
+                inside = records != 0
+            else:
+                inside = ends + (scalar if self.generation >= 12 else np.uint64(0)) <= records
+        elif stride:
+            inside = index < records
+            inside = inside & (offset < np.uint64(stride)) if swizzled else inside
+        else:
+            inside = ends + scalar <= records
+        if inside.all():
+            return address
+        return np.where(inside, address, OUTSIDE)
+
+    generation = 9
+
+    def _unchecked_buffer_address(self, words: Any, index: Any, offset: Any, scalar: Any) -> Lanes:
         """Return the address that a buffer resource gives (V#: base, stride, swizzle, ADD_TID_ENABLE)."""
         base = words[0] | (words[1] & 0xFFFF) << 32
         flags, format_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
@@ -396,6 +580,10 @@ class MemoryAccess:
             mask = np.broadcast_to(mask, shape)
         if address.shape != shape:
             address = np.broadcast_to(address, shape)
+        if space == BUFFER and (address == OUTSIDE).any():
+            inside = address != OUTSIDE
+            mask = inside if mask is None else mask & inside
+            return self.memory.places(address, mask, size) if mask.any() else []
         if self.watch is not None:
             self.watch(space, address, mask, size)
         if space in (GLOBAL, BUFFER):
@@ -520,10 +708,9 @@ class MemoryAccess:
     # --- Scalar loads ---------------------------------------------------------------------------------------------
 
     def _write_scalar(self, writer: BlockWriter, instruction: GpuInstruction) -> bool:
-        match = re.match(r"s_(buffer_)?load_(\w+)$", instruction.name)
-        if not match or match[2] not in _SIZES:
+        match = re.match(r"s_(buffer_)?(load|store|atomic)_(\w+)$", instruction.name)
+        if not match or (match[2] != "atomic" and match[3] not in _SIZES):
             return False
-        size, count, is_signed = _SIZES[match[2]]
         base, destination = instruction.operand("sbase"), instruction.operand("sdata")
         assert base is not None  # noqa: S101 (each has one)
         assert destination is not None  # noqa: S101 (each has one)
@@ -541,6 +728,18 @@ class MemoryAccess:
         if not any(part.lstrip("-").isdigit() for part in parts[1:]):
             parts.append(str(instruction.modifiers.get("offset", 0)))
         address = " + ".join(parts)
+        if match[2] == "atomic":
+            self._write_scalar_atomic(writer, instruction, match[3], address, destination)
+            return True
+        size, count, is_signed = _SIZES[match[3]]
+        if match[2] == "store":
+            texts = [f"s[{destination.index + number}]" for number in range(count)]
+            if destination.kind is not OperandKind.SGPR:
+                texts = [
+                    f"({writer.scalar(destination, 32 * count)}) >> {32 * number} & {LOW}" for number in range(count)
+                ]
+            writer.write(f"{writer.name(self.store_scalar)}(b, {address}, [{', '.join(texts)}])")
+            return True
         call = f"{writer.name(self.load_scalar)}({address}, {size}, {count}, {is_signed})"
         writer.write(f"x = {call}")
         for number in range(count):
@@ -550,6 +749,62 @@ class MemoryAccess:
                 writer.set_scalar(destination, "x[0] | x[1] << 32" if count > 1 else "x[0]")
                 break
         return True
+
+    def _write_scalar_atomic(
+        self, writer: BlockWriter, instruction: GpuInstruction, name: str, address: str, data: GpuOperand
+    ) -> None:
+        """Write an atomic operation of a wave, which gets the old number if the modifier glc says so."""
+        shape = shape_of(f"global_atomic_{name}")
+        if shape is None or data.kind is not OperandKind.SGPR:
+            raise UnknownInstruction(f"{instruction.mnemonic} of {data.text}")
+        bits = 8 * shape.size
+        texts = [writer.sgpr(data.index, bits)]
+        if shape.action in TWO_SOURCES:
+            texts.append(writer.sgpr(data.index + shape.size // 4, bits))
+        call = f"{writer.name(self.atomic_scalar)}(b, {address}, {writer.name(shape)}, {', '.join(texts)})"
+        if instruction.modifiers.get("glc"):
+            writer.write(f"h = {call}")
+            writer.set_sgpr(data.index, "h", bits)
+        else:
+            writer.write(call)
+
+    def store_scalar(self, batch: WaveBatch, address: Any, values: list[Any]) -> None:
+        """Write numbers of each wave, one wave after the other."""
+        places = self._wave_places(batch, address, 4 * len(values))
+        columns = [np.broadcast_to(np.asarray(value, np.uint64).reshape(-1), (batch.count,)) for value in values]
+        for wave, (segment, offset) in enumerate(places):
+            for number, column in enumerate(columns):
+                word = int(column[wave]) & LOW
+                segment.data[offset + 4 * number : offset + 4 * number + 4] = list(word.to_bytes(4, "little"))
+
+    def atomic_scalar(self, batch: WaveBatch, address: Any, shape: AccessShape, data: Any, other: Any = None) -> Any:
+        """Change a number in memory for each wave, one wave after the other; return the old ones."""
+        kind = WORDS[shape.size]
+        result = np.zeros((batch.count, 1), kind)
+        columns = [
+            np.broadcast_to(np.asarray(value, np.uint64).astype(kind).reshape(-1), (batch.count,))
+            for value in (data, 0 if other is None else other)
+        ]
+        for wave, (segment, offset) in enumerate(self._wave_places(batch, address, shape.size)):
+            view = segment.views.get(shape.size)
+            if view is None or offset % shape.size:
+                raise MachineFault("memory violation: the address of an atomic operation is not aligned")
+            index = np.array([offset // shape.size])
+            part = slice(wave, wave + 1)
+            result[wave] = _in_turn(view, index, shape, columns[0][part], None if other is None else columns[1][part])
+        return number_of(result)
+
+    def _wave_places(self, batch: WaveBatch, address: Any, size: int) -> list[tuple[Segment, int]]:
+        """Return where the address of each wave is: the segment and the offset in it."""
+        addresses = np.broadcast_to(np.asarray(address, np.uint64).reshape(-1), (batch.count,)).tolist()
+        found = []
+        for place in addresses:
+            segment = self.memory.segment_of(place & ~3, (place & ~3) + size - 1)
+            if segment is None:
+                waves = np.array([each == place for each in addresses])
+                raise MachineFault(f"memory violation: no memory at {place:#x}", waves)
+            found.append((segment, (place & ~3) - segment.start))
+        return found
 
     def load_scalar(self, address: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001 (of a text)
         """Read numbers of a wave."""
@@ -584,6 +839,7 @@ def _in_turn(view: Any, index: Lanes, shape: AccessShape, data: Lanes, other: La
     """Do an atomic operation for each lane, in their order; return the old numbers."""
     typed = view.view(f"{shape.number}{shape.size}")
     data = data.view(f"{shape.number}{shape.size}")
+    other = None if other is None else other.view(data.dtype)
     if len(index) > 1 and len(np.unique(index)) != len(index):
         old = np.empty_like(view, shape=len(index))
         raw = old.view(typed.dtype)
@@ -600,6 +856,6 @@ def _in_turn(view: Any, index: Lanes, shape: AccessShape, data: Lanes, other: La
 
 
 def _changed(old: Lanes, shape: AccessShape, data: Lanes, other: Lanes) -> Lanes:
-    if shape.action in ("cmpswap", "cmpst"):
-        return np.where(old == other, data, old)
+    if shape.action in TWO_SOURCES:
+        return TWO_SOURCES[shape.action](old, data, other)
     return ACTIONS[shape.action](old, data)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.isa.semantics.integer_rows import Lanes
+from dwarfgpu.isa.semantics.narrow_floats import to_bf16
 from dwarfgpu.isa.semantics.rows import vector
 
 
@@ -110,3 +111,60 @@ def pack_signed_norms(low: Lanes, high: Lanes) -> Lanes:
 def pack_norms(low: Lanes, high: Lanes) -> Lanes:
     words = [saturated(np.rint(np.clip(value, 0, 1) * 65535), np.uint16).astype(np.uint32) for value in (low, high)]
     return words[0] | words[1] << 16
+
+
+@vector("v_cvt_pknorm_i16_f16 v_cvt_pk_norm_i16_f16", "f16 f16 -> b32", "D = { snorm16(S1), snorm16(S0) }")
+def pack_signed_norms_of_halfs(low: Lanes, high: Lanes) -> Lanes:
+    return pack_signed_norms(low.astype(np.float32), high.astype(np.float32))
+
+
+@vector("v_cvt_pknorm_u16_f16 v_cvt_pk_norm_u16_f16", "f16 f16 -> b32", "D = { unorm16(S1), unorm16(S0) }")
+def pack_norms_of_halfs(low: Lanes, high: Lanes) -> Lanes:
+    return pack_norms(low.astype(np.float32), high.astype(np.float32))
+
+
+@vector("v_cvt_norm_i16_f16", "f16 -> i16", "D = snorm16(S0)")
+def signed_norm(value: Lanes) -> Lanes:
+    return saturated(np.rint(np.clip(value.astype(np.float32), -1, 1) * 32767), np.int16)
+
+
+@vector("v_cvt_norm_u16_f16", "f16 -> u16", "D = unorm16(S0)")
+def unsigned_norm(value: Lanes) -> Lanes:
+    return saturated(np.rint(np.clip(value.astype(np.float32), 0, 1) * 65535), np.uint16)
+
+
+@vector("v_cvt_pkaccum_u8_f32", "u32 f32 u32 -> u32", "D.byte[S1[1:0]] = (uchar) S0")
+def replace_byte(old: Lanes, value: Lanes, place: Lanes) -> Lanes:
+    return pack_byte(value, place, old)
+
+
+@vector("v_cvt_pk_i16_f32", "f32 f32 -> b32", "D = { (short) S1, (short) S0 }")
+def pack_shorts(low: Lanes, high: Lanes) -> Lanes:
+    words = [saturated(np.trunc(value), np.int16).view(np.uint16).astype(np.uint32) for value in (low, high)]
+    return words[0] | words[1] << 16
+
+
+@vector("v_cvt_pk_u16_f32", "f32 f32 -> b32", "D = { (ushort) S1, (ushort) S0 }")
+def pack_unsigned_shorts(low: Lanes, high: Lanes) -> Lanes:
+    words = [saturated(np.trunc(value), np.uint16).astype(np.uint32) for value in (low, high)]
+    return words[0] | words[1] << 16
+
+
+@vector("v_cvt_i32_i16", "i16 -> i32", "D = signext(S0)")
+def extend_short(value: Lanes) -> Lanes:
+    return value.astype(np.int32)
+
+
+@vector("v_cvt_u32_u16", "u16 -> u32", "D = S0")
+def extend_unsigned_short(value: Lanes) -> Lanes:
+    return value.astype(np.uint32)
+
+
+@vector("v_cvt_off_f32_i4", "u32 -> f32", "D = signext(S0[3:0]) / 16")
+def sixteenths(value: Lanes) -> Lanes:
+    return (value.view(np.int32) << 28 >> 28).astype(np.float32) / np.float32(16)
+
+
+@vector("v_cvt_pk_bf16_f32", "f32 f32 -> b32", "D = { (bf16) S1, (bf16) S0 }")
+def pack_bf16(low: Lanes, high: Lanes) -> Lanes:
+    return to_bf16(low).astype(np.uint32) | to_bf16(high).astype(np.uint32) << 16

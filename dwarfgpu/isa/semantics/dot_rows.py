@@ -1,4 +1,8 @@
-"""Dot products: sums of the products of the parts of two registers, and a third number."""
+"""Dot products: sums of the products of the parts of two registers, and a third number.
+
+Integers are exact. Of floats, no document says how often a sum is rounded; here it is once: the products and the sum of
+two are exact in doubles, that of more nearly always.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from dwarfgpu.isa.semantics.integer_rows import Lanes
+from dwarfgpu.isa.semantics.narrow_floats import FORMATS, from_bf16, to_bf16, widened
 from dwarfgpu.isa.semantics.rows import vector
+
+# --- Integers -----------------------------------------------------------------------------------------------------
 
 
 def parts(value: Lanes, bits: int, *, is_signed: bool) -> Iterator[Lanes]:
@@ -20,11 +27,18 @@ def parts(value: Lanes, bits: int, *, is_signed: bool) -> Iterator[Lanes]:
             yield (value >> first & (1 << bits) - 1).astype(np.int64)
 
 
-def _integer(bits: int, left_signed: bool, right_signed: bool) -> Callable[[Lanes, Lanes, Lanes], Lanes]:  # noqa: FBT001
+def integer_dot(
+    bits: int, *, left_signed: bool, right_signed: bool, clamps: bool = False
+) -> Callable[[Lanes, Lanes, Lanes], Lanes]:
+    """Return the dot product of parts of some bits, whose sum has the type of the third source."""
+
     def dot(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
         pairs = zip(parts(left, bits, is_signed=left_signed), parts(right, bits, is_signed=right_signed), strict=True)
         total = sum(a * b for a, b in pairs) + other.astype(np.int64)
-        return total.astype(np.uint32 if other.dtype == np.uint32 else np.int32)
+        kind = np.uint32 if other.dtype == np.uint32 else np.int32
+        if clamps:
+            total = np.clip(total, np.iinfo(kind).min, np.iinfo(kind).max)
+        return total.astype(kind)
 
     return dot
 
@@ -34,24 +48,44 @@ def _accumulated(dot: Callable[[Lanes, Lanes, Lanes], Lanes]) -> Callable[[Lanes
 
 
 for _count, _bits in ((2, 16), (4, 8), (8, 4)):
-    _signed = _integer(_bits, left_signed=True, right_signed=True)
-    _unsigned = _integer(_bits, left_signed=False, right_signed=False)
+    _signed = integer_dot(_bits, left_signed=True, right_signed=True)
+    _unsigned = integer_dot(_bits, left_signed=False, right_signed=False)
     _text = f"D = sum of the {_count} products of the parts of S0 and S1, plus S2"
     vector(f"v_dot{_count}_i32_i{_bits}", "b32 b32 i32 -> i32", _text)(_signed)
     vector(f"v_dot{_count}_u32_u{_bits}", "b32 b32 u32 -> u32", _text)(_unsigned)
+    if _count > 2:
+        vector(f"v_dot{_count}_i32_iu{_bits}", "b32 b32 i32 -> i32", f"{_text}; neg_lo says which are signed")(
+            _unsigned
+        )
     _text = f"D = sum of the {_count} products of the parts of S0 and S1, plus D"
     vector(f"v_dot{_count}c_i32_i{_bits}", "i32 b32 b32 -> i32", _text)(_accumulated(_signed))
 
 
-def _halfs(value: Lanes) -> tuple[Any, Any]:
-    return tuple((value >> first & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float64) for first in (0, 16))
+# --- Floats -------------------------------------------------------------------------------------------------------
+
+
+def halfs(value: Lanes) -> list[Any]:
+    """Return the halfs in registers, as doubles."""
+    return [(value >> first & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float64) for first in (0, 16)]
+
+
+def bf16s(value: Lanes) -> list[Any]:
+    """Return the bf16 numbers in registers, as doubles."""
+    return [from_bf16(value >> first & 0xFFFF).astype(np.float64) for first in (0, 16)]
+
+
+def _bytes(name: str) -> Callable[[Lanes], list[Any]]:
+    form = FORMATS[name, False]
+    return lambda value: [widened(value >> first & 0xFF, form).astype(np.float64) for first in range(0, 32, 8)]
+
+
+def _sum(left: list[Any], right: list[Any], other: Lanes) -> Any:
+    return sum((a * b for a, b in zip(left, right, strict=True)), other.astype(np.float64))
 
 
 @vector("v_dot2_f32_f16", "b32 b32 f32 -> f32", "D = S0.f16[0] * S1.f16[0] + S0.f16[1] * S1.f16[1] + S2")
 def dot_halfs(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
-    # OPEN: the documents do not say how often the sum is rounded; here once, from doubles.
-    (a, b), (c, d) = _halfs(left), _halfs(right)
-    return (a * c + b * d + other.astype(np.float64)).astype(np.float32)
+    return _sum(halfs(left), halfs(right), other).astype(np.float32)
 
 
 @vector(
@@ -59,3 +93,39 @@ def dot_halfs(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
 )
 def accumulate_halfs(old: Lanes, left: Lanes, right: Lanes) -> Lanes:
     return dot_halfs(left, right, old)
+
+
+@vector("v_dot2_f16_f16", "b32 b32 f16 -> f16", "D = S0.f16[0] * S1.f16[0] + S0.f16[1] * S1.f16[1] + S2")
+def dot_halfs_to_half(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    return _sum(halfs(left), halfs(right), other).astype(np.float16)
+
+
+@vector("v_dot2_f32_bf16", "b32 b32 f32 -> f32", "D = S0.bf16[0] * S1.bf16[0] + S0.bf16[1] * S1.bf16[1] + S2")
+def dot_bf16(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    return _sum(bf16s(left), bf16s(right), other).astype(np.float32)
+
+
+@vector(
+    "v_dot2c_f32_bf16 v_dual_dot2acc_f32_bf16",
+    "f32 b32 b32 -> f32",
+    "D = S0.bf16[0] * S1.bf16[0] + S0.bf16[1] * S1.bf16[1] + D",
+)
+def accumulate_bf16(old: Lanes, left: Lanes, right: Lanes) -> Lanes:
+    return dot_bf16(left, right, old)
+
+
+@vector("v_dot2_bf16_bf16", "b32 b32 b16 -> b16", "D = S0.bf16[0] * S1.bf16[0] + S0.bf16[1] * S1.bf16[1] + S2")
+def dot_bf16_to_bf16(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    return to_bf16(_sum(bf16s(left), bf16s(right), from_bf16(other)).astype(np.float32))
+
+
+def _of_bytes(left_name: str, right_name: str) -> Callable[[Lanes, Lanes, Lanes], Lanes]:
+    left_bytes, right_bytes = _bytes(left_name), _bytes(right_name)
+    return lambda left, right, other: _sum(left_bytes(left), right_bytes(right), other).astype(np.float32)
+
+
+for _left in ("fp8", "bf8"):
+    for _right in ("fp8", "bf8"):
+        vector(f"v_dot4_f32_{_left}_{_right}", "b32 b32 f32 -> f32", "D = sum of the 4 products of bytes, plus S2")(
+            _of_bytes(_left, _right)
+        )

@@ -95,6 +95,35 @@ def multiply_add(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     return left * right + other
 
 
+@vector("v_fma_legacy_f16", "f16 f16 f16 -> f16", "D = S0 * S1 + S2, rounded once")
+def fused_half_legacy(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    return floats.fused_half(left, right, other)
+
+
+@vector("v_fma_legacy_f32 v_fma_dx9_zero_f32", "f32 f32 f32 -> f32", "D = S0 * S1 + S2, rounded once; 0 * x is 0")
+def fused_legacy(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    return np.where((left == 0) | (right == 0), np.float32(0) + other, floats.fused_single(left, right, other))
+
+
+@vector("v_fmac_legacy_f32 v_fmac_dx9_zero_f32", "f32 f32 f32 -> f32", "D = S0 * S1 + D, rounded once; 0 * x is 0")
+def accumulate_legacy(old: Lanes, left: Lanes, right: Lanes) -> Lanes:
+    return fused_legacy(left, right, old)
+
+
+@vector("v_mad_legacy_f32", "f32 f32 f32 -> f32", "D = S0 * S1 + S2, rounded twice; 0 * x is 0")
+def multiply_add_legacy(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    return multiply_legacy(left, right) + other
+
+
+@vector(
+    "v_mullit_f32", "f32 f32 f32 -> f32", "D = S0 * S1, 0 * x is 0; -max if S1 is -max, -inf or NaN, or S2 <= 0 or NaN"
+)
+def multiply_for_light(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    lowest = np.finfo(np.float32).min
+    is_off = (right == lowest) | (right == -np.inf) | np.isnan(right) | ~(other > 0)
+    return np.where(is_off, lowest, multiply_legacy(left, right))
+
+
 # --- Minimum and maximum ------------------------------------------------------------------------------------------
 
 
@@ -131,6 +160,37 @@ def middle(first: Lanes, second: Lanes, third: Lanes) -> Lanes:
     ordered = floats.larger(low, floats.smaller(high, third))
     is_nan = np.isnan(first) | np.isnan(second) | np.isnan(third)
     return np.where(is_nan, minimum_of_three(first, second, third), ordered)
+
+
+@vector("v_minimum_f32", "f32 f32 -> f32", "D = minimum(S0, S1) of IEEE 754-2019: a NaN if one is")
+@vector("v_minimum_f16", "f16 f16 -> f16", "D = minimum(S0, S1) of IEEE 754-2019: a NaN if one is")
+@vector("v_minimum_f64", "f64 f64 -> f64", "D = minimum(S0, S1) of IEEE 754-2019: a NaN if one is")
+def minimum_or_nan(left: Lanes, right: Lanes) -> Lanes:
+    return np.where(np.isnan(left) | np.isnan(right), left + right, floats.smaller(left, right))
+
+
+@vector("v_maximum_f32", "f32 f32 -> f32", "D = maximum(S0, S1) of IEEE 754-2019: a NaN if one is")
+@vector("v_maximum_f16", "f16 f16 -> f16", "D = maximum(S0, S1) of IEEE 754-2019: a NaN if one is")
+@vector("v_maximum_f64", "f64 f64 -> f64", "D = maximum(S0, S1) of IEEE 754-2019: a NaN if one is")
+def maximum_or_nan(left: Lanes, right: Lanes) -> Lanes:
+    return np.where(np.isnan(left) | np.isnan(right), left + right, floats.larger(left, right))
+
+
+def _then(first: Any, second: Any) -> Any:
+    return lambda left, right, other: second(first(left, right), other)
+
+
+for _type in ("f32", "f16"):
+    for _names, _text, _function in (
+        ("minimum3", "minimum(minimum(S0, S1), S2)", _then(minimum_or_nan, minimum_or_nan)),
+        ("maximum3", "maximum(maximum(S0, S1), S2)", _then(maximum_or_nan, maximum_or_nan)),
+        ("minimummaximum", "maximum(minimum(S0, S1), S2)", _then(minimum_or_nan, maximum_or_nan)),
+        ("maximumminimum", "minimum(maximum(S0, S1), S2)", _then(maximum_or_nan, minimum_or_nan)),
+        ("minmax minmax_num", "max(min(S0, S1), S2)", _then(minimum, maximum)),
+        ("maxmin maxmin_num", "min(max(S0, S1), S2)", _then(maximum, minimum)),
+    ):
+        _all = " ".join(f"v_{_name}_{_type}" for _name in _names.split())
+        vector(_all, f"{_type} {_type} {_type} -> {_type}", f"D = {_text}")(_function)
 
 
 # --- Rounding and parts -------------------------------------------------------------------------------------------
@@ -228,13 +288,13 @@ def reciprocal_root(value: Lanes) -> Lanes:
     return _through(lambda number: 1.0 / np.sqrt(number), value)
 
 
-@vector("v_exp_f32", "f32 -> f32", "D = 2^S0, 1 ulp")
+@vector("v_exp_f32 v_exp_legacy_f32", "f32 -> f32", "D = 2^S0, 1 ulp")
 @vector("v_exp_f16", "f16 -> f16", "D = 2^S0")
 def power_of_two(value: Lanes) -> Lanes:
     return _through(np.exp2, value)
 
 
-@vector("v_log_f32", "f32 -> f32", "D = log2(S0), 1 ulp")
+@vector("v_log_f32 v_log_legacy_f32", "f32 -> f32", "D = log2(S0), 1 ulp")
 @vector("v_log_f16", "f16 -> f16", "D = log2(S0)")
 def logarithm(value: Lanes) -> Lanes:
     return _through(np.log2, value)
@@ -255,6 +315,42 @@ def sine(value: Lanes) -> Lanes:
 @vector("v_cos_f16", "f16 -> f16", "D = cos(S0 * 2 pi)")
 def cosine(value: Lanes) -> Lanes:
     return _turns(np.cos, value)
+
+
+# --- Faces of cubes ---------------------------------------------------------------------------------------------
+
+
+def _major(x: Lanes, y: Lanes, z: Lanes) -> tuple[Lanes, Lanes]:
+    """Return whether z, and whether else y, is the axis on which a direction is longest."""
+    is_z = (np.abs(z) >= np.abs(x)) & (np.abs(z) >= np.abs(y))
+    return is_z, ~is_z & (np.abs(y) >= np.abs(x))
+
+
+@vector(
+    "v_cubeid_f32", "f32 f32 f32 -> f32", "D = the face of the cube {S0, S1, S2}: +x 0, -x 1, +y 2, -y 3, +z 4, -z 5"
+)
+def cube_face(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
+    is_z, is_y = _major(x, y, z)
+    face = np.where(is_z, np.where(z < 0, 5, 4), np.where(is_y, np.where(y < 0, 3, 2), np.where(x < 0, 1, 0)))
+    return face.astype(np.float32)
+
+
+@vector("v_cubesc_f32", "f32 f32 f32 -> f32", "D = the first coordinate on the face, not divided")
+def cube_first(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
+    is_z, is_y = _major(x, y, z)
+    return np.where(is_z, np.where(z < 0, -x, x), np.where(is_y, x, np.where(x < 0, z, -z)))
+
+
+@vector("v_cubetc_f32", "f32 f32 f32 -> f32", "D = the second coordinate on the face, not divided")
+def cube_second(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
+    _is_z, is_y = _major(x, y, z)
+    return np.where(is_y, np.where(y < 0, -z, z), -y)
+
+
+@vector("v_cubema_f32", "f32 f32 f32 -> f32", "D = twice the longest coordinate")
+def cube_axis(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
+    is_z, is_y = _major(x, y, z)
+    return np.float32(2) * np.where(is_z, z, np.where(is_y, y, x))
 
 
 # --- Division -----------------------------------------------------------------------------------------------------
@@ -345,3 +441,50 @@ def fix_division(quotient: Lanes, denominator: Lanes, numerator: Lanes) -> Lanes
         (np.isnan(quotient), sign * kind(np.inf)),
     )
     return np.select([condition for condition, _ in cases], [chosen for _, chosen in cases], sign * np.abs(quotient))
+
+
+@vector("v_div_fixup_f16 v_div_fixup_legacy_f16", "f16 f16 f16 -> f16", "the same for halfs")
+def fix_division_of_halfs(quotient: Lanes, denominator: Lanes, numerator: Lanes) -> Lanes:
+    quotient, denominator, numerator = np.broadcast_arrays(quotient, denominator, numerator)
+    sign = np.where(np.signbit(denominator) ^ np.signbit(numerator), np.float16(-1), np.float16(1))
+    infinite = np.isinf(denominator), np.isinf(numerator)
+    cases = (
+        (np.isnan(numerator), numerator),
+        (np.isnan(denominator), denominator),
+        (
+            (denominator == 0) & (numerator == 0) | infinite[0] & infinite[1],
+            np.full(quotient.shape, np.nan, np.float16),
+        ),
+        ((denominator == 0) | infinite[1], sign * np.float16(np.inf)),
+        (infinite[0] | (numerator == 0), sign * np.float16(0)),
+    )
+    return np.select([condition for condition, _ in cases], [chosen for _, chosen in cases], sign * np.abs(quotient))
+
+
+# --- Reduction of angles ------------------------------------------------------------------------------------------
+
+_TWO_BY_PI = int(
+    "145f306dc9c882a53f84eafa3ea69bb81b6c52b3278872083fca2c757bd778ac36e48dc74849ba5c00c925dd413a32439fc3"
+    "bd63962534e7dd1046bea5d768909d338e04d68befc827323ac7306a673e93908bf177bf250763ff12fffbc0b301fde5e231"
+    "6b414da3eda6cfd9e4f96136e9e8c7ecd3cbfd45aea4f758fd7cbe2f67a0e73ef14a525d4d7f6bf623f1aba10ac06608df8f"
+    "6",
+    16,
+)
+"""The first 1201 bits of 2 / pi behind the point."""
+
+
+def _part_of_two_by_pi(exponent: int, segment: int) -> float:
+    """Return 53 bits of 2 / pi, as many of them shifted away as a number of an exponent makes whole turns of."""
+    shift = 53 * (segment & 31) + max(exponent - 1077, 0)
+    part = (_TWO_BY_PI << shift & (1 << 1201) - 1) >> 1201 - 53
+    scale = -53 - shift + (128 if exponent >= 1968 else 0)
+    return float(np.ldexp(np.float64(part), scale))
+
+
+@vector("v_trig_preop_f64", "f64 u32 -> f64", "D = 53 bits of 2 / pi for the segment S1[4:0] and the exponent of S0")
+def part_of_two_by_pi(value: Lanes, segment: Lanes) -> Lanes:
+    exponent, segment = np.broadcast_arrays(floats.exponents(value), segment)
+    results = [
+        _part_of_two_by_pi(*pair) for pair in zip(exponent.ravel().tolist(), segment.ravel().tolist(), strict=True)
+    ]
+    return np.array(results, np.float64).reshape(exponent.shape)

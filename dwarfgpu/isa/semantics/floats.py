@@ -127,12 +127,12 @@ def _two_sum(left: Lanes, right: Lanes) -> tuple[Lanes, Lanes]:
 
 def smaller(left: Lanes, right: Lanes) -> Lanes:
     """Return the smaller number; a NaN is no number; -0 is smaller than +0."""
-    return np.where((left == right) & np.signbit(left), left, np.fmin(left, right))
+    return np.where(left == right, np.where(np.signbit(left), left, right), np.fmin(left, right))
 
 
 def larger(left: Lanes, right: Lanes) -> Lanes:
     """Return the larger number; a NaN is no number; +0 is larger than -0."""
-    return np.where((left == right) & np.signbit(left), right, np.fmax(left, right))
+    return np.where(left == right, np.where(np.signbit(left), right, left), np.fmax(left, right))
 
 
 def exponents(value: Lanes) -> Lanes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -447,6 +449,66 @@ def absolute_difference(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     return np.maximum(left, right) - np.minimum(left, right) + other
 
 
+def bytes_of(value: Lanes) -> list[Lanes]:
+    """Return the bytes of 32-bit numbers, the lowest first."""
+    return [value >> shift & 0xFF for shift in (0, 8, 16, 24)]
+
+
+@vector("v_sad_u8", "u32 u32 u32 -> u32", "D = the sum of abs(S0.byte[i] - S1.byte[i]), plus S2")
+def absolute_differences(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    for a, b in zip(bytes_of(left), bytes_of(right), strict=True):
+        other = absolute_difference(a, b, other)
+    return other
+
+
+@vector("v_sad_hi_u8", "u32 u32 u32 -> u32", "D = (the sum of abs(S0.byte[i] - S1.byte[i]) << 16) + S2")
+def absolute_differences_high(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    return (absolute_differences(left, right, np.zeros((1, 1), np.uint32)) << 16) + other
+
+
+@vector("v_sad_u16", "u32 u32 u32 -> u32", "D = the sum of abs(S0.u16[i] - S1.u16[i]), plus S2")
+def absolute_differences_of_shorts(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    low = absolute_difference(left & 0xFFFF, right & 0xFFFF, other)
+    return absolute_difference(left >> 16, right >> 16, low)
+
+
+@vector("v_msad_u8", "u32 u32 u32 -> u32", "D = the sum of abs(S0.byte[i] - S1.byte[i]) where S1.byte[i] != 0, plus S2")
+def masked_differences(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+    for a, b in zip(bytes_of(left), bytes_of(right), strict=True):
+        other = np.where(b == 0, other, absolute_difference(a, b, other))
+    return other
+
+
+def _of_four_places(function: Any) -> Any:
+    """Return the operation on the four runs of 4 bytes that start in the low half of S0, with sums of 16 bits."""
+
+    def run(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
+        result: Lanes = np.zeros((1, 1), np.uint64)
+        for place in range(4):
+            part = (left >> 8 * place & 0xFFFFFFFF).astype(np.uint32)
+            total = function(part, right, (other >> 16 * place & 0xFFFF).astype(np.uint32))
+            result = result | (total & 0xFFFF).astype(np.uint64) << 16 * place
+        return result
+
+    return run
+
+
+vector(
+    "v_qsad_pk_u16_u8",
+    "u64 u32 u64 -> u64",
+    "D.u16[i] = the sum of the differences of S0 from byte i on, plus S2.u16[i]",
+)(_of_four_places(absolute_differences))
+vector("v_mqsad_pk_u16_u8", "u64 u32 u64 -> u64", "the same where S1.byte[i] != 0")(_of_four_places(masked_differences))
+
+
+@vector("v_lerp_u8", "u32 u32 u32 -> u32", "D.byte[i] = (S0.byte[i] + S1.byte[i] + S2.byte[i][0]) >> 1")
+def mean_of_bytes(left: Lanes, right: Lanes, rounding: Lanes) -> Lanes:
+    result: Lanes = np.zeros((1, 1), np.uint32)
+    for place, columns in enumerate(zip(bytes_of(left), bytes_of(right), bytes_of(rounding), strict=True)):
+        result = result | (columns[0] + columns[1] + (columns[2] & 1) >> 1) << 8 * place
+    return result
+
+
 # --- Packing ------------------------------------------------------------------------------------------------------
 
 
@@ -470,3 +532,44 @@ def pack_unsigned(low: Lanes, high: Lanes) -> Lanes:
 def pack_signed(low: Lanes, high: Lanes) -> Lanes:
     low, high = np.clip(low, -0x8000, 0x7FFF), np.clip(high, -0x8000, 0x7FFF)
     return (low & 0xFFFF | high << 16).view(np.uint32)
+
+
+# --- Results that are clamped -------------------------------------------------------------------------------------
+
+_EXACT: dict[str, Any] = {
+    "add": lambda left, right: left + right,
+    "sub": lambda left, right: left - right,
+    "subrev": lambda left, right: right - left,
+    "mul_lo": lambda left, right: left * right,
+    "mad": lambda left, right, other: left * right + other,
+    "sad": lambda left, right, other: abs(left - right) + other,
+}
+_NARROW: dict[str, Any] = {
+    "v_mul_u32_u24": lambda left, right: (left & 0xFFFFFF) * (right & 0xFFFFFF),
+    "v_mul_i32_i24": lambda left, right: (left << 40 >> 40) * (right << 40 >> 40),
+    "v_mad_u32_u24": lambda left, right, other: (left & 0xFFFFFF) * (right & 0xFFFFFF) + other,
+    "v_mad_i32_i24": lambda left, right, other: (left << 40 >> 40) * (right << 40 >> 40) + other,
+}
+_CLAMPED = re.compile(r"v_(add|sub|subrev|mul_lo|mad|sad)_(?:nc_|legacy_)?([iu])(16|32)(?:_([iu])16)?$")
+
+
+@cache
+def saturated(name: str) -> tuple[tuple[str, ...], str, Any] | None:
+    """Return what an integer operation whose result is clamped computes: types of sources and result, and how."""
+    match = _CLAMPED.match(name)
+    if name in _NARROW:
+        kind, exact = name.split("_")[2], _NARROW[name]
+        sources: tuple[str, ...] = (kind,) * (3 if "mad" in name else 2)
+    elif match:
+        kind, exact = match[2] + match[3], _EXACT[match[1]]
+        narrow = f"{match[4]}16" if match[4] else kind
+        sources = (narrow, narrow, kind) if match[1] in ("mad", "sad") else (narrow, narrow)
+    else:
+        return None
+    limits = np.iinfo(f"{kind[0]}{int(kind[1:]) // 8}")
+
+    def run(*columns: Lanes) -> Lanes:
+        total = exact(*(column.astype(np.int64) for column in columns))
+        return np.clip(total, limits.min, limits.max).astype(limits.dtype)
+
+    return sources, kind, run

@@ -45,3 +45,55 @@ kernel void by_number(global int *out, global const int *in, int k) {
   int i = get_global_id(0); int8_ v = ((global const int8_ *)in)[i & 3];
   v[k & 7] = i; v[(k + 3) & 7] += v[(k + 1) & 7]; out[i] = v[(k + i) & 7];
 }
+typedef float float4_ __attribute__((ext_vector_type(4)));
+typedef float float8_ __attribute__((ext_vector_type(8)));
+typedef half half4_ __attribute__((ext_vector_type(4)));
+typedef half half8_ __attribute__((ext_vector_type(8)));
+typedef half half16_ __attribute__((ext_vector_type(16)));
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+// Each wave multiplies two matrices of 16 x 16 halfs.
+#if defined(__gfx90a__) || defined(__gfx942__)
+kernel void matrix(global float *d, global const half *a, global const half *b) {
+  int lane = get_local_id(0) & 63, wave = get_global_id(0) / 64, i = lane & 15, k = lane / 16 * 4;
+  half4_ x, y; float4_ z = 0.5f;
+  for (int n = 0; n < 4; n++) { x[n] = a[256 * wave + 16 * i + k + n]; y[n] = b[256 * wave + 16 * (k + n) + i]; }
+  z = __builtin_amdgcn_mfma_f32_16x16x16f16(x, y, z, 0, 0, 0);
+  for (int n = 0; n < 4; n++) d[256 * wave + 16 * (lane / 16 * 4 + n) + i] = z[n];
+}
+#elif defined(__GFX11__)
+kernel void matrix(global float *d, global const half *a, global const half *b) {
+  int lane = get_local_id(0) & 31, wave = get_global_id(0) / 32, i = lane & 15;
+  half16_ x, y; float8_ z = 0.5f;
+  for (int n = 0; n < 16; n++) { x[n] = a[256 * wave + 16 * i + n]; y[n] = b[256 * wave + 16 * n + i]; }
+  z = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(x, y, z);
+  for (int n = 0; n < 8; n++) d[256 * wave + 16 * (2 * n + lane / 16) + i] = z[n];
+}
+#elif defined(__GFX12__)
+kernel void matrix(global float *d, global const half *a, global const half *b) {
+  int lane = get_local_id(0) & 31, wave = get_global_id(0) / 32, i = lane & 15, k = lane / 16 * 8;
+  half8_ x, y; float8_ z = 0.5f;
+  for (int n = 0; n < 8; n++) { x[n] = a[256 * wave + 16 * i + k + n]; y[n] = b[256 * wave + 16 * (k + n) + i]; }
+  z = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(x, y, z);
+  for (int n = 0; n < 8; n++) d[256 * wave + 16 * (8 * (lane / 16) + n) + i] = z[n];
+}
+#endif
+kernel void narrow(global float *o, global ushort *p, global const float *in, global const half *h) {
+  int i = get_global_id(0); float x = in[i];
+  o[i] = __builtin_fmaf((float)h[2 * i], (float)h[2 * i + 1], x);
+  union { __bf16 b; ushort u; } y; y.b = (__bf16)x; p[i] = y.u;
+}
+#define RELAXED __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE
+kernel void totals(global float *f, global double *d, global long *n, global uint *u, global const int *in, local float *t) {
+  int i = get_global_id(0), l = get_local_id(0), x = in[i];
+  if (!l) *t = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  __scoped_atomic_fetch_add(t, (float)(x & 15), __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+  __scoped_atomic_fetch_add(f, (float)(x & 31), RELAXED);
+  __scoped_atomic_fetch_add(d, (double)x, RELAXED);
+  __scoped_atomic_fetch_min(n, (long)x - 100, RELAXED);
+  __scoped_atomic_fetch_xor(n + 1, (long)x << 20, RELAXED);
+  __builtin_amdgcn_atomic_inc32((global int *)u, 99, __ATOMIC_RELAXED, "agent");
+  __scoped_atomic_fetch_or(u + 1, x, RELAXED);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (!l) __scoped_atomic_fetch_max(f + 1, *t, RELAXED);
+}

@@ -95,6 +95,12 @@ def test_memory_of_several_segments_and_any_alignment():
         ("ds_add_rtn_u32", ("add", "ds", 4, 1)),
         ("ds_cmpst_rtn_b64", ("cmpst", "ds", 8, 1)),
         ("ds_min_i32", ("min", "ds", 4, 1)),
+        ("ds_max_num_rtn_f64", ("max", "ds", 8, 1)),
+        ("ds_pk_add_rtn_bf16", ("pk_add_bf16", "ds", 4, 1)),
+        ("global_atomic_pk_add_f16", ("pk_add_f16", "global", 4, 1)),
+        ("flat_atomic_fcmpswap_x2", ("cmpswap", "flat", 8, 1)),
+        ("buffer_atomic_csub_u32", ("csub", "buffer", 4, 1)),
+        ("global_atomic_ordered_add_b64", ("ordered_add", "global", 8, 1)),
     ],
 )
 def test_names_say_what_is_moved(name, wanted):
@@ -105,7 +111,7 @@ def test_names_say_what_is_moved(name, wanted):
 def test_what_is_no_access_of_memory():
     assert shape_of("v_add_u32") is None
     assert shape_of("image_load") is None
-    assert shape_of("global_atomic_pk_add_f16") is None
+    assert shape_of("global_load_tr_b128") is None
 
 
 def test_the_machine_has_the_registers_afterwards():

@@ -207,3 +207,70 @@ def test_registers_by_number(compiled, processor, level):
     for k in (0, 5):
         found, _numbers = run(compiled(processor, level), "by_number", [ZEROS, NUMBERS, k])
         assert found.tolist() == [chosen(lane, k) for lane in range(COUNT)]
+
+
+def with_matrices(*levels):
+    return [
+        pytest.param(
+            processor, level, marks=() if processor in (*QUICK, "gfx1200") and level == "O2" else pytest.mark.slow
+        )
+        for processor in PROCESSORS
+        if processor not in ("gfx900", "gfx906", "gfx1030")
+        for level in levels
+    ]
+
+
+@pytest.mark.parametrize("processor, level", with_matrices("O0", "O2"))
+def test_waves_multiply_matrices(compiled, processor, level):
+    waves = COUNT // (64 if processor.startswith("gfx9") else 32)
+    left, right = (RANDOM.integers(-16, 17, (waves, 16, 16)).astype(np.float16) / np.float16(8) for _ in range(2))
+    args = [np.zeros(256 * waves, np.float32), left.reshape(-1), right.reshape(-1)]
+    found, *_sources = run(compiled(processor, level), "matrix", args)
+    exact = left.astype(np.float64) @ right.astype(np.float64) + 0.5
+    assert (found.reshape(waves, 16, 16) == exact).all()
+
+
+def nearest_bf16(number):
+    """The bits of the bf16 number next to a single, ties to even."""
+    bits = int(np.float32(number).view(np.uint32))
+    low, high = bits >> 16, (bits >> 16) + 1
+    rest = bits & 0xFFFF
+    return low if rest < 0x8000 or (rest == 0x8000 and not low & 1) else high
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_halfs_as_factors_and_bf16_as_results(compiled, processor, level):
+    numbers = RANDOM.normal(size=COUNT).astype(np.float32)
+    halfs = RANDOM.normal(size=2 * COUNT).astype(np.float16)
+    args = [np.zeros(COUNT, np.float32), np.zeros(COUNT, np.uint16), numbers, halfs]
+    found, narrow, *_sources = run(compiled(processor, level), "narrow", args)
+    exact = np.longdouble(halfs[0::2]) * np.longdouble(halfs[1::2]) + np.longdouble(numbers)
+    assert (found == exact.astype(np.float32)).all()
+    assert narrow.tolist() == [nearest_bf16(number) for number in numbers]
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_lanes_of_all_groups_change_the_same_numbers(compiled, processor, level):
+    args = [np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 64]
+    singles, doubles, longs, words, _numbers = run(compiled(processor, level), "totals", args, local=64)
+    groups = (NUMBERS & 15).reshape(-1, GROUP).sum(axis=1)
+    assert singles.tolist() == [(NUMBERS & 31).sum(), groups.max()]
+    assert doubles.tolist() == [NUMBERS.sum()]
+    assert longs.tolist() == [min(0, NUMBERS.min() - 100), np.bitwise_xor.reduce(NUMBERS.astype(np.int64) << 20)]
+    assert words.tolist() == [COUNT % 100, np.bitwise_or.reduce(NUMBERS)]
+
+
+def test_waves_of_gfx8(compiled):
+    """Its additions with a carry have the names that later are those of additions without one."""
+    path = compiled("gfx803", "O2")
+    totals = np.zeros(COUNT // GROUP, np.int64)
+    found, _numbers = run(path, "red", [totals, NUMBERS, 4 * GROUP], local=4 * GROUP)
+    assert found.tolist() == (NUMBERS.reshape(-1, GROUP).sum(axis=1).astype(np.int64) ** 2).tolist()
+    halfs = RANDOM.random(2 * COUNT).astype(np.float16)
+    found, _halfs = run(path, "half_", [np.zeros(2 * COUNT, np.float16), halfs, 1])
+    exact = halfs.astype(np.float64) ** 2 + np.tile([1.5, 2.5], COUNT)
+    assert (found == exact.astype(np.float16)).all()
+    args = [np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 64]
+    _singles, doubles, longs, _words, _numbers = run(path, "totals", args, local=64)
+    assert doubles.tolist() == [NUMBERS.sum()]
+    assert longs.tolist() == [min(0, NUMBERS.min() - 100), np.bitwise_xor.reduce(NUMBERS.astype(np.int64) << 20)]

@@ -1,0 +1,113 @@
+"""A few waves that execute instructions given as text: what a test says goes through the assembler and the decoder."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+
+import numpy as np
+
+from dwarfgpu.backends.running import instructions
+from dwarfgpu.backends.running.batch import VCC, WaveBatch
+from dwarfgpu.backends.running.block_writer import BlockWriter
+from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
+from dwarfgpu.backends.running.memory_access import MemoryAccess
+from dwarfgpu.isa.decoder import decode
+
+MODE = 0xF0
+"""Rounding to the nearest, denormal numbers kept."""
+MEMORY = 0x10000
+"""Where the global memory of a bench is."""
+LOCAL_SIZE = 4096
+
+
+@cache
+def assembled(assembler: str, text: str, processor: str, lanes: int) -> list[bytes]:
+    words = [assembler, "-triple=amdgcn", f"-mcpu={processor}", "-show-encoding"]
+    if lanes == 64 and processor.startswith("gfx1"):
+        words.append("-mattr=+wavefrontsize64")
+    done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [
+        bytes(int(byte, 16) for byte in found.split(","))
+        for found in re.findall(r"encoding: \[(.*?)\]", done.stdout, re.DOTALL)
+    ]
+
+
+class InstructionBench:
+    """Waves of one processor with registers that a test fills, and 4096 bytes of global memory."""
+
+    def __init__(self, assembler, processor, lanes, *, waves=1, mode=MODE):
+        self.assembler, self.processor, self.lanes, self.waves = assembler, processor, lanes, waves
+        self.batch = WaveBatch(range(waves), lanes, 256, 256)
+        self.batch.mode = mode
+        self.batch.set_exec((1 << lanes) - 1)
+        self.bytes = np.zeros(4096, np.uint8)
+        self.local = np.zeros((waves, LOCAL_SIZE), np.uint8)
+        self.scratch = np.zeros((waves, 64 * lanes), np.uint8)
+        self.memory = MemoryAccess(
+            GlobalMemory([Segment.of(MEMORY, self.bytes)]),
+            lanes=lanes,
+            local=self.local,
+            group_of=np.arange(waves),
+            scratch=self.scratch,
+            scratch_base=0x80000,
+            apertures=(1 << 48, 2 << 48),
+        )
+        digits = processor.removeprefix("gfx")
+        self.generation = int(digits[:-2])
+        self.memory.swizzles_dwords = self.generation >= 9
+        self.memory.generation = self.generation
+
+    def vector(self, index, values, *, file="vector"):
+        """Fill a vector register, or several of 64-bit numbers and rows of registers."""
+        values = np.ascontiguousarray(values)
+        if values.dtype.itemsize == 8:
+            words = values.view(np.uint32).reshape(*values.shape, 2)
+            self.vector(index, words[..., 0], file=file)
+            self.vector(index + 1, words[..., 1], file=file)
+            return
+        if values.dtype.itemsize == 2:
+            values = values.view(np.uint16).astype(np.uint32)
+        getattr(self.batch, file)[index] = np.array(
+            np.broadcast_to(np.atleast_2d(values.view(np.uint32)), (self.waves, self.lanes))
+        )
+
+    def read(self, index, kind="u4", *, file="vector"):
+        """Return a vector register as ``[wave, lane]`` of a type."""
+        registers = getattr(self.batch, file)
+        shape = self.waves, self.lanes
+        if kind[1:] == "8":
+            low, high = (np.broadcast_to(registers[index + part], shape).astype(np.uint64) for part in (0, 1))
+            return (low | high << np.uint64(32)).view(kind)
+        words = np.array(np.broadcast_to(registers[index], shape))
+        return words.astype(f"u{kind[1:]}").view(kind) if kind[1:] != "4" else words.view(kind)
+
+    def scalar(self, index, value, bits=32):
+        self.batch.scalar[index] = value & 0xFFFFFFFF
+        if bits == 64:
+            self.batch.scalar[index + 1] = value >> 32
+
+    @property
+    def vcc(self):
+        return self.batch.scalar[VCC]
+
+    def run(self, text):
+        """Execute instructions in their order; return what the last of them says of where to go on, if it does."""
+        codes = assembled(self.assembler, text, self.processor, self.lanes)
+        result = None
+        address = 0x1000
+        for code in codes:
+            writer = BlockWriter(self.lanes, self.batch.mode)
+            writer.processor, writer.generation = self.processor, self.generation
+            writer.keeps_halves = self.generation >= 10
+            writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
+            writer.names_of_apertures = {"src_shared_base": 1 << 48, "src_private_base": 2 << 48}
+            writer.address = address
+            instruction = decode(code, 0, self.processor, self.lanes)
+            instructions.write_instruction(writer, instruction, address, self.memory)
+            with np.errstate(all="ignore"):
+                result = writer.function()(self.batch)
+            address += len(code)
+        return result
