@@ -255,11 +255,9 @@ class StateTemplate:
                 dependent.setdefault(self._what_depends(entry), []).append(entry.label)
             if entry.missing and entry.type is not None:
                 notes.append(f"{entry.label}: {entry.missing}")
-        for (what, by), entries in dependent.items():
-            where = (
-                f" each, at addresses that {by} decides" if len(entries) > 1 else f", at an address that {by} decides"
-            )
-            notes.append(f"{', '.join(entries)}: {what}{where}; fill that in, and use --state")
+        for (what, by), labels in dependent.items():
+            where = " each, at addresses" if len(labels) > 1 else ", at an address"
+            notes.append(f"{', '.join(labels)}: {what}{where} that {by} decides; fill that in, and use --state")
         machine: Any = self.known
         for name in sorted(users, key=lambda name: machine.register_named(name).number & 0xFFFFFFFF):
             register = machine.register_named(name)
