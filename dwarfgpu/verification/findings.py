@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 ERROR, WARNING = "error", "warning"
-SEVERITIES = (ERROR, WARNING)
 
 
 @frozen
