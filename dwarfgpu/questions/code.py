@@ -81,8 +81,8 @@ def problem_lines(debugger: Debugger, listing: Listing, output: Output) -> Itera
 
 def disassemble(debugger: Debugger, arguments: Arguments) -> Document:
     """Without operands: the function of the frame. FUNCTION or an address in it shows all of a function, FIRST,LAST or
-    FIRST,+LENGTH that range. `/r` shows the bytes, `/s` the lines of the source. `=>` marks where the frame stands, `*`
-    where other lanes do.
+    FIRST,+LENGTH that range. `/r` shows the bytes, `/s` the lines of the source. `=>` marks the instruction of the
+    frame, `*` those of other lanes.
     """
     for letter in arguments.format:
         if letter not in MODIFIERS:
@@ -127,7 +127,7 @@ def disassemble(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def instructions_json(debugger: Debugger, rows: Iterable[MachineInstruction]) -> Iterator[dict[str, Any]]:
-    """Yield instructions, each with its source line, and with the lanes that stand there."""
+    """Yield instructions, each with its source line and the lanes that are there."""
     names = names_for(debugger)
     lanes, sources = standing_at(debugger), debugger.frame.state.sources
     for row in rows:
@@ -175,7 +175,7 @@ def names_for(debugger: Debugger, function: CodeSpan | None = None) -> Instructi
 
 
 def standing_at(debugger: Debugger) -> dict[int, int]:
-    """The addresses at which lanes of the wave stand, each with a mask of the lanes."""
+    """Return the addresses of the lanes of the wave, each with a mask of the lanes."""
     return masks_by(debugger, lambda lane: lane.pc)
 
 
@@ -199,7 +199,7 @@ def _lines(
 
 
 def _source_lines(debugger: Debugger, rows: Sequence[MachineInstruction]) -> dict[int, list[str]]:
-    """The lines of the source that stand before instructions, by the address of the instruction."""
+    """Return the source lines that are shown before instructions, by the address of the instruction."""
     sources = debugger.frame.state.sources
     found: list[tuple[int, LineAt]] = []
     for each in rows:

@@ -38,7 +38,7 @@ KEPT_FREE = 3
 MAX_LOCALS = 16
 MAX_FRAMES = 8
 MAX_ELSEWHERE = 3
-"""How many lines outside the part of the source that is shown are named because lanes stand there."""
+"""How many lines outside the part of the source that is shown are named because lanes are there."""
 REGISTERS = {
     "amdgcn": "pc exec vcc m0 scc s32 s33 v0 v1 v2 v3",
     "x86_64": "rip rsp rbp rax rbx rcx rdx rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 rflags",
@@ -47,7 +47,7 @@ REGISTERS = {
 
 
 def context(debugger: Debugger, arguments: Arguments) -> None:
-    """Sections are source (with the lanes that stand at each line), locals (in the lane that is selected), lanes,
+    """Sections are source (with the lanes at each line), locals (in the lane that is selected), lanes,
     registers, stack and expressions (what `display` shows). `set context-sections` says which are shown by default. At
     the prompt they are shown after each change of wave, lane or frame, unless `set context off` is given; `set context
     on` shows them without a terminal, too.
@@ -134,7 +134,7 @@ def _source(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
 
 def _numbered(debugger: Debugger, file: SourceFile, numbers: range, line: int, masks: dict[int, int]) -> list[str]:
-    """Lines of the source behind their numbers, and before those the lanes that stand there."""
+    """Return source lines with their numbers, and before those the lanes that are there."""
     output = debugger.output
     text = text_of(debugger, file)
     digits = len(str(numbers[-1])) if numbers else 1
@@ -153,7 +153,7 @@ def _numbered(debugger: Debugger, file: SourceFile, numbers: range, line: int, m
 
 
 def _elsewhere(debugger: Debugger, lanes: dict[tuple[str, int], int], file: SourceFile, numbers: range) -> list[str]:
-    """The lines that are not shown, and lanes stand there."""
+    """Return the lines that lanes are at, but that are not shown."""
     outside = [key for key in sorted(lanes) if key[0] != file.path or key[1] not in numbers]
     lines = [
         clipped(f"{gutter(lanes[path, line]):>{GUTTER}}    at {path}:{line}", debugger.output.width)
@@ -281,7 +281,7 @@ _MAKERS: dict[str, tuple[str, Callable[[Debugger, int], tuple[str, list[str]]]]]
 # --- The view of everything around the place that is selected ----------------------------------------
 
 GUTTER = 13
-"""Columns that say which lanes stand at a line."""
+"""Columns that say which lanes are at a line."""
 LEAST = 2
 """Fewer lines than this are no section."""
 
@@ -299,7 +299,7 @@ def title(text: str, width: int, style: Style) -> str:
 
 
 def gutter(mask: int) -> str:
-    """Which lanes stand at a line, or how many where the list of them is long."""
+    """Return the lanes that are at a line, or how many if the list is long."""
     if not mask:
         return ""
     numbers = lanes_text(mask).split(" ", 1)[1]
@@ -336,7 +336,7 @@ def lanes_lines(
 ) -> list[str]:
     """The lanes on one line, with a letter for each place, and below it what the letters mean.
 
-    A capital is that of active lanes, and A where the wave stands. `^` is below the lane that is selected.
+    Capitals are the places of active lanes, and A is that of the wave. `^` is below the lane that is selected.
     """
     groups = same_places(found.lanes)
     groups.sort(key=lambda group: group[0].state != ACTIVE)
@@ -401,7 +401,7 @@ class Display:
 
     @property
     def head(self) -> str:
-        """What stands before the value."""
+        """The text before the value."""
         if self.memory is None:
             return f"{self.number}: {self.format}{self.text} = "
         form = self.memory
@@ -422,7 +422,7 @@ class Displays:
 def display(debugger: Debugger, arguments: Arguments) -> None:
     """It is shown at once, and after each change of wave, lane or frame in which it has a meaning; by itself the
     command shows all of them now. /F is a letter as in `print`. With i, s, a count or a size it shows memory as `x`
-    does: `display/i $pc`. A format stands right behind the command.
+    does: `display/i $pc`. A format follows the command directly.
     """
     known = debugger.state_of(Displays)
     if not arguments.text:

@@ -63,7 +63,7 @@ def _focus(debugger: Debugger) -> Any:
 
 
 def file_of(frame: Frame) -> tuple[SourceFile, int] | None:
-    """The source file of a frame, and the line where it stands."""
+    """Return the source file of a frame, and its line."""
     source = frame.call.source
     if source is None or source.file is None:
         return None
@@ -77,7 +77,7 @@ def text_of(debugger: Debugger, file: SourceFile) -> SourceText:
 
 
 def line_text(debugger: Debugger, frame: Frame) -> str | None:
-    """The line of the source where a frame stands, with its number, as `frame` shows it; None if it is not there."""
+    """Return the source line of a frame with its number, as `frame` shows it; None if it cannot be read."""
     found = file_of(frame)
     if found is None or not found[1]:
         return None
@@ -94,7 +94,7 @@ def shown_line(line: str) -> str:
 
 
 def _missing(debugger: Debugger, file: SourceFile, line: int, text: SourceText) -> str:
-    """What stands in the place of a line that is not there: why, the first time."""
+    """Return the text in place of a line that cannot be read: the reason, the first time."""
     told = sources_of(debugger).told
     if text.missing is None:
         return f"{line}\tin {shown(file.name)}, which has {len(text.lines)} lines"
@@ -105,7 +105,7 @@ def _missing(debugger: Debugger, file: SourceFile, line: int, text: SourceText) 
 
 
 def standing_lanes(debugger: Debugger) -> dict[tuple[str, int], int]:
-    """The lines at which lanes of the wave stand, by file and line, each with a mask of the lanes."""
+    """Return the lines at which lanes of the wave are, by file and line, each with a mask of the lanes."""
     from dwarfgpu.questions.waves import masks_by
 
     def line_of(lane: LaneStatus) -> tuple[str, int] | None:
@@ -123,7 +123,7 @@ def standing_lanes(debugger: Debugger) -> dict[tuple[str, int], int]:
 def list_lines(debugger: Debugger, arguments: Arguments) -> Document:
     """Without operands: the lines around the frame, then those that follow; `list -` shows those before. `list 15` and
     `list add` show the lines around a line or function, `list 10,20` those from one to another, `list 10,` and
-    `list ,20` as many as `set listsize` says. `>` marks the line of the frame, `*` other lines where lanes stand.
+    `list ,20` as many as `set listsize` says. `>` marks the line of the frame, `*` other lines that lanes are at.
     """
 
     def lines(output: Output) -> Iterator[str]:
@@ -250,7 +250,7 @@ def _file_of(place: Linespec) -> SourceFile:
 
 
 def _listing(debugger: Debugger, file: SourceFile, first: int, last: int) -> Json:
-    """Return lines of a file, with the lanes that stand at them, and remember which."""
+    """Return lines of a file, with the lanes that are at them, and remember which."""
     kept = sources_of(debugger)
     text = text_of(debugger, file)
     data: Json = {"file": file.name, "path": file.path, "found": text.path, "first": first, "lines": []}
@@ -289,7 +289,7 @@ def _listing_lines(debugger: Debugger, listing: Json, output: Output) -> Iterato
 
 
 def info_line(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: the first line that was listed, or where the frame stands. An address shows the line that it
+    """Without operands: the first line that was listed, or the line of the frame. An address shows the line that it
     belongs to. `x/i` then shows the first instruction, whose address is $_.
     """
     rows = list(_code_of_lines(debugger, arguments.text))
