@@ -48,13 +48,13 @@ class Sources:
 
 def sources_of(debugger: Debugger) -> Sources:
     """What is kept, brought up to date with the settings."""
-    found = debugger.state_of(Sources)
+    sources = debugger.state_of(Sources)
     directories = debugger.settings["directories"]
-    if directories != found.directories:
-        found.directories = directories
-        found.reader.directories = tuple(each for each in directories.split(":") if each)
-        found.reader.forget()
-    return found
+    if directories != sources.directories:
+        sources.directories = directories
+        sources.reader.directories = tuple(folder for folder in directories.split(":") if folder)
+        sources.reader.forget()
+    return sources
 
 
 def _focus(debugger: Debugger) -> Any:
@@ -78,10 +78,10 @@ def text_of(debugger: Debugger, file: SourceFile) -> SourceText:
 
 def line_text(debugger: Debugger, frame: Frame) -> str | None:
     """Return the source line of a frame with its number, as `frame` shows it; None if it cannot be read."""
-    found = file_of(frame)
-    if found is None or not found[1]:
+    place = file_of(frame)
+    if place is None or not place[1]:
         return None
-    file, number = found
+    file, number = place
     line = text_of(debugger, file).line(number)
     if line is None:
         return None
@@ -190,11 +190,11 @@ def _range(debugger: Debugger, text: str, count: int) -> tuple[SourceFile, int, 
 
 def _outside_brackets(text: str) -> str:
     """A text with blanks in the place of what is in brackets, such as the arguments of a template."""
-    found, depth = [], 0
-    for each in text:
-        depth += (each in "<([{") - (each in ">)]}")
-        found.append(" " if depth > 0 else each)
-    return "".join(found)
+    pieces, depth = [], 0
+    for character in text:
+        depth += (character in "<([{") - (character in ">)]}")
+        pieces.append(" " if depth > 0 else character)
+    return "".join(pieces)
 
 
 def _around(line: int, count: int) -> tuple[int, int]:
@@ -220,11 +220,11 @@ def start_of(debugger: Debugger) -> tuple[SourceFile, int]:
     """The line that is listed first: that of the frame; without one that of `main`, or of the first kernel."""
     frame = debugger.frame
     if frame.place is not None:
-        found = file_of(frame)
-        if found is None:
+        place = file_of(frame)
+        if place is None:
             message = f"the source of {shown(frame.name or 'the code here')} is not known"
             raise UsageError(message, kind="no_source", hint="it has no line table: compile with -g")
-        return found
+        return place
     places = LinespecReader(frame)
     names = ["main", *(kernel.name for kernel in debugger.opened.file.kernels.kernels)]
     for name in names:
@@ -316,11 +316,11 @@ def _code_of_lines(debugger: Debugger, text: str) -> Iterator[Json]:
         text = f"*{frame.place:#x}"
     for place in places_of(debugger).read(text):
         if place.address is not None:
-            found = debugger.frame.state.sources.at(place.address)
-            if found is None or not found.line:
+            source = debugger.frame.state.sources.at(place.address)
+            if source is None or not source.line:
                 yield {"address": place.address, **function_json(debugger, place.address)}
             else:
-                yield _code_json(debugger, found.file, found.line, found.start, found.end)
+                yield _code_json(debugger, source.file, source.line, source.start, source.end)
         elif place.file is not None:
             yield from _code_of_line(debugger, place.file, place.line)
 
@@ -338,8 +338,8 @@ def _code_of_line(debugger: Debugger, file: SourceFile, line: int) -> Iterator[J
         if entry in functions:
             continue  # the line is entered there again
         functions.add(entry)
-        found = sources.at(start)
-        end = start if next_line != line or found is None or found.line != line else found.end
+        row = sources.at(start)
+        end = start if next_line != line or row is None or row.line != line else row.end
         yield _code_json(debugger, file, line, start, end)
 
 
@@ -383,20 +383,20 @@ def named_address(debugger: Debugger, address: int) -> str:
 
 def function_offset(debugger: Debugger, address: int) -> str | None:
     """The function that an address is in, and how far: ``<add+24>``."""
-    found = LinespecReader(debugger.frame).function_at(address)
-    if found is None:  # data, or code without debugging information
+    function = LinespecReader(debugger.frame).function_at(address)
+    if function is None:  # data, or code without debugging information
         name = debugger.frame.state.symbol_at(address)
         return None if name is None else f"<{shown(name)}>"
-    offset = address - found.entry
-    return f"<{shown(found.name)}{f'{offset:+d}' if offset else ''}>"
+    offset = address - function.entry
+    return f"<{shown(function.name)}{f'{offset:+d}' if offset else ''}>"
 
 
 def function_json(debugger: Debugger, address: int) -> Json:
     """Return the function, or the symbol of data, that an address is in, and how far from its entry it is."""
-    found = LinespecReader(debugger.frame).function_at(address)
-    if found is None:
+    function = LinespecReader(debugger.frame).function_at(address)
+    if function is None:
         return {"function": None, "symbol": debugger.frame.state.symbol_at(address)}
-    return {"function": found.name, "offset": address - found.entry}
+    return {"function": function.name, "offset": address - function.entry}
 
 
 def info_source(debugger: Debugger, arguments: Arguments) -> Document:
@@ -405,8 +405,8 @@ def info_source(debugger: Debugger, arguments: Arguments) -> Document:
 
     arguments.none()
     kept = sources_of(debugger)
-    found = file_of(debugger.frame) if debugger.frame.place is not None else None
-    file = kept.file if kept.focus == _focus(debugger) and kept.file is not None else found and found[0]
+    place = file_of(debugger.frame) if debugger.frame.place is not None else None
+    file = kept.file if kept.focus == _focus(debugger) and kept.file is not None else place and place[0]
     facts = None if file is None else facts_of(file)
     if file is None or facts is None:
         return Document({"source": None}, ["No current source file."])
@@ -458,8 +458,8 @@ def directory(debugger: Debugger, arguments: Arguments) -> None:
     if not arguments.text:
         debugger.settings.set("directories", f"{COMPILED}:{HERE}")
     else:
-        added = [os.path.expanduser(each) for word in arguments.words for each in word.split(":") if each]  # noqa: PTH111
-        rest = [each for each in known if each and each not in added]
+        added = [os.path.expanduser(folder) for word in arguments.words for folder in word.split(":") if folder]  # noqa: PTH111
+        rest = [folder for folder in known if folder and folder not in added]
         debugger.settings.set("directories", ":".join([*dict.fromkeys(added), *rest]))
     sources_of(debugger).told.clear()
     debugger.output.line(f"Source directories searched: {debugger.settings['directories']}")
@@ -481,9 +481,9 @@ def set_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
 def unset_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
     """Without operands: all rules."""
     kept = sources_of(debugger)
-    for each in arguments.words or list(kept.reader.moved):
-        if kept.reader.moved.pop(each, None) is None:
-            raise UsageError(f"No substitution rule defined for `{each[:80]}'", kind="no_rule")
+    for path in arguments.words or list(kept.reader.moved):
+        if kept.reader.moved.pop(path, None) is None:
+            raise UsageError(f"No substitution rule defined for `{path[:80]}'", kind="no_rule")
     kept.reader.forget()
 
 
