@@ -284,7 +284,7 @@ def _cell(kind: Kind, value: Any) -> str:
         return f"embedded, {counted(len(value.splitlines()), 'line')}"
     if kind == "code":
         return "expression"
-    return shown(cut(str(value)))
+    return str(value) if isinstance(value, int) else shown(cut(str(value)))
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
