@@ -307,7 +307,7 @@ class Bridge:
     def frame_entries(self) -> tuple[Cie | Fde | DwarfGpuError, ...]:
         """Return all call frame entries of the file, of which pyelftools gives none if one has an unknown instruction.
 
-        An error stands in place of an entry that cannot be read.
+        An entry that cannot be read is an error in this list.
         """
         entries = self._frames.entries()
         return tuple(entry for entry in entries if isinstance(entry, (Cie, Fde, DwarfGpuError)))

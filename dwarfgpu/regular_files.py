@@ -201,7 +201,7 @@ def open_anew() -> None:
 
 
 def forget_changed_mappings() -> None:
-    """Forget the mappings that `check_mappings` would find, because other files are looked at now."""
+    """Forget the mappings that `check_mappings` would find, because other files are read now."""
     open_anew()
     for mapping, record in list(_mappings.items()):
         record.is_forgotten |= bool(_change_of(mapping, record))
@@ -226,7 +226,7 @@ def _changed(path: str, what: str) -> MalformedFile:
 
 
 def check_output(path: str) -> None:
-    """Raise an error if a path is none of the system: such names can be written in a script."""
+    """Raise an error if the system can have no such path: any text can be written in a script."""
     if "\0" in path:
         message = f"{path} cannot be written: the name of a file has no NUL character"
         raise UsageError(message, kind="unwritable")

@@ -12,12 +12,14 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import clauses
 from sessions import refreshed, sessions_of
+from ways import rewalked, ways_of
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -511,6 +513,9 @@ def main() -> int:
             if sessions_of(text) and (now := refreshed(text)) != text:
                 path.write_text(now)
                 print(f"{path.relative_to(ROOT)} written")
+            if ways_of(path.name, text):
+                with tempfile.TemporaryDirectory() as folder:
+                    path.write_text(rewalked(path.name, path.read_text(), Path(folder)))
     for name in stale:
         print(f"docs/{name} is out of date: run `python3 tools/dev.py docs`", file=sys.stderr)
     for name in missing:

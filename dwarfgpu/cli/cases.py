@@ -32,7 +32,7 @@ def answer_cases(
 ) -> int:
     """Answer every case of a file in order; ``run`` takes a case and its line number.
 
-    A line that is no case is reported, and the others are answered all the same.
+    A line that is no case is reported, and the others are answered.
     """
     import json
 
@@ -50,7 +50,7 @@ def answer_cases(
             bad += 1
             if bad <= MAX_REPORTED:
                 session.report(error, path)
-        session.out.flush()  # whoever writes a case and waits for its answer must get it
+        session.out.flush()  # a program may wait for the answer before it writes the next case
     if bad > MAX_REPORTED:
         session.err.write(f"dwarfgpu: error: {path}: and {bad - MAX_REPORTED} more lines that are no case\n")
     return BAD_FILE if bad else OK

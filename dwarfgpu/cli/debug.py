@@ -31,7 +31,7 @@ def _debug(session: Session, options: Any) -> int:
 
 def _serve(session: Session, options: Any) -> int:
     if session.wants_json:
-        raise UsageError("what is served is no JSON", hint="leave out --json and --jsonl")
+        raise UsageError("`serve` does not answer in JSON", hint="leave out --json and --jsonl")
     from types import SimpleNamespace
 
     from dwarfgpu.serve.listener import say_to_user, serve

@@ -84,6 +84,8 @@ class SectionSource:
             if offset + size >= len(content):
                 break
             size *= 16
+            if size > FREE_TEXT:
+                budget.check()  # where all is spent, no further long name is read
         message = f"there is no string at {offset:#x} of {section}, which has {len(content)} bytes"
         raise MalformedFile("bad_string", message, spec="DWARF 5, 7.26").at(section=section, offset=offset)
 

@@ -55,20 +55,20 @@ def instructions_before(debugger: Debugger, address: int, count: int) -> Listing
     """Return the instructions before an address, from the beginning of the function on: where else one begins is not
     known.
     """
-    found: tuple[MachineInstruction, ...] = ()
+    instructions: tuple[MachineInstruction, ...] = ()
     problem = None
     places = places_of(debugger)
-    while len(found) < count:
-        end = found[0].address if found else address
-        span = next((each for each in places.stretches_at(end - 1) if each.low < end <= each.high), None)
+    while len(instructions) < count:
+        end = instructions[0].address if instructions else address
+        span = next((stretch for stretch in places.stretches_at(end - 1) if stretch.low < end <= stretch.high), None)
         if span is None:
             break
         listing = code_of(debugger).between(span.low, end)
-        found, problem = listing.instructions + found, listing.problem or problem
-    if not found and count:
+        instructions, problem = listing.instructions + instructions, listing.problem or problem
+    if not instructions and count:
         message = f"No function contains the address before {address:#x}."
         raise UsageError(message, kind="no_function", hint="instructions are read onwards from a beginning")
-    return Listing(found[-count:], problem)
+    return Listing(instructions[-count:], problem)
 
 
 def problem_lines(debugger: Debugger, listing: Listing, output: Output) -> Iterator[str]:
@@ -81,8 +81,8 @@ def problem_lines(debugger: Debugger, listing: Listing, output: Output) -> Itera
 
 def disassemble(debugger: Debugger, arguments: Arguments) -> Document:
     """Without operands: the function of the frame. FUNCTION or an address in it shows all of a function, FIRST,LAST or
-    FIRST,+LENGTH that range. `/r` shows the bytes, `/s` the lines of the source. `=>` marks where the frame stands, `*`
-    where other lanes do.
+    FIRST,+LENGTH that range. `/r` shows the bytes, `/s` the lines of the source. `=>` marks the instruction of the
+    frame, `*` those of other lanes.
     """
     for letter in arguments.format:
         if letter not in MODIFIERS:
@@ -127,7 +127,7 @@ def disassemble(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def instructions_json(debugger: Debugger, rows: Iterable[MachineInstruction]) -> Iterator[dict[str, Any]]:
-    """Yield instructions, each with its source line, and with the lanes that stand there."""
+    """Yield instructions, each with its source line and the lanes that are there."""
     names = names_for(debugger)
     lanes, sources = standing_at(debugger), debugger.frame.state.sources
     for row in rows:
@@ -151,14 +151,14 @@ def _function(debugger: Debugger, text: str) -> list[CodeSpan]:
         frame = debugger.frame
         if frame.place is None:
             raise UsageError("No frame selected.", kind="no_frame", hint="name a function or an address")
-        found = places.stretches_at(frame.place)
+        stretches = places.stretches_at(frame.place)
         message = "No function contains program counter for selected frame."
     else:
-        found = places.stretches_at(places.address(text.removeprefix("*")))
+        stretches = places.stretches_at(places.address(text.removeprefix("*")))
         message = "No function contains specified address."
-    if not found:
+    if not stretches:
         raise UsageError(message, kind="no_function", hint="FIRST,LAST or FIRST,+LENGTH shows a range")
-    return found
+    return stretches
 
 
 def _told(problem: DwarfGpuError, output: Output) -> Iterator[str]:
@@ -175,7 +175,7 @@ def names_for(debugger: Debugger, function: CodeSpan | None = None) -> Instructi
 
 
 def standing_at(debugger: Debugger) -> dict[int, int]:
-    """The addresses at which lanes of the wave stand, each with a mask of the lanes."""
+    """Return the addresses of the lanes of the wave, each with a mask of the lanes."""
     return masks_by(debugger, lambda lane: lane.pc)
 
 
@@ -187,30 +187,30 @@ def _lines(
     pc = debugger.frame.pc
     lanes = standing_at(debugger)
     rows = listing.instructions
-    texts = output.code(ASSEMBLY, [names.text(each) for each in rows])
+    texts = output.code(ASSEMBLY, [names.text(instruction) for instruction in rows])
     raw = padded_bytes(rows) if "r" in arguments.format else [""] * len(rows)
     sources = _source_lines(debugger, rows) if "s" in arguments.format else {}
-    for each, text, data in zip(rows, texts, raw, strict=True):
-        yield from sources.get(each.address, ())
-        mark = "=> " if each.address == pc else " * " if each.address in lanes else "   "
+    for instruction, text, data in zip(rows, texts, raw, strict=True):
+        yield from sources.get(instruction.address, ())
+        mark = "=> " if instruction.address == pc else " * " if instruction.address in lanes else "   "
         if mark.strip():
             mark = output.style("kind", mark)
-        yield f"{mark}{names.head(each.address)}\t{data}{text}"
+        yield f"{mark}{names.head(instruction.address)}\t{data}{text}"
 
 
 def _source_lines(debugger: Debugger, rows: Sequence[MachineInstruction]) -> dict[int, list[str]]:
-    """The lines of the source that stand before instructions, by the address of the instruction."""
+    """Return the source lines that are shown before instructions, by the address of the instruction."""
     sources = debugger.frame.state.sources
-    found: list[tuple[int, LineAt]] = []
-    for each in rows:
-        at = sources.at(each.address)
-        if at is not None and (not found or (at.file, at.line) != (found[-1][1].file, found[-1][1].line)):
-            found.append((each.address, at))
-    with_code = {(at.file.path, at.line) for _, at in found}
+    places: list[tuple[int, LineAt]] = []
+    for instruction in rows:
+        at = sources.at(instruction.address)
+        if at is not None and (not places or (at.file, at.line) != (places[-1][1].file, places[-1][1].line)):
+            places.append((instruction.address, at))
+    with_code = {(at.file.path, at.line) for _, at in places}
     file: SourceFile | None = None
     shown_lines: dict[int, list[str]] = {}
     last = 0
-    for address, at in found:
+    for address, at in places:
         lines = [""] if shown_lines else []
         least = last + 1
         if file is not at.file:
@@ -232,6 +232,6 @@ def _numbered(debugger: Debugger, file: SourceFile, first: int, last: int) -> It
     if not numbers:
         yield f"{last}\tin {shown(file.name)}"
         return
-    lines = debugger.output.code(SOURCE, [shown_line(text.line(each) or "") for each in numbers], file.path)
+    lines = debugger.output.code(SOURCE, [shown_line(text.line(number) or "") for number in numbers], file.path)
     for number, line in zip(numbers, lines, strict=True):
         yield numbered_line(number, line)

@@ -38,7 +38,7 @@ KEPT_FREE = 3
 MAX_LOCALS = 16
 MAX_FRAMES = 8
 MAX_ELSEWHERE = 3
-"""How many lines outside the part of the source that is shown are named because lanes stand there."""
+"""How many lines outside the part of the source that is shown are named because lanes are there."""
 REGISTERS = {
     "amdgcn": "pc exec vcc m0 scc s32 s33 v0 v1 v2 v3",
     "x86_64": "rip rsp rbp rax rbx rcx rdx rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 rflags",
@@ -47,7 +47,7 @@ REGISTERS = {
 
 
 def context(debugger: Debugger, arguments: Arguments) -> None:
-    """Sections are source (with the lanes that stand at each line), locals (in the lane that is selected), lanes,
+    """Sections are source (with the lanes at each line), locals (in the lane that is selected), lanes,
     registers, stack and expressions (what `display` shows). `set context-sections` says which are shown by default. At
     the prompt they are shown after each change of wave, lane or frame, unless `set context off` is given; `set context
     on` shows them without a terminal, too.
@@ -69,20 +69,20 @@ def show_context(debugger: Debugger, names: tuple[str, ...] | None = None) -> No
     if debugger.program is None:
         return
     output = debugger.output
-    found: list[tuple[str, list[str]]] = []
+    sections: list[tuple[str, list[str]]] = []
     for name in names or debugger.settings["context-sections"]:
         head, lines = _made(debugger, name, debugger.settings["listsize"])
         if lines:
-            found.append((name, [title(head, output.width, output.style), *lines]))
+            sections.append((name, [title(head, output.width, output.style), *lines]))
     if output.height is not None:
         room = max(LOWEST, output.height - output.rows - KEPT_FREE)
-        counts = shares([len(lines) - 1 for _, lines in found], room)
-        found = [
+        counts = shares([len(lines) - 1 for _, lines in sections], room)
+        sections = [
             (name, _fitted(debugger, name, lines, count))
-            for (name, lines), count in zip(found, counts, strict=True)
+            for (name, lines), count in zip(sections, counts, strict=True)
             if count
         ]
-    for _, lines in found:
+    for _, lines in sections:
         output.lines(lines)
 
 
@@ -99,11 +99,11 @@ def _made(debugger: Debugger, name: str, size: int) -> tuple[str, list[str]]:
     """The title and the lines of a section."""
     head, make = _MAKERS[name]
     try:
-        found = make(debugger, size)
+        section = make(debugger, size)
     except DwarfGpuError as error:
         text = clipped(" ".join(str(error).split()), debugger.output.width)
         return head, [debugger.output.style("error", text)]
-    return found
+    return section
 
 
 # --- The sections ---------------------------------------------------------------------------------------------------
@@ -134,13 +134,13 @@ def _source(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
 
 def _numbered(debugger: Debugger, file: SourceFile, numbers: range, line: int, masks: dict[int, int]) -> list[str]:
-    """Lines of the source behind their numbers, and before those the lanes that stand there."""
+    """Return source lines with their numbers, and before those the lanes that are there."""
     output = debugger.output
     text = text_of(debugger, file)
     digits = len(str(numbers[-1])) if numbers else 1
     left = 0 if debugger.lane is None else GUTTER + 1
     room = max(8, output.width - left - digits - 5)
-    plain = [clipped(shown_line(text.line(each) or "").expandtabs(4), room) for each in numbers]
+    plain = [clipped(shown_line(text.line(number) or "").expandtabs(4), room) for number in numbers]
     lines = []
     for number, code in zip(numbers, output.code(SOURCE, plain, file.path), strict=True):
         mark = "=>" if number == line else "  "
@@ -153,7 +153,7 @@ def _numbered(debugger: Debugger, file: SourceFile, numbers: range, line: int, m
 
 
 def _elsewhere(debugger: Debugger, lanes: dict[tuple[str, int], int], file: SourceFile, numbers: range) -> list[str]:
-    """The lines that are not shown, and lanes stand there."""
+    """Return the lines that lanes are at, but that are not shown."""
     outside = [key for key in sorted(lanes) if key[0] != file.path or key[1] not in numbers]
     lines = [
         clipped(f"{gutter(lanes[path, line]):>{GUTTER}}    at {path}:{line}", debugger.output.width)
@@ -169,8 +169,8 @@ def _locals(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     frame, lane = debugger.frame, debugger.lane
     head = "locals" if lane is None else f"locals in lane {lane}"
     renderer = VariablesRenderer(frame)
-    variables = [each for each in frame.variables() if not each.is_shadowed]
-    lines = [_variable(debugger, renderer, each, lane) for each in variables[:MAX_LOCALS]]
+    variables = [variable for variable in frame.variables() if not variable.is_shadowed]
+    lines = [_variable(debugger, renderer, variable, lane) for variable in variables[:MAX_LOCALS]]
     if len(variables) > MAX_LOCALS:
         lines.append(debugger.output.style("dim", f"... {len(variables) - MAX_LOCALS} more"))
     return head, lines or ["No locals."]
@@ -186,12 +186,12 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
         if variable.frame.activation is None:
             text = "no state"
         else:
-            one = answer(variable, name, None if lane is None else [lane]).by_lane[0]
-            text = OPTIMIZED_OUT if one.reason is None else one.reason.placeholder
-            if one.value is not None:
-                text, style = renderer.cell(one), "" if one.is_active else "dim"
-            elif one.state == "error" and one.reason is not None:
-                text, style = f"<error: {one.reason.message}>", "error"
+            lane_answer = answer(variable, name, None if lane is None else [lane]).by_lane[0]
+            text = OPTIMIZED_OUT if lane_answer.reason is None else lane_answer.reason.placeholder
+            if lane_answer.value is not None:
+                text, style = renderer.cell(lane_answer), "" if lane_answer.is_active else "dim"
+            elif lane_answer.state == "error" and lane_answer.reason is not None:
+                text, style = f"<error: {lane_answer.reason.message}>", "error"
     except DwarfGpuError as error:
         text, style = f"<error: {error.message}>", "error"
     text = clipped(text, output.width - len(name) - 3) if len(name) < output.width - 10 else "..."
@@ -223,18 +223,18 @@ def _registers(debugger: Debugger, size: int) -> tuple[str, list[str]]:
         raise UsageError("no state, so no registers", kind="no_machine")
     head = "registers" if lane is None else f"registers, of lane {lane} those that have lanes"
     known = next((names for start, names in REGISTERS.items() if frame.target.name.startswith(start)), "")
-    names = known.split() or [each.name for each in list(frame.target.registers())[:16]]
-    texts = [each for each in (_register(frame, name, lane) for name in names) if each is not None]
+    names = known.split() or [register.name for register in list(frame.target.registers())[:16]]
+    texts = [text for text in (_register(frame, name, lane) for name in names) if text is not None]
     return head, cells(texts, debugger.output.width)
 
 
 def _register(frame: Frame, name: str, lane: int | None) -> str | None:
     """A register with what it holds; None for one that has nothing to say here."""
     try:
-        found = frame.expression(f"${name}")
-        value = found.value(lane)
+        quantity = frame.expression(f"${name}")
+        value = quantity.value(lane)
         if isinstance(value, int):
-            size = found.object(lane).bits()
+            size = quantity.object(lane).bits()
             return f"{name} {value & ((1 << size) - 1):#x}"
         element = frame.expression(f"${name}[{lane or 0}]").value(lane)
         return f"{name} {element & 0xFFFFFFFF:#x}" if isinstance(element, int) else None
@@ -281,7 +281,7 @@ _MAKERS: dict[str, tuple[str, Callable[[Debugger, int], tuple[str, list[str]]]]]
 # --- The view of everything around the place that is selected ----------------------------------------
 
 GUTTER = 13
-"""Columns that say which lanes stand at a line."""
+"""Columns that say which lanes are at a line."""
 LEAST = 2
 """Fewer lines than this are no section."""
 
@@ -299,7 +299,7 @@ def title(text: str, width: int, style: Style) -> str:
 
 
 def gutter(mask: int) -> str:
-    """Which lanes stand at a line, or how many where the list of them is long."""
+    """Return the lanes that are at a line, or how many if the list is long."""
     if not mask:
         return ""
     numbers = lanes_text(mask).split(" ", 1)[1]
@@ -311,17 +311,17 @@ def shares(natural: Sequence[int], room: int) -> list[int]:
 
     A title for each of them is counted too.
     """
-    found = list(natural)
-    while found and sum(found) + sum(1 for each in found if each) > room:
-        longest = max(found)
+    widths = list(natural)
+    while widths and sum(widths) + sum(1 for width in widths if width) > room:
+        longest = max(widths)
         if longest > LEAST:
-            found[found.index(longest)] = longest - 1
-        elif any(found[1:]):
-            found[max(place for place, each in enumerate(found) if each)] = 0
+            widths[widths.index(longest)] = longest - 1
+        elif any(widths[1:]):
+            widths[max(place for place, width in enumerate(widths) if width)] = 0
         else:
-            found[0] = max(0, room - 1)
+            widths[0] = max(0, room - 1)
             break
-    return found
+    return widths
 
 
 def shortened(lines: list[str], count: int, style: Style) -> list[str]:
@@ -332,13 +332,13 @@ def shortened(lines: list[str], count: int, style: Style) -> list[str]:
 
 
 def lanes_lines(
-    found: Lanes, current: int | None, where: Callable[[LaneStatus], str], width: int, style: Style
+    lanes: Lanes, current: int | None, where: Callable[[LaneStatus], str], width: int, style: Style
 ) -> list[str]:
     """The lanes on one line, with a letter for each place, and below it what the letters mean.
 
-    A capital is that of active lanes, and A where the wave stands. `^` is below the lane that is selected.
+    Capitals are the places of active lanes, and A is that of the wave. `^` is below the lane that is selected.
     """
-    groups = same_places(found.lanes)
+    groups = same_places(lanes.lanes)
     groups.sort(key=lambda group: group[0].state != ACTIVE)
     known: dict[object, str] = {}
     signs: dict[int, tuple[str, str]] = {}
@@ -356,8 +356,8 @@ def lanes_lines(
         rows.append(clipped(f"{letter}  {what}  {where(first)}", width).rstrip())
     lines = []
     per_line = max(8, width // 8 * 8)
-    for start in range(0, found.lane_count, per_line):
-        numbers = range(start, min(start + per_line, found.lane_count))
+    for start in range(0, lanes.lane_count, per_line):
+        numbers = range(start, min(start + per_line, lanes.lane_count))
         lines.append("".join(style(kind, sign) for sign, kind in map(signs.__getitem__, numbers)))
         if current is not None and current in numbers:
             label = f"^ lane {current}"
@@ -401,7 +401,7 @@ class Display:
 
     @property
     def head(self) -> str:
-        """What stands before the value."""
+        """The text before the value."""
         if self.memory is None:
             return f"{self.number}: {self.format}{self.text} = "
         form = self.memory
@@ -422,7 +422,7 @@ class Displays:
 def display(debugger: Debugger, arguments: Arguments) -> None:
     """It is shown at once, and after each change of wave, lane or frame in which it has a meaning; by itself the
     command shows all of them now. /F is a letter as in `print`. With i, s, a count or a size it shows memory as `x`
-    does: `display/i $pc`. A format stands right behind the command.
+    does: `display/i $pc`. A format follows the command directly.
     """
     known = debugger.state_of(Displays)
     if not arguments.text:
@@ -432,17 +432,17 @@ def display(debugger: Debugger, arguments: Arguments) -> None:
         return
     form = arguments.format
     of_memory = None
-    if any(each in "isbhwg" or each.isdecimal() for each in form):
+    if any(character in "isbhwg" or character.isdecimal() for character in form):
         of_memory = memory.read_format(form, asking.MemoryFormat())
     letter = None if of_memory is not None else asking.print_format(arguments)
-    found = Display(known.last + 1, arguments.text, letter, of_memory)
-    debugger.frame.expression(found.text)  # what cannot be read is no display
+    added = Display(known.last + 1, arguments.text, letter, of_memory)
+    debugger.frame.expression(added.text)  # what cannot be read is no display
     if debugger.has_moved:  # then it is shown with the others
-        asking.asked(debugger, found.text, asking.focus(debugger))
+        asking.asked(debugger, added.text, asking.focus(debugger))
     else:
-        _show(debugger, found)
+        _show(debugger, added)
     known.last += 1
-    known.every[found.number] = found
+    known.every[added.number] = added
     if not known.is_watching:
         known.is_watching = True
         debugger.watchers.append(lambda: _moved(debugger))
@@ -471,8 +471,8 @@ def info_display(debugger: Debugger, arguments: Arguments) -> None:
         return
     debugger.output.line("Auto-display expressions now in effect:")
     debugger.output.line("Num Enb Expression")
-    for each in known.every.values():
-        debugger.output.line(f"{each.number}:   y  {each.format}{shown(each.text)}")
+    for displayed in known.every.values():
+        debugger.output.line(f"{displayed.number}:   y  {displayed.format}{shown(displayed.text)}")
 
 
 def _moved(debugger: Debugger) -> None:
@@ -484,30 +484,30 @@ def show_displays(debugger: Debugger) -> None:
     """Show what is displayed, as far as it has a meaning where the debugger looks."""
     if debugger.program is None:
         return
-    for each in list(debugger.state_of(Displays).every.values()):
+    for displayed in list(debugger.state_of(Displays).every.values()):
         try:
-            _show(debugger, each)
+            _show(debugger, displayed)
         except DwarfGpuError as error:
             if error.kind == "no_name":  # of another function
                 continue
-            head = each.head if each.memory is None else f"{each.head}: "
+            head = displayed.head if displayed.memory is None else f"{displayed.head}: "
             debugger.output.line(f"{head}{debugger.output.style('error', f'<error: {error.message}>')}")
 
 
-def _show(debugger: Debugger, found: Display) -> None:
+def _show(debugger: Debugger, displayed: Display) -> None:
     """A value on a line; memory below a line that says what it is."""
-    if found.memory is not None:
-        where = memory.address_of(debugger, found.text)
-        end = "\n" if found.memory.count != 1 or found.memory.letter == "i" else "  "
-        debugger.output.write(f"{found.head}{end}")
+    if displayed.memory is not None:
+        where = memory.address_of(debugger, displayed.text)
+        end = "\n" if displayed.memory.count != 1 or displayed.memory.letter == "i" else "  "
+        debugger.output.write(f"{displayed.head}{end}")
         try:
-            memory.show(debugger, found.memory, where)
+            memory.show(debugger, displayed.memory, where)
         except DwarfGpuError as error:
             debugger.output.line(debugger.output.style("error", f"<error: {error.message}>"))
         return
-    one = asking.asked(debugger, found.text, asking.focus(debugger)).by_lane[0]
-    if one.value is not None:
-        debugger.output.line(f"{found.head}{asking.renderer(debugger, found.letter).cell(one)}")
+    lane_answer = asking.asked(debugger, displayed.text, asking.focus(debugger)).by_lane[0]
+    if lane_answer.value is not None:
+        debugger.output.line(f"{displayed.head}{asking.renderer(debugger, displayed.letter).cell(lane_answer)}")
         return
-    head = found.head.removesuffix(" = ")
-    debugger.output.lines(without_value(debugger, head, why_none(one)))
+    head = displayed.head.removesuffix(" = ")
+    debugger.output.lines(without_value(debugger, head, why_none(lane_answer)))

@@ -54,7 +54,7 @@ class Debugger(Selection):
         self.called_with: tuple[str, list[str]] | None = None
         """The defined command that runs, and the words it was called with."""
         self.aliases: dict[str, str] = {}
-        """What the names stand for that the user has given to commands."""
+        """The commands by the names that the user has given to them."""
         self.typed: list[str] = []
         """The lines that were typed."""
         self.next_line: Callable[[str], str | None] | None = None
@@ -62,7 +62,7 @@ class Debugger(Selection):
         self.watchers: list[Callable[[], None]] = [self._show_context]
         """Are called after a command that has changed what is selected."""
         self.ask: Callable[[str], bool] | None = None
-        """Asks the user a question whose answer is yes or no, where there is somebody to ask."""
+        """Asks the user a question whose answer is yes or no; None without a user at a terminal."""
         self.shell_status: int | None = None
         """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
@@ -77,7 +77,7 @@ class Debugger(Selection):
         self.layout = "src"
         """What the full screen shows: ``src``, ``asm``, ``split`` or ``regs``."""
         self.is_watched = False
-        """Whether somebody at a prompt types the lines and reads what is written."""
+        """Whether a user at a prompt types the lines and reads what is written."""
         self._changes = 0
         """How often the machine had been written to when it was last seen."""
         self._known_names: KnownNames | None = None
@@ -191,11 +191,11 @@ class Debugger(Selection):
             show_context(self)
 
     def forget_line(self) -> None:
-        """An empty line shall repeat nothing."""
+        """Make an empty line repeat nothing."""
         self._again = None
 
     def confirmed(self, question: str) -> bool:
-        """Whether the user wants it; yes where nobody is asked."""
+        """Return whether the user wants it; True if no user can be asked."""
         return self.ask is None or not self.settings["confirm"] or self.ask(question)
 
     def moved(self) -> None:

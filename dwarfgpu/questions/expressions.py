@@ -122,7 +122,7 @@ def evaluate_operations(
     if arguments.operands:
         name = "--ops" if arguments.has("ops") else "--hex"
         message = f"{name} does not go with expressions of the source language"
-        raise UsageError(message, hint="leave out the option, or what is not one")
+        raise UsageError(message, hint="leave out the option or the expressions")
     where = encoding_context.of_frame(frame)
     text = f"{arguments.get('ops') or arguments.get('hex')} {arguments.text}"
     expression = where.decoded(bytes_of(text)) if arguments.has("hex") else where.parsed(text)

@@ -140,7 +140,7 @@ def _show_focus(debugger: Debugger) -> None:
     show_stop(debugger)
     try:
         show_frame(debugger)
-    except DwarfGpuError as error:  # the machine is attached all the same
+    except DwarfGpuError as error:  # the machine is attached nevertheless
         debugger.output.line(debugger.output.style("error", error.message))
 
 
@@ -418,7 +418,7 @@ def snapshot(_selection: Selection, arguments: Arguments) -> Document:
     if action == "convert" and len(files) > 1 and has_gpu_state(files[:-1]):
         return _convert_core(files[:-1], files[-1], arguments)
     if len(files) != (2 if action == "convert" else 1):
-        names = "two names, of a snapshot and of what is to be written" if action == "convert" else "one name"
+        names = "the names of a snapshot and of the new file" if action == "convert" else "one name"
         raise UsageError(f"`snapshot {action}` needs {names}")
     for option in ("waves", "memory"):
         if option in arguments.options:

@@ -108,7 +108,7 @@ def lane(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
-    """LIST is lanes and ranges, such as 0,3,8-11; `all` is all that have a work-item. Flags may stand before COMMAND:
+    """LIST is lanes and ranges, such as 0,3,8-11; `all` is all that have a work-item. Flags come before COMMAND:
     with -active or -inactive it runs only in such lanes, with -all also in those without a work-item. With -q lanes are
     not named, with -c an error does not end it, with -s errors and lanes for which nothing is shown are passed over.
     """
@@ -180,7 +180,7 @@ def split(arguments: Arguments) -> tuple[str, set[str], str]:
 def check_command(
     debugger: Debugger, flags: set[str], known: tuple[str, ...], command: str, arguments: Arguments
 ) -> None:
-    """Refuse what is wrong before anything is run: an unknown flag, or a command that is none."""
+    """Refuse an unknown flag or command before anything is run."""
     odd = sorted(flags.difference(known))
     if odd:
         raise arguments.wrong(f"has no flag {odd[0][:40]}; it has {', '.join(known)}")

@@ -286,7 +286,7 @@ class _Shower:
         return codes, True
 
     def _strings_before(self, where: Address, count: int) -> tuple[Address, int]:
-        """What stands before the strings before an address, so many or as many as there are; and how many.
+        """Return the address of the first of COUNT strings before an address, or of as many as there are; and how many.
 
         A string begins behind a zero, behind what cannot be read, and where one shown before it would be too long. So,
         as in GDB, the last one may begin at the address itself.

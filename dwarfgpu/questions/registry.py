@@ -117,10 +117,10 @@ class Command:
     group: str
     aliases: tuple[str, ...] = ()
     operands: str = ""
-    """What stands behind options, as help shows it."""
+    """The operands after the options, as help shows them."""
     options: tuple[Argument, ...] = ()
     formats: str = ""
-    """What may stand behind a slash, as help shows it; empty if nothing may."""
+    """The letters after a slash, as help shows them; empty if there are none."""
     completes: str = ""
     """What its operands are, for completion: a name of `completion.KINDS`."""
     repeats: str = "same"
@@ -219,7 +219,7 @@ class Registry:
         if command is None and not prefix and word in RUNNING:
             message = f"`{word}` is for a program that runs: a snapshot or a core file is one that has stopped"
             raise UsageError(
-                message, kind="no_command", hint="`wave`, `lane`, `frame`, `print` and `x` look at what is there"
+                message, kind="no_command", hint="`wave`, `lane`, `frame`, `print` and `x` show where it stopped"
             )
         if command is None:
             command = self._abbreviated(prefix, word, names, ask)
@@ -294,7 +294,7 @@ def shell(names: str, *arguments: Argument, options: Iterable[Argument] = (), ex
     return Shell(tuple(names.split()), selects, operands, tuple(options), tuple(examples))
 
 
-# --- What stands behind the name of a command ---------------------------------------------------------
+# --- What follows the name of a command ---------------------------------------------------------------
 
 _WORD = re.compile(r"\s*(\S+)")
 _QUOTED = re.compile(r"""\s*(["'])(.*?)\1(?!\S)""")
@@ -367,7 +367,7 @@ class Arguments:
             raise self.wrong(f"takes a number, not {self.text[:40]!r}") from None
 
     def pattern(self, option: str | None = None) -> re.Pattern[str]:
-        """The rest, or what stands behind an option, as a regular expression."""
+        """Return the rest, or the operand of an option, as a regular expression."""
         import warnings
 
         text = self.text if option is None else self.options.get(option, "")
@@ -424,7 +424,7 @@ def read_arguments(command: Command, text: str) -> Arguments:
 
 
 def _format(command: Command, text: str) -> tuple[str, str]:
-    """What stands behind a slash, and the text behind it. `p /x 1` is read as well as `p/x 1`."""
+    """Return the letters after a slash, and the text after them. `p /x 1` is read as well as `p/x 1`."""
     whole = text.lstrip() if command.formats else text
     if not whole.startswith("/"):
         return "", text

@@ -201,7 +201,7 @@ def alias(debugger: Debugger, arguments: Arguments) -> None:
     command, rest = debugger.registry.find(text)
     whole = f"{command.name} {rest.strip()}".rstrip()
     if command.name == name:
-        raise UsageError(f"{name} cannot be an alias of itself", hint="an alias is of another command")
+        raise UsageError(f"{name} cannot be an alias of itself", hint="give the name of the command that it runs")
     debugger.aliases[name] = whole
     summary = f"the same as `{whole}`"
     row = evolve(command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None)
@@ -209,7 +209,7 @@ def alias(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def run_alias(debugger: Debugger, arguments: Arguments) -> None:
-    """`alias` shows what it is another name of."""
+    """`alias` shows which command it is a name of."""
     command, rest = debugger.registry.find(debugger.aliases[arguments.command.name])
     form, rest = arguments.format, rest.strip()
     if form and rest.startswith("/"):  # the one that is typed counts
@@ -343,7 +343,7 @@ def shell(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def pipe(debugger: Debugger, arguments: Arguments) -> None:
-    """`pipe bt | grep main`, or `| bt | grep main`. With `-d` another word stands between the command and the program,
+    """`pipe bt | grep main`, or `| bt | grep main`. With `-d` another word separates the command from the program,
     so that a bar may be part of the command. The program is run by the shell, and its exit status is
     $_shell_exitcode.
     """

@@ -167,7 +167,7 @@ class Selection:
             return chosen
         try:
             mask = self.wave.frame(0).active_mask
-        except DwarfGpuError:  # where the wave stands is not known
+        except DwarfGpuError:  # the place of the wave is not known
             mask = None
         return (mask & -mask).bit_length() - 1 if mask else 0
 

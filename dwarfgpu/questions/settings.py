@@ -32,7 +32,7 @@ class Setting:
     unlimited: bool = False
     """Whether ``unlimited``, and so 0, is a number too."""
     has_zero: bool = False
-    """Whether 0 is a number all the same; -1 is then ``unlimited``."""
+    """Whether 0 is a number although there is ``unlimited``, which is then -1."""
     automatic: bool = False
     """Whether ``auto`` is a number too, which is kept as -1."""
     many: bool = False
@@ -194,7 +194,7 @@ class Settings:
 
     @contextmanager
     def lent(self, values: Mapping[str, str]) -> Iterator[None]:
-        """Settings are others meanwhile, as texts say; whoever watches them is told."""
+        """Change settings for the time of a block; functions that watch them are called."""
         found = {name: self.declared[name].read(text.strip()) for name, text in values.items()}
         before = {name: self._values[name] for name in found}
         try:
@@ -210,11 +210,11 @@ class Settings:
                 watcher(name)
 
     def reset(self, name: str) -> None:
-        """Change a setting back to what it is by default, and tell nobody."""
+        """Change a setting back to its default, without a call of the functions that watch it."""
         self._values[name] = self.declared[name].default
 
     def find(self, text: str) -> tuple[str, str] | None:
-        """The setting that a text begins with, abbreviated or not, and the rest; None if it is none."""
+        """Return the setting that a text begins with, abbreviated or not, and the rest; None if there is none."""
         words = text.split()
         for count in range(min(3, len(words)), 0, -1):
             meant = list(self._meant(words[:count]))

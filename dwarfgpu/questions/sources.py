@@ -48,13 +48,13 @@ class Sources:
 
 def sources_of(debugger: Debugger) -> Sources:
     """What is kept, brought up to date with the settings."""
-    found = debugger.state_of(Sources)
+    sources = debugger.state_of(Sources)
     directories = debugger.settings["directories"]
-    if directories != found.directories:
-        found.directories = directories
-        found.reader.directories = tuple(each for each in directories.split(":") if each)
-        found.reader.forget()
-    return found
+    if directories != sources.directories:
+        sources.directories = directories
+        sources.reader.directories = tuple(folder for folder in directories.split(":") if folder)
+        sources.reader.forget()
+    return sources
 
 
 def _focus(debugger: Debugger) -> Any:
@@ -63,7 +63,7 @@ def _focus(debugger: Debugger) -> Any:
 
 
 def file_of(frame: Frame) -> tuple[SourceFile, int] | None:
-    """The source file of a frame, and the line where it stands."""
+    """Return the source file of a frame, and its line."""
     source = frame.call.source
     if source is None or source.file is None:
         return None
@@ -77,11 +77,11 @@ def text_of(debugger: Debugger, file: SourceFile) -> SourceText:
 
 
 def line_text(debugger: Debugger, frame: Frame) -> str | None:
-    """The line of the source where a frame stands, with its number, as `frame` shows it; None if it is not there."""
-    found = file_of(frame)
-    if found is None or not found[1]:
+    """Return the source line of a frame with its number, as `frame` shows it; None if it cannot be read."""
+    place = file_of(frame)
+    if place is None or not place[1]:
         return None
-    file, number = found
+    file, number = place
     line = text_of(debugger, file).line(number)
     if line is None:
         return None
@@ -94,7 +94,7 @@ def shown_line(line: str) -> str:
 
 
 def _missing(debugger: Debugger, file: SourceFile, line: int, text: SourceText) -> str:
-    """What stands in the place of a line that is not there: why, the first time."""
+    """Return the text in place of a line that cannot be read: the reason, the first time."""
     told = sources_of(debugger).told
     if text.missing is None:
         return f"{line}\tin {shown(file.name)}, which has {len(text.lines)} lines"
@@ -105,7 +105,7 @@ def _missing(debugger: Debugger, file: SourceFile, line: int, text: SourceText) 
 
 
 def standing_lanes(debugger: Debugger) -> dict[tuple[str, int], int]:
-    """The lines at which lanes of the wave stand, by file and line, each with a mask of the lanes."""
+    """Return the lines at which lanes of the wave are, by file and line, each with a mask of the lanes."""
     from dwarfgpu.questions.waves import masks_by
 
     def line_of(lane: LaneStatus) -> tuple[str, int] | None:
@@ -123,7 +123,7 @@ def standing_lanes(debugger: Debugger) -> dict[tuple[str, int], int]:
 def list_lines(debugger: Debugger, arguments: Arguments) -> Document:
     """Without operands: the lines around the frame, then those that follow; `list -` shows those before. `list 15` and
     `list add` show the lines around a line or function, `list 10,20` those from one to another, `list 10,` and
-    `list ,20` as many as `set listsize` says. `>` marks the line of the frame, `*` other lines where lanes stand.
+    `list ,20` as many as `set listsize` says. `>` marks the line of the frame, `*` other lines that lanes are at.
     """
 
     def lines(output: Output) -> Iterator[str]:
@@ -190,11 +190,11 @@ def _range(debugger: Debugger, text: str, count: int) -> tuple[SourceFile, int, 
 
 def _outside_brackets(text: str) -> str:
     """A text with blanks in the place of what is in brackets, such as the arguments of a template."""
-    found, depth = [], 0
-    for each in text:
-        depth += (each in "<([{") - (each in ">)]}")
-        found.append(" " if depth > 0 else each)
-    return "".join(found)
+    pieces, depth = [], 0
+    for character in text:
+        depth += (character in "<([{") - (character in ">)]}")
+        pieces.append(" " if depth > 0 else character)
+    return "".join(pieces)
 
 
 def _around(line: int, count: int) -> tuple[int, int]:
@@ -220,11 +220,11 @@ def start_of(debugger: Debugger) -> tuple[SourceFile, int]:
     """The line that is listed first: that of the frame; without one that of `main`, or of the first kernel."""
     frame = debugger.frame
     if frame.place is not None:
-        found = file_of(frame)
-        if found is None:
+        place = file_of(frame)
+        if place is None:
             message = f"the source of {shown(frame.name or 'the code here')} is not known"
             raise UsageError(message, kind="no_source", hint="it has no line table: compile with -g")
-        return found
+        return place
     places = LinespecReader(frame)
     names = ["main", *(kernel.name for kernel in debugger.opened.file.kernels.kernels)]
     for name in names:
@@ -250,7 +250,7 @@ def _file_of(place: Linespec) -> SourceFile:
 
 
 def _listing(debugger: Debugger, file: SourceFile, first: int, last: int) -> Json:
-    """Return lines of a file, with the lanes that stand at them, and remember which."""
+    """Return lines of a file, with the lanes that are at them, and remember which."""
     kept = sources_of(debugger)
     text = text_of(debugger, file)
     data: Json = {"file": file.name, "path": file.path, "found": text.path, "first": first, "lines": []}
@@ -289,7 +289,7 @@ def _listing_lines(debugger: Debugger, listing: Json, output: Output) -> Iterato
 
 
 def info_line(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: the first line that was listed, or where the frame stands. An address shows the line that it
+    """Without operands: the first line that was listed, or the line of the frame. An address shows the line that it
     belongs to. `x/i` then shows the first instruction, whose address is $_.
     """
     rows = list(_code_of_lines(debugger, arguments.text))
@@ -316,11 +316,11 @@ def _code_of_lines(debugger: Debugger, text: str) -> Iterator[Json]:
         text = f"*{frame.place:#x}"
     for place in places_of(debugger).read(text):
         if place.address is not None:
-            found = debugger.frame.state.sources.at(place.address)
-            if found is None or not found.line:
+            source = debugger.frame.state.sources.at(place.address)
+            if source is None or not source.line:
                 yield {"address": place.address, **function_json(debugger, place.address)}
             else:
-                yield _code_json(debugger, found.file, found.line, found.start, found.end)
+                yield _code_json(debugger, source.file, source.line, source.start, source.end)
         elif place.file is not None:
             yield from _code_of_line(debugger, place.file, place.line)
 
@@ -338,8 +338,8 @@ def _code_of_line(debugger: Debugger, file: SourceFile, line: int) -> Iterator[J
         if entry in functions:
             continue  # the line is entered there again
         functions.add(entry)
-        found = sources.at(start)
-        end = start if next_line != line or found is None or found.line != line else found.end
+        row = sources.at(start)
+        end = start if next_line != line or row is None or row.line != line else row.end
         yield _code_json(debugger, file, line, start, end)
 
 
@@ -383,20 +383,20 @@ def named_address(debugger: Debugger, address: int) -> str:
 
 def function_offset(debugger: Debugger, address: int) -> str | None:
     """The function that an address is in, and how far: ``<add+24>``."""
-    found = LinespecReader(debugger.frame).function_at(address)
-    if found is None:  # data, or code without debugging information
+    function = LinespecReader(debugger.frame).function_at(address)
+    if function is None:  # data, or code without debugging information
         name = debugger.frame.state.symbol_at(address)
         return None if name is None else f"<{shown(name)}>"
-    offset = address - found.entry
-    return f"<{shown(found.name)}{f'{offset:+d}' if offset else ''}>"
+    offset = address - function.entry
+    return f"<{shown(function.name)}{f'{offset:+d}' if offset else ''}>"
 
 
 def function_json(debugger: Debugger, address: int) -> Json:
     """Return the function, or the symbol of data, that an address is in, and how far from its entry it is."""
-    found = LinespecReader(debugger.frame).function_at(address)
-    if found is None:
+    function = LinespecReader(debugger.frame).function_at(address)
+    if function is None:
         return {"function": None, "symbol": debugger.frame.state.symbol_at(address)}
-    return {"function": found.name, "offset": address - found.entry}
+    return {"function": function.name, "offset": address - function.entry}
 
 
 def info_source(debugger: Debugger, arguments: Arguments) -> Document:
@@ -405,8 +405,8 @@ def info_source(debugger: Debugger, arguments: Arguments) -> Document:
 
     arguments.none()
     kept = sources_of(debugger)
-    found = file_of(debugger.frame) if debugger.frame.place is not None else None
-    file = kept.file if kept.focus == _focus(debugger) and kept.file is not None else found and found[0]
+    place = file_of(debugger.frame) if debugger.frame.place is not None else None
+    file = kept.file if kept.focus == _focus(debugger) and kept.file is not None else place and place[0]
     facts = None if file is None else facts_of(file)
     if file is None or facts is None:
         return Document({"source": None}, ["No current source file."])
@@ -458,8 +458,8 @@ def directory(debugger: Debugger, arguments: Arguments) -> None:
     if not arguments.text:
         debugger.settings.set("directories", f"{COMPILED}:{HERE}")
     else:
-        added = [os.path.expanduser(each) for word in arguments.words for each in word.split(":") if each]  # noqa: PTH111
-        rest = [each for each in known if each and each not in added]
+        added = [os.path.expanduser(folder) for word in arguments.words for folder in word.split(":") if folder]  # noqa: PTH111
+        rest = [folder for folder in known if folder and folder not in added]
         debugger.settings.set("directories", ":".join([*dict.fromkeys(added), *rest]))
     sources_of(debugger).told.clear()
     debugger.output.line(f"Source directories searched: {debugger.settings['directories']}")
@@ -481,9 +481,9 @@ def set_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
 def unset_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
     """Without operands: all rules."""
     kept = sources_of(debugger)
-    for each in arguments.words or list(kept.reader.moved):
-        if kept.reader.moved.pop(each, None) is None:
-            raise UsageError(f"No substitution rule defined for `{each[:80]}'", kind="no_rule")
+    for path in arguments.words or list(kept.reader.moved):
+        if kept.reader.moved.pop(path, None) is None:
+            raise UsageError(f"No substitution rule defined for `{path[:80]}'", kind="no_rule")
     kept.reader.forget()
 
 

@@ -60,14 +60,14 @@ def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
     if lane is None or mask is None or mask >> lane & 1:
         return None
     here = lanes_here(selection)
-    found = next((each for each in here.lanes if each.number == lane), None)
-    if found is None or found.state in (ACTIVE, UNKNOWN):
+    lane_status = next((each for each in here.lanes if each.number == lane), None)
+    if lane_status is None or lane_status.state in (ACTIVE, UNKNOWN):
         return None
-    if found.state == UNUSED:
+    if lane_status.state == UNUSED:
         return f"lane {lane} is unused: it has no work-item"
-    if not here.by_attribute or found.pc is None:
+    if not here.by_attribute or lane_status.pc is None:
         return f"lane {lane} is inactive"
-    return f"lane {lane} is inactive; it is in {lane_place(here, found, short=False)}"
+    return f"lane {lane} is inactive; it is in {lane_place(here, lane_status, short=False)}"
 
 
 # --- Choosing one ---------------------------------------------------------------------------------------------------
@@ -95,10 +95,10 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
 
 def _frame_of(debugger: Debugger, name: str) -> int:
     """The number of the nearest frame of a function, whose name may be without its scopes."""
-    for each in debugger.seen_wave:
-        known = each.name
+    for frame in debugger.seen_wave:
+        known = frame.name
         if known is not None and name in (known, known.rpartition("::")[2]):
-            return each.number
+            return frame.number
     raise UsageError(f"No frame for function '{name[:60]}'.", kind="no_frame", hint="`bt` shows all frames")
 
 
@@ -119,16 +119,16 @@ MAX_STEPS = 1 << 31
 def _move(debugger: Debugger, count: int | None, direction: int) -> None:
     steps = 1 if count is None else max(-MAX_STEPS, min(count, MAX_STEPS))
     wanted = debugger.frame_number + direction * steps
-    found = max(0, wanted)
-    if found > debugger.frame_number:
-        seen = sum(1 for _frame in islice(debugger.seen_wave, found + 1))
-        found = min(found, seen - 1)
-    if found == debugger.frame_number and wanted != found:
-        is_up = wanted > found
+    number = max(0, wanted)
+    if number > debugger.frame_number:
+        seen = sum(1 for _frame in islice(debugger.seen_wave, number + 1))
+        number = min(number, seen - 1)
+    if number == debugger.frame_number and wanted != number:
+        is_up = wanted > number
         which = "Initial" if is_up else "Bottom (innermost)"
         message = f"{which} frame selected; you cannot go {'up' if is_up else 'down'}."
         raise UsageError(message, kind="no_frame")
-    debugger.select_frame(found)
+    debugger.select_frame(number)
     show_frame(debugger)
 
 
@@ -416,9 +416,9 @@ def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
             yield from fitted(line, output.width, 2)
         if saved and not here.has_lanes:
             pointer = here.target.stack_pointer
-            places = [(one, _memory_text(here, one)) for one in saved]
-            texts = [f"{one.register.name} at {text}" for one, text in places if text is not None]
-            if any(one.register.number == pointer and text is None for one, text in places):
+            places = [(saved_register, _memory_text(here, saved_register)) for saved_register in saved]
+            texts = [f"{saved_register.register.name} at {text}" for saved_register, text in places if text is not None]
+            if any(saved_register.register.number == pointer and text is None for saved_register, text in places):
                 yield f" Previous frame's sp is {_cfa_text(here)}"
             if texts:
                 yield " Saved registers:"
@@ -560,30 +560,30 @@ def _attributes_json(here: Frame) -> dict[str, Any]:
     return {**document, "call_parameters": parameters} if parameters else document
 
 
-def _cfa_text(each: Frame) -> str:
+def _cfa_text(frame: Frame) -> str:
     """The canonical frame address of the call frame that a frame belongs to."""
     from dwarfgpu.expr.location_text import TextRenderer
 
-    activation = each.activation
+    activation = frame.activation
     if activation is None:
         return "??"
     try:
         cfa = activation.cfa(activation.thread.lanes)
     except DwarfGpuError as error:
         return f"an address that is not known ({error.message})"
-    return _short(each, TextRenderer(each.target.byte_order).location(cfa))
+    return _short(frame, TextRenderer(frame.target.byte_order).location(cfa))
 
 
-def _memory_text(each: Frame, saved: Saved) -> str | None:
+def _memory_text(frame: Frame, saved: Saved) -> str | None:
     """Where in memory a register is as a whole; None of what is somewhere else."""
     from dwarfgpu.expr.location_text import TextRenderer
 
     if len(saved.spans) != 1:
         return None
-    text = _short(each, TextRenderer(each.target.byte_order).location(saved.spans[0].location))
+    text = _short(frame, TextRenderer(frame.target.byte_order).location(saved.spans[0].location))
     return text if text.startswith("0x") else None
 
 
-def _short(each: Frame, text: str) -> str:
+def _short(frame: Frame, text: str) -> str:
     """An address of a machine with one address space as GDB writes it."""
-    return text if each.has_lanes else text.removeprefix(f"{each.target.default_space.name}#")
+    return text if frame.has_lanes else text.removeprefix(f"{frame.target.default_space.name}#")

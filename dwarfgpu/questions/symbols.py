@@ -288,7 +288,7 @@ def ptype(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def whatis(debugger: Debugger, arguments: Arguments) -> Document:
-    """Of a typedef it shows what that stands for, one level of it. An expression is not evaluated further than its
+    """Of a typedef it shows the type that it names, one level of it. An expression is not evaluated further than its
     type needs.
     """
     found, is_name = _asked(debugger, arguments)

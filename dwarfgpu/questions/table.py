@@ -440,7 +440,7 @@ COMMANDS = (
     command("source", "run the commands of a file, or a Python script", "scripts.source", group=SUPPORT,
             operands="FILE", completes="path", repeats="nothing"),
     command("pipe", "send the output of a command to a program", "scripts.pipe", group=SUPPORT, aliases="|",
-            operands="COMMAND | PROGRAM", options=(option("-d WORD", "what stands for the bar"),),
+            operands="COMMAND | PROGRAM", options=(option("-d WORD", "a word in place of the bar"),),
             completes="command"),
     command("shell", "run a program", "scripts.shell", group=SUPPORT, aliases="!", operands="[PROGRAM...]",
             completes="path", repeats="nothing"),

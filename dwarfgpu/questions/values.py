@@ -48,8 +48,8 @@ def show_values(debugger: Debugger, arguments: Arguments) -> None:
     number = arguments.integer()
     count = len(values.history)
     first = max(1, count - SHOWN_VALUES + 1 if number is None else number - SHOWN_VALUES // 2)
-    for each in range(first, min(first + SHOWN_VALUES, count + 1)):
-        _show_kept(debugger, f"${each}", values.numbered(each).lanes)
+    for number in range(first, min(first + SHOWN_VALUES, count + 1)):
+        _show_kept(debugger, f"${number}", values.numbered(number).lanes)
 
 
 def show_convenience(debugger: Debugger, arguments: Arguments) -> None:
@@ -68,15 +68,16 @@ def show_convenience(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _show_kept(debugger: Debugger, name: str, lanes: dict[int | None, Any]) -> None:
-    numbers = [each for each in lanes if each is not None]
+    numbers = [number for number in lanes if number is not None]
     chosen: Any = numbers or ([debugger.lane] if debugger.lane is not None else None)
-    found = answer(debugger.frame.expression(name), name, chosen)
+    values_here = answer(debugger.frame.expression(name), name, chosen)
     writer = asking.renderer(debugger)
     if numbers:
-        debugger.output.lines(value_in_lanes(writer, found, f"{name} = ", debugger.output.width))
+        debugger.output.lines(value_in_lanes(writer, values_here, f"{name} = ", debugger.output.width))
         return
-    (one,) = found.by_lane
-    text = writer.cell(one) if one.value is not None else f"<error: {one.reason and one.reason.message}>"
+    (lane_answer,) = values_here.by_lane
+    reason = lane_answer.reason
+    text = writer.cell(lane_answer) if lane_answer.value is not None else f"<error: {reason and reason.message}>"
     debugger.output.line(f"{name} = {text}")
 
 
@@ -163,11 +164,11 @@ def _argument(debugger: Debugger, match: re.Match[str], text: str) -> str:
 
 def _value(debugger: Debugger, text: str) -> Any:
     """What an expression is in the lane that is selected."""
-    one = asking.asked(debugger, text, asking.focus(debugger)).by_lane[0]
-    if one.value is None:
-        assert one.reason is not None  # noqa: S101 (it has no value)
-        raise Unavailable(one.reason)
-    return one
+    lane_answer = asking.asked(debugger, text, asking.focus(debugger)).by_lane[0]
+    if lane_answer.value is None:
+        assert lane_answer.reason is not None  # noqa: S101 (it has no value)
+        raise Unavailable(lane_answer.reason)
+    return lane_answer
 
 
 def _string(found: Object) -> str:

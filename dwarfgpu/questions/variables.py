@@ -163,6 +163,9 @@ class _VariablesDocument(Document):
     """An answer about variables, which ends with the repairs that would read them as their producer means."""
 
     _possible: dict[str, Repair]
+    _selection: Selection
+    _arguments: Arguments
+    _letter: str | None
 
     def noted(self, values: Values) -> Values:
         """Take note of what values have the shape of; return the values."""
@@ -183,6 +186,10 @@ class _VariablesDocument(Document):
             from dwarfgpu.program.code.repairs import hint_of
 
             self.hints.append(hint_of(list(self._possible.values())))
+
+    def _renderer(self, frame: Frame | None) -> VariablesRenderer:
+        locations = self._arguments.has("location")
+        return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
 
     def write_answer(self, output: Output, form: str) -> None:
         """Write the answer alone."""
@@ -303,10 +310,6 @@ class Answers(_VariablesDocument):
         return tracer
 
     # --- Showing ----------------------------------------------------------------------------------------------------
-
-    def _renderer(self, frame: Frame | None) -> VariablesRenderer:
-        locations = self._arguments.has("location")
-        return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
 
     def _waves_renderer(self) -> WaveValuesRenderer:
         from dwarfgpu.render.wave_values import WaveValuesRenderer
@@ -549,13 +552,9 @@ class _Variables(_VariablesDocument):
             and _has_type(variable, self._types)
         ]
 
-    def _writer(self, frame: Frame) -> VariablesRenderer:
-        locations = self._arguments.has("location")
-        return asking.renderer(self._selection, self._letter, frame=frame, locations=locations)
-
     def _documents(self) -> Iterator[Json]:
         for wave, frame in self._place.frames():
-            writer = self._writer(frame)
+            writer = self._renderer(frame)
             entries = []
             for variable in self._variables(frame):
                 if self._place.attached is None:
@@ -591,7 +590,7 @@ class _Variables(_VariablesDocument):
         yield from _footnotes(self._selection, output, self._notes, self._others)
 
     def _of_variable(self, frame: Frame, variable: Variable, indent: int) -> list[str]:
-        writer = self._writer(frame)
+        writer = self._renderer(frame)
         if self._place.attached is None:
             places = _places(variable, self._arguments)
             self._others += len(variable.locations()) - len(places)

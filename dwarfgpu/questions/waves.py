@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Key = TypeVar("Key")
 
 PER_ROW = (4, 8, 16, 32)
-"""How many lanes may stand on one row of a map."""
+"""How many lanes a row of a map may have."""
 
 
 # --- What others ask ------------------------------------------------------------------------------------------------

@@ -92,7 +92,11 @@ def attribute_text(attribute: ShownAttribute, width: int) -> list[str]:
     if isinstance(detail, Lists):
         lines = [f"{detail.section}+{detail.offset:#x}"]
         if detail.pc is not None:
-            lines[0] += f" at {detail.pc:#x}" + ("" if detail.entries else ": nowhere")
+            lines[0] += f" at {detail.pc:#x}"
+        if detail.shown_with is not None:
+            lines[0] += f", shown with {detail.shown_with:#x}"
+        elif detail.pc is not None and not detail.entries:
+            lines[0] += ": nowhere"
         lines += [line for entry in detail.entries[:MAX_ENTRIES] for line in _entry(entry, width)]
         if len(detail.entries) > MAX_ENTRIES:
             lines.append(f"and {len(detail.entries) - MAX_ENTRIES} more, which --json has")
@@ -188,7 +192,10 @@ def attribute_json(attribute: ShownAttribute) -> dict[str, Any]:
         document["expression"] = code_json(detail)
     elif isinstance(detail, Lists):
         document["place"] = {"section": detail.section, "offset": detail.offset}
-        document["entries"] = [_entry_json(entry) for entry in detail.entries]
+        if detail.shown_with is None:
+            document["entries"] = [_entry_json(entry) for entry in detail.entries]
+        else:
+            document["entries_with"] = detail.shown_with
     elif isinstance(detail, Reference):
         document["place"] = plain(detail)
     return document | error_json(attribute.error)
@@ -277,7 +284,7 @@ def _cell(kind: Kind, value: Any) -> str:
         return f"embedded, {counted(len(value.splitlines()), 'line')}"
     if kind == "code":
         return "expression"
-    return shown(cut(str(value)))
+    return str(value) if isinstance(value, int) else shown(cut(str(value)))
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def written(text: str) -> str:
 
 
 def without_styles(text: str) -> str:
-    """Return a text without styles, as somebody reads it."""
+    """Return a text without styles, as it appears on a screen."""
     return _MARKS.sub(lambda match: "" if match[2] is None else chr(int(match[2])), text) if "\x1b" in text else text
 
 

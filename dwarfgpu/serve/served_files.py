@@ -24,7 +24,7 @@ SHT_NULL, SHF_ALLOC = 0, 2
 FLAGS = SHF_ALLOC | 4
 """Whether a section is in memory and has code (SHF_EXECINSTR)."""
 FRAMES = (".debug_frame", ".eh_frame")
-ENOENT, EBADF, EINVAL = 2, 9, 22
+ENOENT, EBADF = 2, 9
 """The numbers of errors in the protocol, which are its own ("Errno Values")."""
 _READ_ONLY_FILE = 0o100444
 _LONGEST_PART = MAX_PACKET // 2 - 64

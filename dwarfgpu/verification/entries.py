@@ -1,7 +1,7 @@
 """The checks of debugging information entries: what an entry is made of, where it is, and what it refers to.
 
 What can be said of an abbreviation is said once, when its first entry is reached; of the entries themselves only the
-values that can be wrong are looked at.
+values that can be wrong are checked.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ RULES: dict[str, CheckRule] = rules(
      "take a DW_MSPACE_LLVM_ number"),
     ("ranges-and-pc", ERROR, "DWARF 5, 2.17", "An entry has DW_AT_low_pc with DW_AT_high_pc, or DW_AT_ranges.",
      "keep one of them"),
-    ("high-pc-alone", ERROR, "DWARF 5, 2.17.2", "DW_AT_high_pc stands beside DW_AT_low_pc.", "add DW_AT_low_pc"),
+    ("high-pc-alone", ERROR, "DWARF 5, 2.17.2", "DW_AT_high_pc comes with DW_AT_low_pc.", "add DW_AT_low_pc"),
     ("range-reversed", ERROR, "DWARF 5, 2.17.2", "The code of an entry ends after it begins.", "correct DW_AT_high_pc"),
     ("range-outside", WARNING, "DWARF 5, 2.17", "The code of a block is within that of the function around it.",
      "correct the ranges of one of them"),
@@ -118,7 +118,7 @@ _VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "
 
 
 class Plan:
-    """What is looked at in the entries of an abbreviation."""
+    """What is checked in the entries of an abbreviation."""
 
     __slots__ = (
         "checks",
@@ -143,13 +143,13 @@ class Plan:
         self.limits: list[tuple[int, int, int, ValueCheck]] = []
         """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
         self.checks: list[tuple[int, ValueCheck]] = []
-        """The attributes whose values are looked at in each entry: index and check."""
+        """The attributes whose values are checked in each entry: index and check."""
         self.is_function = abbreviation.tag in WITH_FRAMES
         self.is_ranged = False
         self.size: int | None = None
         """The index of the attribute with the size of a structure."""
         self.is_plain = True
-        """Whether nothing but numbers below limits and references is looked at."""
+        """Whether only numbers below limits and references are checked."""
 
 
 class EntryChecks:

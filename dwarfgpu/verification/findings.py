@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 ERROR, WARNING = "error", "warning"
-SEVERITIES = (ERROR, WARNING)
 
 
 @frozen
@@ -45,11 +44,11 @@ class Problem:
     die: Die | None = None
     """The entry that it is about."""
     clause: str | None = None
-    """The clause, where it is another than that of the rule."""
+    """The clause, where it is not that of the rule."""
     idiom: str | None = None
     """The repair that tells what the producer means: it always writes so."""
     severity: str | None = None
-    """The severity, where it is another than that of the rule."""
+    """The severity, where it is not that of the rule."""
 
 
 @frozen

@@ -230,6 +230,47 @@ def test_variables_that_share_a_long_list(tmp_path: Path) -> None:
     budget_is_named(checked(case.debug("info scope k")))
 
 
+SHARED = b"\x04\x00\xff\x01\x01\x30" * 5000 + b"\0"
+"""A list of 5,000 entries that hold at the address of the wave."""
+
+
+def sharing_lists(step: int = 0) -> bytes:
+    """A file of 5,000 variables with one list; with a step, the list of each one begins so much later."""
+    head = (len(SHARED) + 8).to_bytes(4, "little") + b"\x05\0\x08\0\0\0\0\0"
+    variables = [
+        die("variable", named(f"v{number}"), typed("int"), ("location", "sec_offset", 12 + step * number))
+        for number in range(5000)
+    ]
+    return gpu(*variables, extra={".debug_loclists": head + SHARED})
+
+
+@pytest.mark.parametrize("words", [(), ("--json",), ("--pc", hex(PC)), ("--pc", hex(PC), "--json")])
+@pytest.mark.parametrize("step", [0, 6])
+def test_a_long_list_that_is_shared_is_shown_once(tmp_path: Path, step: int, words: tuple[str, ...]) -> None:
+    outcome = small(bounded("dump", Case(tmp_path, sharing_lists(step)).file, *words), 100 << 20)
+    if step:
+        assert "overlap" in outcome.text
+        return
+    first = re.findall('"entries_with": (.*)' if "--json" in words else "shown with (.*)", outcome.out)
+    assert len(first) == 4999
+    assert {int(offset, 0) for offset in first} == {0x50}
+
+
+def test_questions_about_variables_that_share_a_long_list(tmp_path: Path) -> None:
+    case = Case(tmp_path, sharing_lists())
+    small(case.debug("print v1", "info locals", "info scope k"), 100 << 20)
+    for words in (("locals", "--lane", "1"), ("eval", "v1", "--json"), ("bt",), ("verify",)):
+        small(case(*words) if words[0] != "verify" else bounded("verify", case.file), 100 << 20)
+
+
+def test_a_short_list_that_is_shared_is_shown_with_each_entry(tmp_path: Path) -> None:
+    body = b"\x04\x00\xff\x01\x01\x30" * 3 + b"\0"
+    head = (len(body) + 8).to_bytes(4, "little") + b"\x05\0\x08\0\0\0\0\0"
+    variables = [die("variable", named(name), typed("int"), ("location", "sec_offset", 12)) for name in "ab"]
+    file = Case(tmp_path, gpu(*variables, extra={".debug_loclists": head + body})).file
+    assert bounded("dump", file).out.count("DW_OP_lit0") == 6
+
+
 def test_names_that_overlap(tmp_path: Path) -> None:
     variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(30_000)]
     text = b"pad\0" + b"x" * 500_000 + b"\0"
@@ -254,6 +295,18 @@ def test_variables_that_specify_each_other(tmp_path: Path) -> None:
     case = Case(tmp_path, gpu(*variables))
     assert "reference cycle" in small(case("locals", seconds=20), 100 << 20).err
     budget_is_named(small(case.debug("print v1", seconds=20), 100 << 20))
+
+
+def test_an_entry_is_found_by_name_among_long_chains(tmp_path: Path) -> None:
+    count = 20_000
+    variables = [
+        die("variable", ("specification", "ref4", f"v{number + 1}"), label=f"v{number}") for number in range(count)
+    ]
+    last = die("variable", named("end"), typed("int"), label=f"v{count}")
+    case = Case(tmp_path, gpu(*variables, last))
+    for words in (("dump", "--name", "end"), ("info", "--name", "end")):
+        small(bounded(words[0], case.file, *words[1:], seconds=10), 100 << 20)
+    assert bounded("dump", case.file, "--name", "end", seconds=10).out.count('DW_AT_name  "end"') == 1
 
 
 def test_a_compressed_line_program_of_many_rows(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ class TestHelp:
         assert text.splitlines()[:3] == [
             "pipe [-d WORD] COMMAND | PROGRAM",
             "  Send the output of a command to a program.",
-            "  -d WORD           what stands for the bar",
+            "  -d WORD           a word in place of the bar",
         ]
         assert "Also: |" in text
 

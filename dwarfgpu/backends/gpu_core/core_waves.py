@@ -147,7 +147,7 @@ class GpuCoreMachine(Machine):
         return first_waves
 
     def stop_of(self, wave: int) -> Stop | None:
-        """Return how a wave stands, and why it has stopped."""
+        """Return the state of a wave, and why it has stopped."""
         columns = self.columns
         if columns is None or not 0 <= wave < len(columns.flags):
             return None
@@ -349,7 +349,7 @@ class _Reader:
             (
                 "have registers that are in none of the files, which may be truncated",
                 "have scratch memory that is not where their slots say; the address in their register is used",
-                "stand behind their s_trap in the file; their program counter is shown at it",
+                "have a program counter after their s_trap in the file; it is shown at the s_trap",
             ),
             strict=True,
         ):
@@ -549,7 +549,7 @@ def _machine(core: GpuCore, columns: WaveColumns, code: list[LoadedCodeObject]) 
 
 
 def _signed(number: int) -> int:
-    """Return a position in a grid; one that is none is not known."""
+    """Return a position in a grid, or that it is not known."""
     return number if number < 1 << 31 else NONE
 
 

@@ -30,7 +30,7 @@ PACKET = struct.Struct("<5H2x3I2I2Q8xQ")
 MAX_OBJECTS = 1 << 16
 MAX_URI = 1 << 14
 TRAPS_KEEP_PC = 12
-"""The ``r_version`` from which a wave stands at its ``s_trap``, and not behind it."""
+"""The ``r_version`` from which the program counter of a wave is at its ``s_trap``, and not after it."""
 
 
 @frozen

@@ -49,7 +49,7 @@ SIGNALS = (
 
 @frozen
 class Stop:
-    """How a wave stands."""
+    """The state of a wave."""
 
     is_stopped: bool
     """Whether a trap handler or a debugger has stopped it; else it was saved while it ran."""

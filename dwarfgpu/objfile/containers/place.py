@@ -68,7 +68,7 @@ def parse_place(text: str) -> FilePlace:
 
 
 def memory_range(text: str) -> tuple[int, int] | None:
-    """Return the address and the size in a ``memory://`` URI; None if it is none."""
+    """Return the address and the size in a ``memory://`` URI; None for other paths."""
     if not text.startswith("memory://"):
         return None
     try:

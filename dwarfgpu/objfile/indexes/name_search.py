@@ -202,6 +202,8 @@ def entries_at(
     used = {form for abbreviation in unit.table.all() for form in map(abbreviation.form_of, ORIGINS) if form}
     sizes = set(map(_REFERENCE_SIZES.get, used))
     while waiting:
+        if len(named) > MAX_HITS:
+            raise LookAtAll  # each of them is a search through the unit
         origin = waiting.pop()
         if completed is not None and origin.tag not in completed:
             continue

@@ -51,6 +51,7 @@ class UnitTree:
         self._seen: set[int] = set()  # entries that questions were answered by
         self._stops: list[int] = []  # those, and others that the way led past, in order
         self._paths: list[tuple[int, ...]] = []  # for each of them those that own it, outermost first
+        self._latest = first  # the entry that the last question was answered by
         self._error: DwarfGpuError | None = None
         self._questions = 0
 
@@ -71,12 +72,15 @@ class UnitTree:
         if self._position <= place:
             return None  # the unit entry has ended before
         following = self._marks[bisect_right(self._marks, place) - 1]
+        if following < self._latest <= place:
+            following = self._latest  # references in sequence lead a little further each
         position = following
         while following <= place:
             position, following = following, self._after(following)
         if not data[position]:
             return None
         self._seen.add(position)
+        self._latest = position
         return position
 
     def parent(self, offset: int) -> int | None:

@@ -64,7 +64,7 @@ class RawEntry:
     expression_offset: int = 0
 
 
-def list_cursor(data: bytes, offset: int, section: str, context: ListContext, end: int | None) -> Cursor:
+def list_cursor(data: bytes, offset: int, section: str, context: ListContext, end: int | None = None) -> Cursor:
     """Return a cursor at the first entry of a list. ``end`` bounds it if the end of its table is known."""
     if offset < 0:
         raise MalformedFile("bad_offset", f"a list cannot begin at {offset}", spec="DWARF 5, 7.5.5").at(section=section)

@@ -48,11 +48,9 @@ class RangeList:
         return [(entry.start, entry.end) for entry in self.entries if entry.start < entry.end]
 
 
-def read_range_list(
-    data: bytes, offset: int, *, section: str, context: ListContext, end: int | None = None
-) -> RangeList:
+def read_range_list(data: bytes, offset: int, *, section: str, context: ListContext) -> RangeList:
     """Read the list at an offset. The name of the section says how it is encoded."""
-    cursor = list_cursor(data, offset, section, context, end)
+    cursor = list_cursor(data, offset, section, context)
     bounds = Bounds(context, before_5=section.startswith(".debug_ranges"))
     reading = _reading(cursor, section, context)
     entries: list[RangeEntry] = []

@@ -153,7 +153,7 @@ def _instructions(written: str, machine: DisassemblyTarget, code: bytes, address
     for (start, words), stop in zip(rows, stops, strict=True):
         text = words.replace("\t", " ").rstrip()
         where = _target(text, start, machine)
-        if where is not None and not machine.processor:  # how a section is named there helps nobody
+        if where is not None and not machine.processor:  # the name of the section says nothing there
             text = _TARGET.sub(f"{where:#x}", text)
         yield MachineInstruction(start, code[start - address : stop - address], text, where)
 
@@ -196,7 +196,7 @@ class ProgramCode:
     def between(self, low: int, high: int) -> Listing:
         """Return the instructions that begin from ``low`` up to ``high``."""
         if high - low > MAX_CODE:
-            message = f"{high - low} bytes of code are more than {MAX_CODE}, which is what is disassembled at once"
+            message = f"{high - low} bytes of code are too many to disassemble at once: the limit is {MAX_CODE}"
             raise UsageError(message, kind="too_large")
         if low >= high:
             return Listing(())

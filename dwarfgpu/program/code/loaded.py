@@ -387,7 +387,7 @@ ORDERS: dict[int, ByteOrder | None] = {DW_END_default: None, DW_END_big: "big", 
 BFLOAT16 = frozenset(("__bf16", "bfloat16", "bf16", "std::bfloat16_t"))
 """What compilers call the type that only its name tells from the half-precision one."""
 MAX_SIBLINGS = 5_000
-"""How many entries of a function are looked at for one with the same location."""
+"""How many entries of a function are compared to find one with the same location."""
 MAX_CONSTANT = 1 << 16
 """How many bytes an object has whose value is a number; none has more than 16."""
 
@@ -463,7 +463,7 @@ class FileUnit:
             block = attribute.block()
             return self.decoded(attribute, block.data, block.section, block.offset)
         if self.pc is None:
-            message = "a location list needs a program location, and there is none"
+            message = "a location list can be read only at a program location"
             raise MissingContext("pc", message)
         entries = location_list(attribute)
         return tuple(

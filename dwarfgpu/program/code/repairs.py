@@ -481,7 +481,7 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], bool]]] = {
         lambda site, _operands: not site.is_private_pointer(),
     ),
     "pointer to another": (
-        "the variable is a pointer into private memory, and one that is none has the same expression",
+        "the variable is a pointer into private memory, and another variable that is not has the same expression",
         lambda site, _operands: site.is_private_pointer() and site.is_shared(),
     ),
     "vector value": ("a vector register is in VALUE", _reads_vector),

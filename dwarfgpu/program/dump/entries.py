@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
@@ -253,7 +254,7 @@ class EntryDump:
             if wanted.is_filter:
                 while tops and depth <= tops[-1]:
                     tops.pop()
-                if self._matches(die):
+                if self._said(unit, partial(self._matches, die)):
                     tops.append(depth)
             top = next((shown_depth for shown_depth in tops if depth - shown_depth <= limit), None)
             if top is None:
@@ -358,12 +359,17 @@ def _is_called(die: Die, name: str) -> bool:
 
 @frozen
 class Lists:
-    """A location list or range list. With a selected address, a location list has only the entries that apply."""
+    """A location list or range list. With a selected address, a location list has only the entries that apply.
+
+    A long list that many attributes share is shown with the first of them.
+    """
 
     section: str
     offset: int
     entries: tuple[DumpedListEntry, ...]
     pc: int | None = None
+    shown_with: int | None = None
+    """The offset of the entry that has the list, if it is not repeated here."""
 
 
 @frozen
@@ -394,6 +400,8 @@ class ShownAttribute:
     """Why the value cannot be read further."""
 
 
+LONG_LIST = 32
+"""A list of more entries than this is shown once."""
 _SPACES = frozenset(("DW_AT_address_class", "DW_AT_LLVM_address_space"))
 _FILES = frozenset(("DW_AT_decl_file", "DW_AT_call_file"))
 _POINTED = {
@@ -429,6 +437,8 @@ class UnitValues:
         self.code = code
         self.pc = pc
         self.lists = ListReader(file, code)
+        self._long: dict[tuple[str, int], Lists] = {}
+        """What attributes show that share a long list with an earlier one."""
         self._referred: dict[tuple[int, Any], tuple[int, str]] = {}
         """The offset and name of the target of each reference."""
         self._looks: dict[tuple[Abbreviation, int], tuple[str, str, Class]] = {}
@@ -515,18 +525,33 @@ class UnitValues:
         section, offset = attribute.list_place()
         if attribute.name == _NO_LIST:
             return attribute.value, None, Reference(section, offset)
-        listed = self.lists.read(section, offset, "loclist", self.unit)
-        entries = tuple(entry for entry in listed.entries if entry.code is not None)
-        if self.pc is not None:
-            if listed.error is not None:
-                raise listed.error
-            entries = _applying(entries, self.pc)
-        return attribute.value, None, Lists(section, offset, entries, self.pc)
+        lists = self._long.get((section, offset))
+        if lists is None:
+            listed = self.lists.read(section, offset, "loclist", self.unit)
+            entries = tuple(entry for entry in listed.entries if entry.code is not None)
+            if self.pc is not None:
+                if listed.error is not None:
+                    raise listed.error
+                entries = _applying(entries, self.pc)
+            lists = Lists(section, offset, entries, self.pc)
+            self._keep_long(lists, len(listed.entries), attribute)
+        return attribute.value, None, lists
 
     def _ranges(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         section, offset = attribute.list_place()
-        listed = self.lists.read(section, offset, "rnglist", self.unit)
-        return attribute.value, None, Lists(section, offset, listed.entries)
+        lists = self._long.get((section, offset))
+        if lists is None:
+            listed = self.lists.read(section, offset, "rnglist", self.unit)
+            lists = Lists(section, offset, listed.entries)
+            self._keep_long(lists, len(listed.entries), attribute)
+        return attribute.value, None, lists
+
+    def _keep_long(self, lists: Lists, count: int, attribute: Attribute) -> None:
+        """Keep what later attributes with the same list show if it is long: what applies, or where the list is."""
+        if count > LONG_LIST:
+            if lists.pc is None or len(lists.entries) > LONG_LIST:
+                lists = Lists(lists.section, lists.offset, (), lists.pc, attribute.die.section_offset)
+            self._long[lists.section, lists.offset] = lists
 
     def _other(self, attribute: Attribute) -> tuple[Any, str | None, Detail | None]:
         """Show blocks, offsets in other sections, and attributes of no known class."""

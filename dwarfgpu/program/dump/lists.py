@@ -234,18 +234,23 @@ class ListReader:
         data = dwarf.source.data(section) if unit is None else unit.tables.list_data(section)
         context = self._context(unit)
         read = location_lists.raw_location_list if kind == "loclist" else range_lists.raw_range_list
+        self._check_room(section, len(data), offset)
         raw, after, error = read(data, offset, section=section, context=context, end=end)
         if (section, offset) not in self._seen:
             self._seen.add((section, offset))
             self._counts[section] = self._counts.get(section, 0) + len(raw)
-        if 2 * self._counts[section] > len(data):  # an entry has at least two bytes
-            message = f"the lists of {section} overlap: they have more entries than there is room for"
-            limit = MalformedFile("limit_exceeded", message, spec="DWARF 5, 7.28")
-            raise limit.at(section=section, offset=offset)
+            self._check_room(section, len(data), offset)
         if error is not None:
             dwarf.note(error)
         entries = tuple(self._entries(raw, section, kind, context, unit))
         return ListedList(section, offset, entries, after, context.base, error)
+
+    def _check_room(self, section: str, size: int, offset: int) -> None:
+        """Raise an error if the lists that were read have more entries than their section has room for."""
+        if 2 * self._counts.get(section, 0) > size:  # an entry has at least two bytes
+            message = f"the lists of {section} overlap: they have more entries than there is room for"
+            limit = MalformedFile("limit_exceeded", message, spec="DWARF 5, 7.28")
+            raise limit.at(section=section, offset=offset)
 
     def _entries(
         self, raw: list[RawEntry], section: str, kind: str, context: ListContext, unit: Unit | None

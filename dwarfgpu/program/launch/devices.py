@@ -52,7 +52,7 @@ class DispatchRow:
     dispatch: Dispatch
     waves: tuple[int, ...]
     fence: str | None
-    """``B|Aa|Rs``: a barrier, and the scopes of the acquire and the release fence; None where nobody knows."""
+    """``B|Aa|Rs``: a barrier, and the scopes of the acquire and the release fence; None if they are not known."""
 
 
 def agents(stopped: Stopped) -> list[Agent]:
@@ -91,7 +91,7 @@ def queues(stopped: Stopped) -> list[Queue]:
 
 
 def _owners(name: str) -> tuple[str, str]:
-    """Return the agent and the queue in the name of a wave, agent:queue:dispatch:wave; 1 where it is another."""
+    """Return the agent and the queue in the name of a wave, agent:queue:dispatch:wave; 1 for other names."""
     parts = name.split(":")
     return (parts[0], parts[1]) if len(parts) == 4 and all(map(str.isdecimal, parts)) else ("1", "1")
 

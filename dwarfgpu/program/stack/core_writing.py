@@ -113,7 +113,7 @@ def kernel_objects(stopped: Stopped) -> dict[str, int]:
 
 
 def stops_of(machine: Machine) -> Any:
-    """Return how waves stand, as far as their machine knows; else a debugger has stopped them."""
+    """Return the states of waves, as far as their machine knows; else a debugger has stopped them."""
     from dwarfgpu.backends.gpu_core.core_waves import HALTED, NEVER_RAN, STOPPED, GpuCoreMachine
 
     columns = machine.columns if isinstance(machine, GpuCoreMachine) else None

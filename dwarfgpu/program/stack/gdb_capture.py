@@ -60,11 +60,11 @@ class Recording(Backend):
         return content
 
 
-def captured(attached: Attached, folder: str = ".") -> Machine:
-    """Return a copy of the waves of a debugger. The paths of code objects become relative to a folder, if possible."""
+def captured(attached: Attached) -> Machine:
+    """Return a copy of the waves of a debugger, for a file in the current folder."""
     machine: Any = attached.stopped.machine
     copy = Machine(machine.target)
-    copy.folder = folder
+    copy.folder = "."
     copy.dispatches = list(machine.dispatches)
     codes = attached.stopped.loaded.codes
     copy.code_objects = [_entry(code) for code in codes if code.file.target.target.execution_mask is not None]

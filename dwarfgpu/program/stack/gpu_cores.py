@@ -69,7 +69,7 @@ class CoreFiles:
 
 
 def core_machine(path: str) -> int | None:
-    """Return the machine (``EM_``) of a core file of a 64-bit little-endian process; None if it is none."""
+    """Return the machine (``EM_``) of a core file of a 64-bit little-endian process; None for other files."""
     try:
         with open_input(path) as file:
             head = file.read(20)

@@ -264,13 +264,13 @@ class Simt:
 
     # --- DW_AT_LLVM_iterations ------------------------------------------------------------------------------------
 
-    def iterations(self, lanes: LaneSet | None = None) -> int:
+    def iterations(self) -> int:
         """Return how many iterations of a loop a lane executes at once; 1 if nothing says so (A.3.3.5 (7))."""
         attribute = self.find("DW_AT_LLVM_iterations")
         if attribute is None:
             return 1
         target = self.target
-        lanes = self.activation.thread.lanes if lanes is None else lanes
+        lanes = self.activation.thread.lanes
         if attribute.value_class == "constant":
             count = attribute.signed()
         else:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.wave_positions import WavePlace
 
 ACTIVE, INACTIVE, UNUSED, UNKNOWN = "active", "inactive", "unused", "unknown"
-"""What a lane is: it executes; it does not now; its work-group is partial and it has no work-item; nobody knows."""
+"""What a lane is: it executes; it does not now; its work-group is partial and it has no work-item; it is not known."""
 
 
 @frozen

@@ -244,6 +244,7 @@ class StateTemplate:
         users: dict[str, list[Needed]] = {}
         regions: dict[Access, list[Needed]] = {}
         notes: list[str] = []
+        dependent: dict[tuple[str, str], list[str]] = {}
         for entry in entries:
             for access in self._joined(entry.accesses):
                 if access[0] == REGISTER:
@@ -251,9 +252,12 @@ class StateTemplate:
                 else:
                     regions.setdefault(access[1:], []).append(entry)
             if entry.dependent:
-                notes.append(self._dependent_text(entry))
+                dependent.setdefault(self._what_depends(entry), []).append(entry.label)
             if entry.missing and entry.type is not None:
                 notes.append(f"{entry.label}: {entry.missing}")
+        for (what, by), labels in dependent.items():
+            where = " each, at addresses" if len(labels) > 1 else ", at an address"
+            notes.append(f"{', '.join(labels)}: {what}{where} that {by} decides; fill that in, and use --state")
         machine: Any = self.known
         for name in sorted(users, key=lambda name: machine.register_named(name).number & 0xFFFFFFFF):
             register = machine.register_named(name)
@@ -311,15 +315,15 @@ class StateTemplate:
         text = label if kind != "bytes" else f"{label}, {size} bytes"
         return {**region, "comment": text, kind: None}
 
-    def _dependent_text(self, entry: Needed) -> str:
+    def _what_depends(self, entry: Needed) -> tuple[str, str]:
+        """Return the memory of an entry whose address is not known, and what decides the address."""
         sizes: dict[str, int] = {}
         for _kind, number, _address, size, lane in entry.dependent:
             if lane in (None, self._lanes[0]):
                 space: Any = self.target.space(number)
                 sizes[space.name] = sizes.get(space.name, 0) + size
         what = " and ".join(f"{size} bytes of {name}" for name, size in sizes.items()) or "memory"
-        by = " and ".join(entry.decided_by) if entry.decided_by else "other memory"
-        return f"{entry.label}: {what}, at an address that {by} decides; fill that in, and use --state"
+        return what, " and ".join(entry.decided_by) or "other memory"
 
 
 def _saved(stopped: Stopped, number: int, bit_size: int) -> Callable[[int | None], None]:

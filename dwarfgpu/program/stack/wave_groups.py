@@ -60,7 +60,7 @@ def wave_groups(stopped: Stopped, waves: list[int] | None = None) -> list[WaveGr
         known = indices
         try:
             pcs = _contents(stopped, register, known)
-        except LaneFault as fault:  # where some waves stand is not known
+        except LaneFault as fault:  # the place of some waves is not known
             known = indices[b.complement(fault.positions, len(indices))]
             indices = indices[fault.positions]
             pcs = _contents(stopped, register, known) if len(known) else known

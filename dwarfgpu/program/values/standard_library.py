@@ -54,7 +54,7 @@ class Contents:
 
 
 def contents_of(value: Object, type: t.Struct) -> Contents | None:
-    """Return what an object contains; None if its type is none of the standard library that is known.
+    """Return what an object contains; None if its type is not a known one of the standard library.
 
     Raises `EvaluationError` where the members contradict each other.
     """

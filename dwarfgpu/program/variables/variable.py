@@ -243,7 +243,7 @@ class Variable(Quantity):
             return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
         unit = frame.unit_info(location.die.unit, self.code)
         if frame.place is None and location.value_class == "loclist":
-            what = "its location list needs a program location, and there is none"
+            what = "its location list can be read only at a program location"
             raise reasons.unavailable(reasons.MISSING, what)
         expressions = _tuple(unit.expressions(location))
         if not expressions and frame.place is not None:

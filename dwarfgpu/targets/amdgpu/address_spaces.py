@@ -230,7 +230,7 @@ def space_numbered(number: int) -> AddressSpace | None:
 
 
 def null_of(number: int) -> int:
-    """Return the null address of an address space; 0 where the number is none of AMDGPU's."""
+    """Return the null address of an address space; 0 if AMDGPU has no such space."""
     space = space_numbered(number)
     return 0 if space is None or space.null is None else space.null
 

@@ -127,7 +127,8 @@ def test_memory_that_a_register_decides_is_asked_for_when_it_is_known(tmp_path: 
     (wave,) = document["waves"]
     assert list(wave["registers"]) == ["s33"]
     assert (
-        "n: 4 bytes of private_lane, at an address that s33 decides; fill that in, and use --state" in wave["comment"]
+        "a, n: 4 bytes of private_lane each, at addresses that s33 decides; fill that in, and use --state"
+        in wave["comment"]
     )
     assert "memory" not in document
     wave["registers"]["s33"]["unsigned32"] = 0x1000
