@@ -583,7 +583,8 @@ class MemoryAccess:
         if space == BUFFER and (address == OUTSIDE).any():
             inside = address != OUTSIDE
             mask = inside if mask is None else mask & inside
-            return self.memory.places(address, mask, size) if mask.any() else []
+            if not mask.any():
+                return []
         if self.watch is not None:
             self.watch(space, address, mask, size)
         if space in (GLOBAL, BUFFER):
