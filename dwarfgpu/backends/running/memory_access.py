@@ -255,18 +255,7 @@ class MemoryAccess:
         if shape.pair:
             self._write_pair(writer, instruction, shape, address)
         elif shape.action == "load":
-            destination = instruction.operand("vdst") or instruction.operand("vdata")
-            assert destination is not None  # noqa: S101 (a load has one)
-            if shape.space == LOCAL and shape.size == 4:
-                first = instruction.operand("addr")
-                assert first is not None  # noqa: S101 (each has one)
-                offset = _signed_offset(instruction)
-                load = writer.name(self.load_local)
-                writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
-            else:
-                writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
-            for number in range(shape.count):
-                self._keep(writer, destination, number, f"x[{number}]", shape)
+            self._write_load(writer, instruction, shape, address)
         elif shape.action == "store":
             data = self._data(instruction, "vdata", "data0", "data")
             texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
@@ -274,6 +263,22 @@ class MemoryAccess:
         else:
             self._write_atomic(writer, instruction, shape, address)
         return True
+
+    def _write_load(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
+        """Write a load into registers."""
+        destination = instruction.operand("vdst") or instruction.operand("vdata")
+        assert destination is not None  # noqa: S101 (a load has one)
+        if shape.space == LOCAL and shape.size == 4:
+            first = instruction.operand("addr")
+            assert first is not None  # noqa: S101 (each has one)
+            offset = _signed_offset(instruction)
+            load = writer.name(self.load_local)
+            writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
+        else:
+            space = writer.name(shape.space)
+            writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
+        for number in range(shape.count):
+            self._keep(writer, destination, number, f"x[{number}]", shape)
 
     @staticmethod
     def _data(instruction: GpuInstruction, *names: str) -> GpuOperand:
