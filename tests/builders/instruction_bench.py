@@ -49,12 +49,10 @@ class InstructionBench:
         self.memory = MemoryAccess(
             GlobalMemory([Segment.of(MEMORY, self.bytes)]),
             lanes=lanes,
-            local=self.local,
-            group_of=np.arange(waves),
-            scratch=self.scratch,
             scratch_base=0x80000,
             apertures=(1 << 48, 2 << 48),
         )
+        self.memory.use(self.local, np.arange(waves), self.scratch)
         digits = processor.removeprefix("gfx")
         self.generation = int(digits[:-2])
         self.memory.swizzles_dwords = self.generation >= 9

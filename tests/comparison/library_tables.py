@@ -88,7 +88,7 @@ def name_rows(file: Opened) -> Iterator[Row]:
         yield Row("names", f"{where} Version", str(table.format.version))
         yield Row("names", f"{where} Augmentation", table.augmentation)
         yield Row("names", f"{where} Name count", str(len(table)))
-        yield Row("names", f"{where} Bucket count", str(len(table._buckets)))
+        yield Row("names", f"{where} Bucket count", str(len(table.buckets)))
         columns = (
             ("CU", table.compile_units),
             ("LocalTU", table.type_units),
@@ -104,9 +104,9 @@ def name_rows(file: Opened) -> Iterator[Row]:
 def _name(file: Opened, table: Any, where: str, number: int) -> Iterator[Row]:
     text = table.name(number)
     assert {entry.offset for entry in table.find(text)} >= {entry.offset for entry in table.entries(number)}
-    yield Row("names", where, f"{table._strings[number]:#x} {escaped(text)}")
-    if table._hashes:
-        yield Row("names", f"{where} hash", f"{table._hashes[number]:#x}")
+    yield Row("names", where, f"{table.string_offsets[number]:#x} {escaped(text)}")
+    if table.hashes:
+        yield Row("names", f"{where} hash", f"{table.hashes[number]:#x}")
     for entry in table.entries(number):
         parent = "none" if entry.parent is None else hex(entry.parent)
         type_unit = None

@@ -70,10 +70,8 @@ def has_meaning(instruction, processor, lanes):
     writer.keeps_halves = writer.generation >= 10
     words = [f"src_{space}_{word}" for space in ("shared", "private") for word in ("base", "limit", "base_lo")]
     writer.names_of_apertures = dict.fromkeys(words, 1 << 48)
-    memory = MemoryAccess(
-        GlobalMemory([]), lanes=lanes, local=np.zeros((1, 64), np.uint8), group_of=np.zeros(1, np.int64),
-        scratch=np.zeros((1, 0), np.uint8),
-    )  # fmt: skip
+    memory = MemoryAccess(GlobalMemory([]), lanes=lanes)
+    memory.use(np.zeros((1, 64), np.uint8), np.zeros(1, np.int64), np.zeros((1, 0), np.uint8))
     try:
         instructions.write_instruction(writer, instruction, 0x1000, memory)
     except UnknownInstruction:

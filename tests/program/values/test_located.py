@@ -215,7 +215,7 @@ def test_variables_are_found():
     assert number("listed", 0x18) == 9
     with pytest.raises(DwarfGpuError, match="optimized out"):
         number("listed", 0x28)
-    with pytest.raises(DwarfGpuError, match="there is none"):
+    with pytest.raises(DwarfGpuError, match="only at a program location"):
         number("listed")
 
 
