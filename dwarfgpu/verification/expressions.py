@@ -11,6 +11,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import verify
 from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.listing import operands_of
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
@@ -55,6 +56,8 @@ RULES: dict[str, CheckRule] = rules(
     ("bad-operand", ERROR, "A.2.5.4.4.6", "Operands are in the range of the operation.", "correct the operand"),
     ("bad-result-kind", ERROR, "A.2.5.4", "The result is what the attribute needs: a location or a value.",
      "end a computed value with DW_OP_stack_value"),
+    ("not-memory", ERROR, "A.3.3.5", "Frame bases, return addresses and static links are in memory.",
+     "describe the memory, or for a frame base the register that holds its address"),
     ("after-location", ERROR, "DWARF 5, 2.6.1", "Only a piece follows an operation that gives a whole location.",
      "remove the operations behind it"),
     ("register-unavailable", ERROR, "A.2.5.4.4.4", "A register is one of the target.",
@@ -119,16 +122,24 @@ class ExpressionUse:
     depth: int = 0
     want: ResultKind | None = None
     in_cfi: bool = False
+    refused: frozenset[str] = frozenset()
+    """The kinds of locations that the result must not be."""
+    clause: str = "A.2.5.4"
+    """The clause that says so."""
 
 
 LOCATION, VALUE = ExpressionUse(0, "location"), ExpressionUse(0, "value")
 ANY_RESULT = ExpressionUse()
+_ELSEWHERE = frozenset((IMPLICIT, UNDEFINED, COMPOSITE))
 USES: dict[str, ExpressionUse] = {
     **dict.fromkeys(
-        ("DW_AT_location", "DW_AT_frame_base", "DW_AT_return_addr", "DW_AT_static_link", "DW_AT_string_length",
+        ("DW_AT_location", "DW_AT_string_length",
          "DW_AT_data_location", "DW_AT_call_data_location", "DW_AT_LLVM_lane_pc", "DW_AT_segment",
          "DW_AT_call_target", "DW_AT_call_target_clobbered"), LOCATION),
     **dict.fromkeys(("DW_AT_data_member_location", "DW_AT_vtable_elem_location"), ExpressionUse(1, "location")),
+    "DW_AT_frame_base": ExpressionUse(0, "location", refused=_ELSEWHERE, clause="A.3.3.5 (2)"),
+    "DW_AT_return_addr": ExpressionUse(0, "location", refused=_ELSEWHERE | {REGISTER}, clause="A.3.3.5 (1)"),
+    "DW_AT_static_link": ExpressionUse(0, "location", refused=_ELSEWHERE | {REGISTER}, clause="A.3.3.5 (3)"),
     "DW_AT_use_location": ExpressionUse(2, "location"),
     **dict.fromkeys(
         ("DW_AT_byte_size", "DW_AT_bit_size", "DW_AT_byte_stride", "DW_AT_bit_stride", "DW_AT_lower_bound",
@@ -183,6 +194,11 @@ class ExpressionChecks:
                 result_kind=use.want,
                 target=self.target,
             )
+            if use.refused and not any(finding.severity == ERROR for finding in findings):
+                kinds = verify.result_kinds(expression, rules=self.rules, target=self.target).kinds
+                if kinds and kinds <= use.refused:
+                    message = f"the result is {' or '.join(sorted(kinds))}"
+                    findings.append(verify.Finding(ERROR, "not_memory", message, 0, spec=use.clause))
             if self.rules.name != "amd":  # the standard deprecates none of them
                 findings = [finding for finding in findings if finding.kind != "deprecated"]
             in_context = any(each.operation.name in _IN_CONTEXT for each in expression.instructions)
