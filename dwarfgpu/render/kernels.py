@@ -193,7 +193,7 @@ def _descriptor(described: Any, style: Style) -> list[str]:
     words = {field.word for field in described.fields}
     rows = []
     for name in attrs.fields_dict(type(described)):
-        if name in ("generation", "fields", "violations") or name.upper() in words:
+        if name in ("generation", "fields", "broken_rules") or name.upper() in words:
             continue
         value = getattr(described, name)
         text = (value.hex() if any(value) else "0") if isinstance(value, bytes) else str(value)

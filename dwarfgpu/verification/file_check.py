@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_lookup import declared_at
 from dwarfgpu.verification import findings
+from dwarfgpu.verification.code_objects import KernelChecks
 from dwarfgpu.verification.entries import EntryChecks
 from dwarfgpu.verification.expressions import ExpressionChecks
 from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
@@ -61,6 +62,7 @@ class FileCheck:
         """Yield the problems of every part of the file."""
         for error in self.file.image.problems:
             yield findings.unreadable(RULES, error)
+        yield from KernelChecks(self.file).problems()
         if self.file.has_dwarf:
             yield from self.entries.problems()
             yield from LineChecks(self.file).problems()

@@ -55,11 +55,25 @@ class Field:
         return self.name == "RESERVED"
 
 
+@frozen
+class Violation:
+    """Something in a descriptor or an ``amd_kernel_code_t`` that the text forbids."""
+
+    kind: str
+    """Which rule it breaks: ``reserved``, ``not_zero``, ``sgpr_blocks``, ``code_version`` and so on."""
+    offset: int
+    """The offset of the field in the structure."""
+    message: str
+
+
 RSRC1 = "COMPUTE_PGM_RSRC1"
 RSRC2 = "COMPUTE_PGM_RSRC2"
 RSRC3 = "COMPUTE_PGM_RSRC3"
 PROPERTIES = "KERNEL_CODE_PROPERTIES"
 PRELOAD = "KERNARG_PRELOAD"
+WORD_OFFSETS = {RSRC3: 44, RSRC1: 48, RSRC2: 52, PROPERTIES: 56, PRELOAD: 58}
+"""Where the words are, in a descriptor and in an ``amd_kernel_code_t``."""
+SGPR_BLOCKS = "GRANULATED_WAVEFRONT_SGPR_COUNT"
 
 
 def _rows(word: str, *rows: tuple[object, ...]) -> tuple[BitField, ...]:
@@ -286,14 +300,14 @@ def violations(
     words: dict[str, int],
     generation: int | None,
     allowed: frozenset[str] = frozenset(),
-) -> tuple[str, ...]:
-    """Return a description of each field that must be 0 and is not."""
-    result = []
+) -> Iterator[Violation]:
+    """Yield a violation for each field that must be 0 and is not."""
     for row in _rows_of(table, words, generation)[1]:
         value = words[row.word] >> row.shift & ((1 << row.width) - 1)
         if value and row.name not in allowed:
             last = row.shift + row.width - 1
             bits = f"bit {row.shift}" if row.width == 1 else f"bits {last}:{row.shift}"
-            field = "reserved " if row.name == "RESERVED" else f"{row.name}, "
-            result.append(f"{row.word}: {field}{bits} must be 0, found {value:#x}")
-    return tuple(result)
+            is_reserved = row.name == "RESERVED"
+            field = "reserved " if is_reserved else f"{row.name}, "
+            kind = "reserved" if is_reserved else "sgpr_blocks" if row.name == SGPR_BLOCKS else "not_zero"
+            yield Violation(kind, WORD_OFFSETS[row.word], f"{row.word}: {field}{bits} must be 0, found {value:#x}")

@@ -30,7 +30,9 @@ from dwarfgpu.objfile.kernels.descriptor_fields import (
     RSRC1,
     RSRC2,
     RSRC3,
+    WORD_OFFSETS,
     Field,
+    Violation,
     decode,
     generation_of,
     violations,
@@ -87,9 +89,15 @@ class _BitFields:
     if TYPE_CHECKING:
         fields: tuple[Field, ...]
         generation: int | None
+        broken_rules: tuple[Violation, ...]
 
         @property
         def wavefront_size(self) -> int | None: ...
+
+    @property
+    def violations(self) -> tuple[str, ...]:
+        """What the text forbids, as sentences."""
+        return tuple(violation.message for violation in self.broken_rules)
 
     def field(self, name: str) -> int | None:
         """Return the value of a bit field, or None if this generation has no such field."""
@@ -154,7 +162,7 @@ class KernelDescriptor(_BitFields):
     kernarg_preload: int
     generation: int | None
     fields: tuple[Field, ...]
-    violations: tuple[str, ...]
+    broken_rules: tuple[Violation, ...]
     """What must be 0 and is not."""
 
     @property
@@ -213,7 +221,7 @@ class KernelCode(_BitFields):
     control_directives: bytes
     generation: int | None
     fields: tuple[Field, ...]
-    violations: tuple[str, ...]
+    broken_rules: tuple[Violation, ...]
 
     @property
     def processor(self) -> str:
@@ -283,14 +291,7 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
         try:
             kernel = _kernel(image, name, symbol, _described(by_symbol, name), generation)
             kernels.append(kernel)
-            if kernel.entry is not None and kernel.entry % ENTRY_ALIGNMENT:
-                message = f"the code of the kernel {name} at {kernel.entry:#x} is not aligned to 256 bytes"
-                spec = 'AMDGPU usage, "Kernel Descriptor"'
-                problems.append(malformed(image.name, "misaligned", message, spec=spec))
-            if kernel.descriptor is not None and symbol.value % DESCRIPTOR_SIZE:
-                message = f"the descriptor {symbol.name} at {symbol.value:#x} is not aligned to 64 bytes"
-                spec = 'AMDGPU usage, "Kernel Descriptor"'
-                problems.append(malformed(image.name, "misaligned", message, spec=spec))
+            problems += _misaligned(image, kernel, symbol)
         except DwarfGpuError as error:
             problems.append(error)
             kernels.append(Kernel(name, symbol, None, None, _described(by_symbol, name), None, None))
@@ -303,6 +304,26 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
     return Kernels(tuple(kernels), metadata, processor, tuple(problems))
 
 
+def _misaligned(image: Image, kernel: Kernel, symbol: Symbol) -> Iterator[DwarfGpuError]:
+    """Yield what is wrong with the alignment of a kernel."""
+    section, offset = symbol_place(image, symbol)
+    spec = 'AMDGPU usage, "Kernel Descriptor"'
+    if kernel.entry is not None and kernel.entry % ENTRY_ALIGNMENT:
+        message = f"the code of the kernel {kernel.name} at {kernel.entry:#x} is not aligned to 256 bytes"
+        yield malformed(image.name, "misaligned_entry", message, section=section, offset=offset, spec=spec)
+    if kernel.descriptor is not None and symbol.value % DESCRIPTOR_SIZE:
+        message = f"the descriptor {symbol.name} at {symbol.value:#x} is not aligned to 64 bytes"
+        yield malformed(image.name, "misaligned_descriptor", message, section=section, offset=offset, spec=spec)
+
+
+def symbol_place(image: Image, symbol: Symbol) -> tuple[str | None, int]:
+    """Return the section of a symbol and the offset in it."""
+    section = symbol.section
+    if section is None:
+        return None, symbol.value
+    return section.name, symbol.value - (section.address if image.is_linked else 0)
+
+
 def parse_descriptor(data: bytes, generation: int | None) -> KernelDescriptor:
     """Read the 64 bytes of a kernel descriptor."""
     group, private, kernarg, reserved0, offset, reserved1, *flags, reserved3 = DESCRIPTOR.unpack(data)
@@ -310,7 +331,11 @@ def parse_descriptor(data: bytes, generation: int | None) -> KernelDescriptor:
     words = {RSRC1: rsrc1, RSRC2: rsrc2, RSRC3: rsrc3, PROPERTIES: properties, PRELOAD: preload}
     wrong = list(violations(DESCRIPTOR_FIELDS, words, generation))
     reserved = ((12, reserved0), (24, int.from_bytes(reserved1, "little")), (60, reserved3))
-    wrong += [f"reserved bytes at {place} must be 0, found {value:#x}" for place, value in reserved if value]
+    wrong += [
+        Violation("reserved", place, f"reserved bytes at {place} must be 0, found {value:#x}")
+        for place, value in reserved
+        if value
+    ]
     return KernelDescriptor(
         group, private, kernarg, offset, rsrc1, rsrc2, rsrc3, properties, preload,
         generation, decode(DESCRIPTOR_FIELDS, words, generation), tuple(wrong),
@@ -325,43 +350,56 @@ def parse_kernel_code(data: bytes) -> KernelCode:
     words = {RSRC1: head[10], RSRC2: head[11], PROPERTIES: head[12]}
     wrong = list(violations(CODE_FIELDS, words, generation, MAY_BE_SET))
     if any(reserved):
-        wrong.append(f"reserved bytes at 108 must be 0, found {int.from_bytes(reserved, 'little'):#x}")
+        message = f"reserved bytes at 108 must be 0, found {int.from_bytes(reserved, 'little'):#x}"
+        wrong.append(Violation("reserved", 108, message))
     if loader_symbol:
-        wrong.append(f"runtime_loader_kernel_symbol must be 0 in a file, found {loader_symbol:#x}")
+        message = f"runtime_loader_kernel_symbol must be 0 in a file, found {loader_symbol:#x}"
+        wrong.append(Violation("not_zero", 120, message))
     fields = decode(CODE_FIELDS, words, generation)
     values: list[Any] = [*head, loader_symbol, directives, generation, fields, tuple(wrong)]
     code = KernelCode(*values)
-    return evolve(code, violations=(*wrong, *_code_violations(code)))
+    return evolve(code, broken_rules=(*wrong, *_code_violations(code)))
 
 
-def _code_violations(code: KernelCode) -> Iterator[str]:
+def _code_violations(code: KernelCode) -> Iterator[Violation]:
     """Yield what an ``amd_kernel_code_t`` must be and is not, beyond bits that must be 0."""
     if code.amd_code_version_major != 1:
-        yield f"amd_code_version_major must be 1, found {code.amd_code_version_major}"
+        message = f"amd_code_version_major must be 1, found {code.amd_code_version_major}"
+        yield Violation("code_version", 0, message)
         return  # another layout
     if code.amd_code_version_minor > MAX_MINOR:
-        yield f"amd_code_version_minor must be at most {MAX_MINOR}, found {code.amd_code_version_minor}"
+        message = f"amd_code_version_minor must be at most {MAX_MINOR}, found {code.amd_code_version_minor}"
+        yield Violation("code_version", 4, message)
     if code.amd_machine_kind != 1:
-        yield f"amd_machine_kind must be 1 (AMDGPU), found {code.amd_machine_kind}"
-    for kind in ("vgpr", "sgpr"):
+        yield Violation("code_machine", 8, f"amd_machine_kind must be 1 (AMDGPU), found {code.amd_machine_kind}")
+    for kind, offset in (("vgpr", 88), ("sgpr", 92)):
         first, count = getattr(code, f"reserved_{kind}_first"), getattr(code, f"reserved_{kind}_count")
         if first and not count:
-            yield f"reserved_{kind}_first must be 0 as reserved_{kind}_count is, found {first}"
-    for name in ("debug_wavefront_private_segment_offset_sgpr", "debug_private_segment_buffer_sgpr"):
+            message = f"reserved_{kind}_first must be 0 as reserved_{kind}_count is, found {first}"
+            yield Violation("code_registers", offset, message)
+    for name, offset in (
+        ("debug_wavefront_private_segment_offset_sgpr", 96),
+        ("debug_private_segment_buffer_sgpr", 98),
+    ):
         register = getattr(code, name)
         if register and not code.field("IS_DEBUG_ENABLED"):
-            yield f"{name} must be 0 as IS_DEBUG_ENABLED is, found {register:#x}"
+            message = f"{name} must be 0 as IS_DEBUG_ENABLED is, found {register:#x}"
+            yield Violation("code_registers", offset, message)
     if code.kernarg_segment_alignment < POWER_OF_16:
-        yield f"kernarg_segment_alignment must be at least 4 (16 bytes), found {code.kernarg_segment_alignment}"
+        message = f"kernarg_segment_alignment must be at least 4 (16 bytes), found {code.kernarg_segment_alignment}"
+        yield Violation("code_alignment", 100, message)
     if code.wavefront_size_log2 > MAX_WAVE_LOG2:
-        yield f"wavefront_size must be at most 8 (256 lanes), found {code.wavefront_size_log2}"
+        message = f"wavefront_size must be at most 8 (256 lanes), found {code.wavefront_size_log2}"
+        yield Violation("wave_size", 103, message)
     asked, told = code.asked_user_sgprs, code.field("USER_SGPR_COUNT")
     if told is not None and told != min(asked, MAX_USER_SGPRS) and told != asked:
-        yield f"USER_SGPR_COUNT must be {asked}, the number that is enabled, found {told}"
+        message = f"USER_SGPR_COUNT must be {asked}, the number that is enabled, found {told}"
+        yield Violation("user_sgpr_count", WORD_OFFSETS[RSRC2], message)
     for kind, used in (("sgpr", code.wavefront_sgpr_count), ("vgpr", code.workitem_vgpr_count)):
         allocated = code.sgprs if kind == "sgpr" else code.vgprs
         if allocated is not None and used > allocated and (kind == "vgpr" or (code.generation or 0) < GFX10):
-            yield f"COMPUTE_PGM_RSRC1 allocates {allocated} {kind}s, and must match the {used} that are used"
+            message = f"COMPUTE_PGM_RSRC1 allocates {allocated} {kind}s, and must match the {used} that are used"
+            yield Violation(f"{kind}_count", WORD_OFFSETS[RSRC1], message)
 
 
 # --- Finding them -------------------------------------------------------------------------------------------------

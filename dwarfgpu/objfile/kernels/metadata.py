@@ -313,12 +313,12 @@ class _MetadataReader:
             return value
         elif kind is str and type(value) in (int, bool):
             return str(value).lower()  # a YAML name that looks like something else
-        self._problem(f"{key} is {value!r:.40}")
+        self._problem(f"{key} is {value!r:.40}", "metadata_value")
         return None
 
     def _items(self, value: Any, key: str) -> list[Any]:
         if value is not None and not isinstance(value, list):
-            self._problem(f"{key} is not a sequence")
+            self._problem(f"{key} is not a sequence", "metadata_value")
         return value if isinstance(value, list) else []
 
     def _maps(self, value: Any, key: str) -> list[dict[Any, Any]]:
@@ -326,7 +326,7 @@ class _MetadataReader:
         items = self._items(value, key)
         maps = [item for item in items if isinstance(item, dict)]
         if len(maps) < len(items):
-            self._problem(f"{key} holds something that is not a map")
+            self._problem(f"{key} holds something that is not a map", "metadata_value")
         return maps
 
     def _fields(self, item: dict[Any, Any], fields: dict[str, type], nothing: dict[str, Any]) -> dict[str, Any]:
@@ -352,7 +352,9 @@ class _MetadataReader:
         values = self._fields(item, _KERNEL_FIELDS, _NO_KERNEL)
         missing = [key for key in _REQUIRED if item.get(key) is None]
         if missing:
-            self._problem(f"the kernel {values['name'] or 'without a name'} has no {', '.join(missing)}")
+            self._problem(
+                f"the kernel {values['name'] or 'without a name'} has no {', '.join(missing)}", "metadata_key"
+            )
         end = 0
         arguments = []
         for argument_map in self._maps(item.get(".args"), ".args"):
@@ -385,7 +387,7 @@ class _MetadataReader:
         for item in self._items(value, key):
             format_ = _printf(item) if isinstance(item, str) else None
             if format_ is None:
-                self._problem(f"{key} holds {item!r:.40}, which is not ID:N:S[0]:...:FormatString")
+                self._problem(f"{key} holds {item!r:.40}, which is not ID:N:S[0]:...:FormatString", "bad_printf")
             else:
                 self._printf.append(format_)
 

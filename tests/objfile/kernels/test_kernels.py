@@ -415,7 +415,7 @@ def test_a_broken_kernel_hides_no_other():
         ("k", False),
     ]
     assert [problem.kind for problem in found.problems] == [
-        "misaligned",
+        "misaligned_entry",
         "truncated",
         "truncated",
         "no_descriptor",
@@ -645,6 +645,6 @@ def test_descriptors_must_be_aligned(tmp_path, require_tool):
         .end_amdhsa_kernel
     """
     problems = read_kernels(open_image(assembled(tmp_path, require_tool, text))).problems
-    assert any(problem.kind == "misaligned" and "descriptor k.kd" in problem.message for problem in problems)
+    assert any(problem.kind == "misaligned_descriptor" and "descriptor k.kd" in problem.message for problem in problems)
     aligned = assembled(tmp_path, require_tool, text.replace(".quad 0", ".p2align 6"))
     assert read_kernels(open_image(aligned)).problems == ()
