@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import importlib.util
 import re
 import shlex
@@ -480,6 +481,57 @@ def _tests(tests: dict[str, int]) -> str:
     return ", ".join(f"{module} ({count})" for module, count in sorted(tests.items())) or "none"
 
 
+CHECKS_HEAD = """\
+# The rules of `dwarfgpu verify`
+
+For those who look up a finding, or who change a rule: what each rule asks for, its clause, and how many files with that
+defect the tests have. `dwarfgpu verify --explain RULE` says what to do; [verify.md](verify.md) is how to use it.
+"""
+
+CLAUSES_HEAD = """\
+## By clause
+
+Every sentence of the extension that says when DWARF is ill-formed, in the order of its text, with the rules that find
+it, or the reason why none can.
+"""
+
+
+def checks_page() -> str:
+    """docs/checks.md: the rules that files are checked by, with the defects that tests put into files."""
+    from dwarfgpu.verification.rule_table import RULES as CHECKED
+
+    sys.path.insert(0, str(ROOT))
+    found: dict[str, int] = defaultdict(int)
+    for path in sorted((ROOT / "tests" / "verification").glob("seeds_*.py")):
+        for seed in importlib.import_module(f"tests.verification.{path.stem}").SEEDS:
+            found[seed.rule] += 1
+    lines = [*CHECKS_HEAD.splitlines(), "", f"{len(CHECKED)} rules, {sum(found.values())} defects.", ""]
+    part = ""
+    for rule in CHECKED.values():
+        if rule.part != part:
+            part = rule.part
+            lines += [f"## {part}", "", "| rule | | clause | what must hold | defects |", "|---|---|---|---|---:|"]
+        cells = (f"`{rule.name}`", rule.severity, rule.clause, _cell(rule.summary), str(found[rule.name]))
+        lines.append(f"| {' | '.join(cells)} |")
+        following = list(CHECKED)[list(CHECKED).index(rule.name) + 1 :]
+        if not following or CHECKED[following[0]].part != part:
+            lines.append("")
+    lines += [*CLAUSES_HEAD.splitlines(), "", "| clause | rules | what it says |", "|---|---|---|"]
+    for clause, rules, text in ill_formed_clauses():
+        lines.append(f"| {clause} | {', '.join(f'`{rule}`' for rule in rules) or 'none'} | {_cell(text)} |")
+    return "\n".join([*lines, ""])
+
+
+def ill_formed_clauses() -> list[tuple[str, list[str], str]]:
+    """Return the sentences about what is ill-formed: clause, rules and text."""
+    rows = []
+    for line in (ROOT / "tests" / "verification" / "ill_formed_clauses.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            clause, rules, text = line.split(" | ")
+            rows.append((clause, [rule for rule in rules.split(", ") if rule != "-"], text))
+    return rows
+
+
 def main() -> int:
     """Write or check the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -493,6 +545,7 @@ def main() -> int:
         "repairs.md": repairs_page(),
         "commands.md": commands_page(),
         "coverage.md": coverage,
+        "checks.md": checks_page(),
         "dwarfgpu.1": manual(__version__, commands_of(parsers())),
     }
     stale = []

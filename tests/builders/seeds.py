@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dwarfgpu.objfile.elf.image import open_image
-from dwarfgpu.program.code.code_object import CodeObject
+from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.verification.file_check import FileCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.verification.findings import FileFinding
+
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
 class Seed(NamedTuple):
@@ -34,3 +38,18 @@ def findings_in(data: bytes, rule: str | None = None) -> list[FileFinding]:
     """Return what is found in a file that is to break a rule. That it has no lines counts only for the rule of it."""
     ignored = () if rule == LINELESS else (LINELESS,)
     return list(FileCheck(CodeObject(open_image(data, name="seed")), ignored=ignored))
+
+
+def patched(path: str, name: str, attribute: str, value: bytes, *, tag: str = "") -> bytes:
+    """Return a fixture in which an attribute of the entry with a name begins with other bytes."""
+    file = opened(str(FIXTURES / path))
+    for unit in file.dwarf.units:
+        for die in unit.dies():
+            index = next((i for i, each in enumerate(die.attributes) if each.name == attribute), -1)
+            if die.name == name and die.tag_name.endswith(tag) and index >= 0:
+                section = file.image.section(unit.section)
+                assert section is not None
+                start = section.offset + unit.offset + unit.positions(die)[index][0]
+                data = (FIXTURES / path).read_bytes()
+                return data[:start] + value + data[start + len(value) :]
+    raise AssertionError(name)

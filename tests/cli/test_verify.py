@@ -1,0 +1,133 @@
+"""``dwarfgpu verify FILE...``: findings, summaries, exit statuses, baselines and SARIF."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.builders.commands import run
+from tests.builders.dwarf import die
+from tests.builders.hostile import gpu, named, typed, variable
+
+GOOD = "fixtures/host/values.gcc.O0.v5.x86_64"
+
+
+@pytest.fixture
+def bad(tmp_path):
+    """A file with two defects."""
+    path = tmp_path / "bad.co"
+    twice = die("variable", named("b"), named("c"), typed("int"))
+    path.write_bytes(gpu(variable("a", location="DW_OP_lit1; DW_OP_plus"), twice))
+    return path
+
+
+def test_a_good_file(tmp_path):
+    done = run("verify", GOOD)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("entries: no findings\n")
+
+
+def test_findings_say_what_where_and_by_which_rule(bad):
+    done = run("verify", bad, "--ignore", "line")
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert "error: DW_OP_plus needs 2 stack entries, there are 1 [DWARF 5, 2.5.1.4 (10)]" in text
+    assert "(expression-stack-underflow)" in text
+    assert "in DW_TAG_compile_unit k.cl > DW_TAG_subprogram k > DW_TAG_variable a" in text
+    assert "DW_AT_name is there 2 times [DWARF 5, 2.2] (entry-attribute-twice)" in text
+    assert text.endswith("2 errors, 0 warnings")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_rules_and_parts_are_ignored(bad):
+    done = run("verify", bad, "--ignore", "line,entry", "--ignore", "expression-stack-underflow")
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1)
+    done = run("verify", bad, "--ignore", "entri")
+    assert done.returncode == 2
+    assert "there is no rule 'entri'" in done.stderr
+    assert "did you mean entry?" in done.stderr
+
+
+def test_several_files_and_one_that_is_none(bad):
+    done = run("verify", bad, GOOD, "README.md", "--jobs", "2", "--ignore", "line")
+    assert done.returncode == 3
+    assert "3 files, " in done.stdout
+    assert "(1 file could not be read)" in done.stdout
+    assert "README.md: this is neither an ELF file nor an offload bundle" in done.stderr
+
+
+def test_json_and_a_baseline(bad, tmp_path):
+    done = run("verify", bad, GOOD, "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert document["schema"] == 1
+    assert [each["file"] for each in document["files"]] == [str(bad), GOOD]
+    assert {each["rule"] for each in document["findings"]} >= {"expression-stack-underflow", "entry-attribute-twice"}
+    finding = next(each for each in document["findings"] if each["rule"] == "expression-stack-underflow")
+    assert finding["path"][-1] == "DW_TAG_variable a"
+    assert finding["section"] == ".debug_info"
+    known = tmp_path / "known.json"
+    assert run("verify", bad, "--json", "-o", known).returncode == 1
+    done = run("verify", bad, "--baseline", known)
+    assert done.returncode == 0
+    assert f"({len(document['findings'])} of the baseline)" in done.stdout
+    known.write_text("[]")
+    done = run("verify", bad, "--baseline", known)
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = [json.loads(line) for line in run("verify", bad, "--jsonl").stdout.splitlines()]
+    assert lines[-1]["errors"] == 2
+
+
+def test_sarif(bad):
+    done = run("verify", bad, "README.md", "--sarif")
+    log = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert log["version"] == "2.1.0"
+    (found,) = log["runs"]
+    rules = found["tool"]["driver"]["rules"]
+    assert len({rule["id"] for rule in rules}) == len(rules) > 100
+    for result in found["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("error", "warning")
+        assert result["message"]["text"]
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert found["invocations"][0]["executionSuccessful"] is False
+
+
+def test_rules_are_listed_and_explained():
+    done = run("verify", "--rules")
+    assert done.returncode == 0
+    assert "entry-lanes  error  [A.3.3.5 (4)]" in done.stdout.splitlines()
+    rules = json.loads(run("verify", "--rules", "--json").stdout)["rules"]
+    assert {"rule", "severity", "clause", "summary", "advice"} == set(rules[0])
+    assert run("verify", "--explain", "entry-lanes").stdout.startswith("entry-lanes: error [A.3.3.5 (4)]\n")
+    assert run("verify", "--explain", "nothing").returncode == 2
+
+
+def test_few_findings_of_a_rule_are_shown_unless_all_are_asked_for(tmp_path):
+    path = tmp_path / "many.co"
+    path.write_bytes(gpu(*(variable(f"v{n}", location="DW_OP_drop") for n in range(30))))
+    done = run("verify", path, "--ignore", "line")
+    assert done.stdout.count("(expression-stack-underflow)") == 10
+    assert "and 20 more of expression-stack-underflow (--all shows them)" in done.stdout
+    assert run("verify", path, "--all").stdout.count("(expression-stack-underflow)") == 30
+
+
+def test_a_state_says_what_fails_in_it():
+    done = run("verify", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", "docs/examples/variables.json")
+    assert done.returncode == 1
+    assert done.stdout.endswith("100 values: 82 known, 10 absent, 8 failed\n")
+    document = json.loads(
+        run("verify", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", "docs/examples/variables.json", "--json").stdout
+    )
+    (finding,) = document["findings"]
+    assert (finding["function"], finding["variable"], finding["lanes"]) == ("X", "slots", 8)
+
+
+def test_names_from_a_file_do_not_steer_the_terminal(tmp_path):
+    path = tmp_path / "evil.co"
+    path.write_bytes(gpu(variable("\x1b[2Ja", location="DW_OP_drop"), kernel="k\x1b]0;x\x07"))
+    done = run("verify", path)
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "\x07" not in done.stdout

@@ -1,0 +1,67 @@
+"""Good files in which a few bytes were changed, so that something is wrong with them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.program.code.code_object import CodeObject
+from tests.builders.hostile import gpu, variable
+from tests.builders.seeds import Seed, patched
+
+HOST = "host/values.gcc.O0.v5.x86_64"
+NAME = b"zz\0"
+
+
+def offset_of(data: bytes, name: str) -> int:
+    """Return where the entry with a name begins in its unit."""
+    (unit,) = CodeObject(open_image(data, name="seed")).dwarf.units
+    return next(die.offset for die in unit.dies() if die.name == name)
+
+
+def about(rule: str, name: str, entry: str, before: bytes, after: bytes) -> Seed:
+    """A variable whose location has the offset of an entry, in five bytes."""
+
+    def make() -> bytes:
+        size = len(before) + 5 + len(after)
+        offset = offset_of(gpu(variable("a", location=bytes([0x96] * size))), entry)
+        padded = bytes([offset & 0x7F | 0x80, offset >> 7 | 0x80, 0x80, 0x80, 0])
+        return gpu(variable("a", location=before + padded + after))
+
+    return Seed(f"expression-{rule}", name, make)
+
+
+def self_call() -> bytes:
+    offset = offset_of(gpu(variable("a", location=bytes(5))), "a")
+    return gpu(variable("a", location=b"\x99" + offset.to_bytes(4, "little")))
+
+
+def changed(rule: str, name: str, at: int, value: int) -> Seed:
+    """A file in which a byte, counted from the name of a variable, is another."""
+
+    def make() -> bytes:
+        data = bytearray(gpu(variable("zz", location="DW_OP_regx v0")))
+        data[data.index(NAME) + at] = value
+        return bytes(data)
+
+    return Seed(rule, name, make)
+
+
+SEEDS = (
+    changed("entry-unknown-abbreviation", "the code of an entry", -1, 99),
+    changed("entry-truncated", "a block that is too long", len(NAME) + 4, 0x7F),
+    about("constant-size", "2 bytes of an int", "int", b"\xa4", b"\x02\x01\x02\x9f"),
+    about("constant-size", "8 bytes of an int", "int", b"\xa4", b"\x08" + bytes(8) + b"\x9f"),
+    about("type-size", "2 bytes of an int", "int", b"\x30\xa6\x02", b"\x9f"),
+    about("type-mismatch", "an int and a number", "int", b"\xa4", b"\x04\x01\x00\x00\x00\x31\x22\x9f"),
+    about("type-operand", "a function", "k", b"\x30\xa8", b"\x9f"),
+    about("type-operand", "a variable", "a", b"\x30\xa8", b"\x9f"),
+    Seed("expression-call-cycle", "a call of itself", self_call),
+    Seed(
+        "expression-after-location",
+        "behind a register",
+        partial(patched, HOST, "global_int", "DW_AT_location", b"\x09\x50" + b"\x96" * 8),
+    ),
+    Seed("entry-file-number", "of a function", partial(patched, HOST, "program", "DW_AT_decl_file", b"\x63")),
+    Seed("entry-file-number", "of a variable", partial(patched, HOST, "inspect", "DW_AT_decl_file", b"\x62")),
+)
