@@ -326,8 +326,9 @@ def _code_of(unit: Unit) -> list[tuple[int, int]]:
 
 
 def _overlapping(spans: list[tuple[int, int, int]]) -> Iterator[Problem]:
-    for (low, high, _set), (other, _end, offset) in pairwise(sorted(spans)):
-        if other < high:
+    """Yield overlaps; equal ranges of several sets are of functions of which a linker has kept one."""
+    for (low, high, first), (other, end, offset) in pairwise(sorted(spans)):
+        if other < high and ((low, high) != (other, end) or first == offset):
             message = f"the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"
             yield Problem(RULES["aranges-overlap"], message, ARANGES, offset)
 

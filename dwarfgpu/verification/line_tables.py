@@ -340,14 +340,16 @@ class LineChecks:
             yield Problem(RULES["not-in-code"], message, header.section, header.offset)
 
     def _overlaps(self) -> Iterator[Problem]:
+        """Yield overlaps; equal sequences of several tables are of functions of which a linker has kept one."""
         reach = 0
-        covered = 0, 0
+        covered = 0, 0, 0
         for low, high, section, offset in sorted(self.spans):
-            if low < reach:
+            is_kept = (low, high) == covered[:2] and offset != covered[2]
+            if low < reach and not is_kept:
                 message = f"the sequence from {low:#x} to {high:#x} overlaps the one from {covered[0]:#x}"
                 yield Problem(RULES["overlap"], message + f" to {covered[1]:#x}", section, offset)
             if high > reach:
-                reach, covered = high, (low, high)
+                reach, covered = high, (low, high, offset)
 
 
 # --- Parts of a table -------------------------------------------------------------------------------------------------
