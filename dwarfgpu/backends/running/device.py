@@ -65,6 +65,27 @@ class Block:
     count: int
     """Its instructions."""
     following: int
+    is_whole: bool
+    """Whether it ends where waves may go different ways, and not only because it is long or a breakpoint follows.
+
+    Only there another batch gets its turn, so the order does not depend on breakpoints and on who watches.
+    """
+
+
+@frozen(eq=False)
+class SavedDevice:
+    """Where all waves of a device were at one time."""
+
+    rounds: int
+    batches: tuple[WaveBatch, ...]
+    waiting: tuple[WaveBatch, ...]
+    ended: tuple[WaveBatch, ...]
+    stopped: tuple[tuple[WaveBatch, str], ...]
+    going: WaveBatch | None
+    counts: tuple[int, int, int, int]
+    """The instructions executed, the waves that have ended, the clock, and what is left of a turn."""
+    order: Any
+    alive: Any
 
 
 class Device:
@@ -104,6 +125,8 @@ class Device:
         self.executed = 0
         """The instructions, each counted once for each wave."""
         self.waves_ended = 0
+        self.rounds = 0
+        """How often waves have been taken over from the machine, as work-groups start when others have ended."""
         self._is_interrupted = False
         self._stops_at_faults = False
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
@@ -133,6 +156,10 @@ class Device:
         """Waves at a barrier."""
         self.ended: list[WaveBatch] = []
         self.stopped: list[tuple[WaveBatch, str]] = []
+        self._going: WaveBatch | None = None
+        """The batch whose turn has not ended, and how many blocks are left of it."""
+        self._left = 0
+        self.rounds += 1
         first = self.batches[0] if self.batches else None
         self._register_counts = {
             OperandKind.VGPR: len(first.vector) if first is not None else 0,
@@ -227,13 +254,20 @@ class Device:
 
     def _turn(self, limit: int | None) -> None:
         """Run the batch with the lowest address until it meets another, parts, or waits."""
-        batch = self._next()
+        batch, left = self._going, self._left
+        if batch is not None and any(each is batch for each in self.batches):
+            self.batches.remove(batch)
+        else:
+            batch = self._next()
+            left = self._patience(batch)
+        self._going = None
         nearest = min((each.pc for each in self.batches), default=None)
         observer, breakpoints = self.observer, self.breakpoints
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
-        for _ in range(self._patience(batch)):
+        while left > 0:
             pc, mode = batch.pc, batch.mode
+            self._going = batch
             if breakpoints and pc in breakpoints:
                 if not batch.passed and self._breaks(batch):
                     break
@@ -242,12 +276,16 @@ class Device:
                 break
             block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
             if not self._execute(batch, block):
+                self._going = None
                 return
-            following = batch.pc
-            if nearest is not None and following >= nearest:
-                break
+            if block.is_whole:
+                left -= 1
+                if not left or (nearest is not None and batch.pc >= nearest):
+                    self._going = None
+                    break
             if self._is_interrupted or (limit is not None and self.executed >= limit):
                 break
+        self._left = left
         self.batches.append(batch)
 
     def _patience(self, batch: WaveBatch) -> int:
@@ -405,7 +443,7 @@ class Device:
         writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
         writer.keeps_halves = self.generation >= 10
         writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
-        address, count = pc, 0
+        address, count, is_whole = pc, 0, False
         while True:
             if count and (count == longest or address in self.breakpoints):
                 writer.write(f"return {address}")
@@ -424,8 +462,9 @@ class Device:
             count += 1
             address += instruction.size
             if ends:
+                is_whole = True
                 break
-        return Block(writer.function(), tuple(writer.addresses), count, address)
+        return Block(writer.function(), tuple(writer.addresses), count, address, is_whole)
 
     def _instruction(self, address: int) -> GpuInstruction:
         """Return the instruction at an address; raise a fault if none is there."""
@@ -463,6 +502,45 @@ class Device:
             "src_shared_base": shared, "src_private_base": private, "src_shared_base_lo": 0, "src_private_base_lo": 0,
             "src_shared_limit": shared + 0xFFFFFFFF, "src_private_limit": private + 0xFFFFFFFF,
         }  # fmt: skip
+
+    # --- Going back -----------------------------------------------------------------------------------------------
+
+    def refresh(self) -> bool:
+        """Take over what has been changed in the machine; return whether something was."""
+        changes = self._written
+        self._refresh()
+        return changes != self._written
+
+    def saved(self) -> SavedDevice:
+        """Return what `restore` needs to bring the waves back to where they are now; memory is not among it."""
+        copies: dict[int, WaveBatch] = {}
+
+        def copied(batches: list[WaveBatch]) -> tuple[WaveBatch, ...]:
+            return tuple(copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches)
+
+        lists = copied(self.batches), copied(self.waiting), copied(self.ended)
+        stopped = tuple((_whole_copy(batch), reason) for batch, reason in self.stopped)
+        going = None if self._going is None else copies.get(id(self._going))
+        order = None if self._random is None else self._random.getstate()
+        counts = self.executed, self.waves_ended, self.clock.now, self._left
+        return SavedDevice(self.rounds, *lists, stopped, going, counts, order, self._alive.copy())
+
+    def restore(self, saved: SavedDevice) -> None:
+        """Bring the waves back to where they were."""
+        copies: dict[int, WaveBatch] = {}
+
+        def copied(batches: tuple[WaveBatch, ...]) -> list[WaveBatch]:
+            return [copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches]
+
+        self.batches, self.waiting, self.ended = map(copied, (saved.batches, saved.waiting, saved.ended))
+        self.stopped = [(_whole_copy(batch), reason) for batch, reason in saved.stopped]
+        self._going = None if saved.going is None else copies[id(saved.going)]
+        self.executed, self.waves_ended, self.clock.now, self._left = saved.counts
+        if self._random is not None:
+            self._random.setstate(saved.order)
+        self._alive = saved.alive.copy()
+        self.halt = None
+        self._written = self.machine.changes
 
     # --- The machine ----------------------------------------------------------------------------------------------
 
@@ -581,6 +659,12 @@ def keep_freed_memory() -> None:
         return
     for option, size in ((_TRIM_THRESHOLD, 1 << 28), (_MMAP_THRESHOLD, 1 << 25), (_TOP_PAD, 1 << 24)):
         set_option(option, size)
+
+
+def _whole_copy(batch: WaveBatch) -> WaveBatch:
+    other = batch.copy()
+    other.passed = batch.passed
+    return other
 
 
 def _raising(fault: MachineFault) -> Any:
