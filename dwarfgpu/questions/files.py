@@ -101,6 +101,7 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
     from dwarfgpu.program.launch.launch import machine_for
     from dwarfgpu.program.launch.planning import arguments as values_of
     from dwarfgpu.program.launch.planning import sizes
+    from dwarfgpu.questions.execution import launched as note_launch
 
     words = arguments.words
     if len(words) < 3:
@@ -108,6 +109,7 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
     name, grid, group, *values = words
     file = debugger.opened.file
     check_has_kernels(file)
+    program = debugger.opened
     machine = machine_for(file, name)
     launched = start(
         machine,
@@ -117,7 +119,8 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
         work_group=sizes(group, "WORK-GROUP"),
         args=values_of(values, "ARG"),
     )
-    debugger.use(debugger.opened, debugger.opened.attach(machine))
+    debugger.use(program, program.attach(machine))
+    note_launch(debugger, launched, lambda: launch(debugger, arguments))
     shape = launched.geometry
     waves = f"{len(launched.waves)} wave{'' if len(launched.waves) == 1 else 's'}"
     groups = f"{shape.group_count} work-group{'' if shape.group_count == 1 else 's'}"

@@ -77,7 +77,7 @@ def _goes_on(line: str) -> bool:
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
-def _body(debugger: Debugger, what: str) -> list[str]:
+def body(debugger: Debugger, what: str) -> list[str]:
     """Return the lines up to the `end` that belongs here."""
     if debugger.next_line is None:
         raise UsageError(f"{what} needs lines behind it", hint="write it in a script, or at the prompt")
@@ -128,7 +128,7 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"{name} cannot be defined anew", hint="`alias` gives it another name")
     if known is not None and not debugger.confirmed(_doubt(debugger, name)):
         raise UsageError(f"{name} stays as it was", kind="not_confirmed")
-    lines = tuple(_body(debugger, f"the definition of {name}"))
+    lines = tuple(body(debugger, f"the definition of {name}"))
     is_new = known is None or known.name not in debugger.macros
     summary = f"defined: {counted(len(lines), 'line')}" if is_new or known is None else known.summary
     # what else a command was called is this one now; but an alias of a command is a name that is free

@@ -23,13 +23,14 @@ from dwarfgpu.questions.selection import (
 from dwarfgpu.questions.settings import SETTINGS
 
 FILES = "files and machines"
+RUN = "running kernels"
 FOCUS = "waves, lanes and frames"
 DATA = "data"
 SOURCE = "source and code"
 DEBUG = "debugging information"
 SUPPORT = "the debugger itself"
 
-GROUPS = (FILES, FOCUS, DATA, SOURCE, DEBUG, SUPPORT)
+GROUPS = (FILES, RUN, FOCUS, DATA, SOURCE, DEBUG, SUPPORT)
 
 LANES = option("-lane LIST", "in these lanes: 3, 0-7,12, active or all")
 EVERY_LANE = option("-all", "in all lanes, those that do not execute the code too")
@@ -78,7 +79,6 @@ COMMANDS = (
             aliases="maintenance mt"),
     command("maint print", "show debugging information as it is", "", group=DEBUG, aliases="p"),
     command("maint info", "show what a file is made of", "", group=DEBUG, aliases="i"),
-    command("delete", "remove displays", "", group=DATA),
     command("save", "write the state to a file", "", group=FILES),
     command("unset", "undo a setting", "", group=SUPPORT),
     command("target", "attach a machine", "", group=FILES),
@@ -94,6 +94,66 @@ COMMANDS = (
     command("target launch", "launch a kernel, and stop its waves at the first instruction",
             "files.launch", group=FILES, aliases="sim", operands="KERNEL GRID WORK-GROUP [ARG...]", completes="kernel",
             repeats="nothing"),
+    # --- Running kernels ----------------------------------------------------------------------------------------
+    command("run", "run the launched kernel, from its beginning", "execution.run_", group=RUN, aliases="r",
+            repeats="nothing"),
+    command("start", "run the launched kernel up to its first line", "execution.start", group=RUN,
+            repeats="nothing"),
+    command("kill", "leave the launched kernel", "execution.kill", group=RUN, aliases="k", repeats="nothing"),
+    command("continue", "run on", "execution.continue_", group=RUN, aliases="c cont fg", operands="[N]",
+            repeats="onwards"),
+    command("step", "run up to another line, also in a function that is called", "execution.step", group=RUN,
+            aliases="s", operands="[N]"),
+    command("next", "run up to another line of the function", "execution.next_", group=RUN, aliases="n",
+            operands="[N]"),
+    command("stepi", "execute an instruction of the wave", "execution.stepi", group=RUN, aliases="si",
+            operands="[N]"),
+    command("nexti", "execute an instruction of the wave, a call as a whole", "execution.nexti", group=RUN,
+            aliases="ni", operands="[N]"),
+    command("finish", "run until the function has returned", "execution.finish", group=RUN, aliases="fin"),
+    command("until", "run up to a place, or up to a later line", "execution.until", group=RUN, aliases="u",
+            operands="[PLACE]", completes="function"),
+    command("advance", "run up to a place", "execution.advance", group=RUN, operands="PLACE",
+            completes="function"),
+    command("jump", "run on at another place", "execution.jump", group=RUN, aliases="j", operands="PLACE",
+            completes="function", repeats="nothing"),
+    command("reverse-continue", "go back to where waves would have stopped", "execution.reverse_continue",
+            group=RUN, aliases="rc"),
+    command("reverse-step", "go back to the line before", "execution.reverse_step", group=RUN, aliases="rs",
+            operands="[N]"),
+    command("reverse-next", "go back to the line before in the function", "execution.reverse_next", group=RUN,
+            aliases="rn", operands="[N]"),
+    command("reverse-stepi", "go back by an instruction of the wave", "execution.reverse_stepi", group=RUN,
+            aliases="rsi", operands="[N]"),
+    command("reverse-nexti", "go back by an instruction of the wave, a call as a whole",
+            "execution.reverse_nexti", group=RUN, aliases="rni", operands="[N]"),
+    command("reverse-finish", "go back to the call of the function", "execution.reverse_finish", group=RUN),
+    command("break", "let waves stop at a place", "execution.break_", group=RUN, aliases="b br",
+            operands="[PLACE] [if EXPR]", completes="function", repeats="nothing"),
+    command("tbreak", "let waves stop at a place once", "execution.tbreak", group=RUN, aliases="tb",
+            operands="[PLACE] [if EXPR]", completes="function", repeats="nothing"),
+    command("watch", "stop when a value changes", "execution.watch", group=RUN, aliases="wa", operands="EXPR",
+            completes="expression", repeats="nothing"),
+    command("rwatch", "stop when memory is read", "execution.rwatch", group=RUN, operands="EXPR",
+            completes="expression", repeats="nothing"),
+    command("awatch", "stop when memory is read or written", "execution.awatch", group=RUN, operands="EXPR",
+            completes="expression", repeats="nothing"),
+    command("catch", "give a number to stops at faults or traps", "execution.catch", group=RUN,
+            operands="fault|trap", repeats="nothing"),
+    command("info breakpoints", "the breakpoints, watchpoints and catchpoints", "execution.info_breakpoints",
+            group=RUN, aliases="watchpoints b"),
+    command("delete", "remove breakpoints", "execution.delete", group=RUN, aliases="d", operands="[N...]",
+            repeats="nothing"),
+    command("enable", "let breakpoints stop waves again", "execution.enable", group=RUN, operands="[N...]",
+            repeats="nothing"),
+    command("disable", "let breakpoints stop no wave", "execution.disable", group=RUN, operands="[N...]",
+            repeats="nothing"),
+    command("condition", "say in which lanes a breakpoint stops", "execution.condition", group=RUN,
+            operands="N [EXPR]", repeats="nothing"),
+    command("ignore", "pass a breakpoint some times", "execution.ignore", group=RUN, operands="N COUNT",
+            repeats="nothing"),
+    command("commands", "run lines, up to `end`, when a breakpoint has stopped waves", "execution.commands",
+            group=RUN, operands="[N]", repeats="nothing"),
     command("save snapshot", "save the machine as it is now", "files.save_snapshot", group=FILES,
             operands="FILE", completes="path", repeats="nothing", gdb="snapshot"),
     command("generate-core-file", "save the machine as a core file, which ROCgdb reads too",

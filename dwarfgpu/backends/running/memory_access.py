@@ -572,6 +572,9 @@ class MemoryAccess:
     watch: Any = None
     """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
 
+    moving: tuple[str, int] = ("load", 0)
+    """What the access that is watched does (``load``, ``store`` or ``atomic``), and with how many bytes of a lane."""
+
     swizzles_dwords = False
     """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
 
@@ -642,6 +645,7 @@ class MemoryAccess:
 
     def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
         """Read numbers that follow each other, for each lane."""
+        self.moving = "load", size * count
         places = self._places(batch, space, address, size * count if space != SCRATCH else size)
         if len(places) == 1 and places[0][1] is batch.mask and not self._is_interleaved(space, places[0][0]):
             segment, mask, offsets = places[0]
@@ -683,6 +687,7 @@ class MemoryAccess:
         shape = batch.count, batch.lanes
         values = [value if value.shape == shape else np.broadcast_to(value, shape) for value in values]
         count = len(values)
+        self.moving = "store", size * count
         for segment, mask, offsets in self._places(batch, space, address, size * count if space != SCRATCH else size):
             if self._is_interleaved(space, segment):
                 for number, value in enumerate(values):
@@ -698,6 +703,7 @@ class MemoryAccess:
         data = np.broadcast_to(data, full)
         other = None if other is None else np.broadcast_to(other, full)
         result = np.zeros(full, WORDS[shape.size])
+        self.moving = "atomic", shape.size
         for segment, mask, offsets in self._places(batch, space, address, shape.size):
             lanes = np.ones(full, bool) if mask is None else mask
             view = segment.views.get(shape.size)

@@ -58,11 +58,14 @@ class ConditionProblem:
 class Running:
     """A launched kernel, with the debugging information of its file."""
 
-    def __init__(self, launched: Launched, *, repair: Any = None) -> None:
+    def __init__(self, launched: Launched, *, repair: Any = None, attached: Attached | None = None) -> None:
         assert launched.machine is not None  # noqa: S101 (`launch` made it)
         self.launched = launched
         self.machine: Machine = launched.machine
-        self.program = Program(launched.plan.file) if repair is None else Program(launched.plan.file, repair=repair)
+        if attached is not None:
+            self.program, self.attached = attached.program, attached
+        else:
+            self.program = Program(launched.plan.file) if repair is None else Program(launched.plan.file, repair=repair)
         self.condition_problem: ConditionProblem | None = None
         """Why the condition of the breakpoint at which waves stopped has no value."""
 
@@ -143,7 +146,7 @@ class Running:
         """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
         addresses = self.addresses(place)
         if condition is not None:
-            self._check_condition(condition, addresses[0])
+            self.check_condition(condition, addresses[0])
         points = []
         for address in addresses:
             point = self.machine.break_at(address)
@@ -152,7 +155,7 @@ class Running:
             points.append(point)
         return points
 
-    def _check_condition(self, text: str, address: int) -> None:
+    def check_condition(self, text: str, address: int) -> None:
         """Refuse a condition that no wave could answer there."""
         from dwarfgpu.program.language.tokens import is_assignment
 

@@ -1,0 +1,164 @@
+"""The past of a kernel that runs: checkpoints, and the way from one of them to any later instruction.
+
+The order in which waves run is the same each time, so a checkpoint and a number of instructions are one state. Time
+is `Device.executed`. Where a user has changed the machine, or let one wave run alone, a checkpoint is made, because
+nothing before it leads there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.immutable import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.backends.running.batch import WaveBatch
+    from dwarfgpu.backends.running.device import SavedDevice
+
+INTERVAL = 20_000
+"""The instructions of a batch between two checkpoints."""
+MOST = 48
+"""The checkpoints that are kept; of the older ones every second one goes when there are more."""
+MOST_BYTES = 512 << 20
+"""The bytes of memory that checkpoints keep, where one alone does not need more."""
+CHUNK = 1 << 16
+
+
+@frozen(eq=False)
+class Checkpoint:
+    """A machine at one time."""
+
+    time: int
+    device: SavedDevice
+    memory: tuple[tuple[bytes, ...], ...]
+    """The chunks of each writable block. Checkpoints share those that are equal."""
+    is_fixed: bool
+    """Whether no earlier checkpoint leads here."""
+
+
+class History:
+    """The checkpoints of a machine, in the order of time."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.device = machine.device
+        self.checkpoints: list[Checkpoint] = []
+        self.device.refresh()
+        self.keep(is_fixed=True)
+
+    @property
+    def interval(self) -> int:
+        """How many instructions lie between two checkpoints."""
+        return INTERVAL * max(1, min(self.machine.wave_count, 512))
+
+    # --- Keeping --------------------------------------------------------------------------------------------------
+
+    def keep(self, *, is_fixed: bool = False) -> None:
+        """Make a checkpoint."""
+        if self.checkpoints and self.checkpoints[-1].device.rounds != self.device.rounds:
+            self.checkpoints.clear()  # waves have ended and others have taken their places
+            is_fixed = True
+        last = self.checkpoints[-1] if self.checkpoints else None
+        time = self.device.executed
+        if last is not None and last.time == time and not is_fixed:
+            return
+        self.checkpoints.append(Checkpoint(time, self.device.saved(), self._memory(last), is_fixed))
+        self._thin()
+
+    def changed(self) -> None:
+        """Take note that somebody has changed the machine, if so."""
+        if self.device.refresh():
+            self.keep(is_fixed=True)
+
+    def _blocks(self) -> Iterator[Any]:
+        for store in self.machine.memory.stores.values():
+            for block in store.blocks:
+                data = np.frombuffer(block.buffer, np.uint8)
+                if data.flags.writeable and data.size:
+                    yield data
+
+    def _memory(self, last: Checkpoint | None) -> tuple[tuple[bytes, ...], ...]:
+        kept = []
+        for number, data in enumerate(self._blocks()):
+            before = last.memory[number] if last is not None and number < len(last.memory) else ()
+            chunks = []
+            for index, start in enumerate(range(0, data.size, CHUNK)):
+                chunk = data[start : start + CHUNK].tobytes()
+                is_known = index < len(before) and before[index] == chunk
+                chunks.append(before[index] if is_known else chunk)
+            kept.append(tuple(chunks))
+        return tuple(kept)
+
+    def _thin(self) -> None:
+        """Forget checkpoints: of the older half every second one; then the oldest ones."""
+        points = self.checkpoints
+        if len(points) > MOST:
+            half = len(points) // 2
+            old = [point for index, point in enumerate(points[:half]) if index % 2 == 0 or point.is_fixed]
+            points[:half] = old
+        if len(points) > 2 * MOST:
+            del points[: len(points) - MOST]
+        while len(points) > 2 and self._bytes() > MOST_BYTES:
+            del points[0]
+
+    def _bytes(self) -> int:
+        sizes = {id(chunk): len(chunk) for point in self.checkpoints for block in point.memory for chunk in block}
+        return sum(sizes.values())
+
+    # --- Going there ----------------------------------------------------------------------------------------------
+
+    def _restore(self, point: Checkpoint) -> None:
+        self.device.restore(point.device)
+        for data, chunks in zip(self._blocks(), point.memory, strict=True):
+            for index, chunk in enumerate(chunks):
+                data[index * CHUNK : index * CHUNK + len(chunk)] = np.frombuffer(chunk, np.uint8)
+
+    def _replay(self, observer: Callable[[WaveBatch], Any], until: int) -> None:
+        """Execute up to a time, without a stop."""
+        device = self.device
+        points, before = device.breakpoints, device.observer
+        device.breakpoints, device.observer = {}, observer
+        try:
+            device.run(until)
+        finally:
+            device.breakpoints, device.observer = points, before
+
+    def go_to(self, time: int) -> bool:
+        """Bring the machine to an earlier time, and forget what came later; return whether that is kept."""
+        while self.checkpoints and self.checkpoints[-1].time > time:
+            self.checkpoints.pop()
+        if not self.checkpoints or self.checkpoints[-1].device.rounds != self.device.rounds:
+            return False
+        self._restore(self.checkpoints[-1])
+        if self.device.executed < time:
+            self._replay(_nobody, time)
+        self.device.write_back()
+        return True
+
+    def stretches(self, observer: Callable[[WaveBatch], Any]) -> Iterator[tuple[int, int]]:
+        """Yield the stretches of the past, the latest first, each after it was executed once more for an observer.
+
+        The observer is called before each instruction. The machine stays where the last stretch ends.
+        """
+        end = self.device.executed
+        for point in reversed(self.checkpoints):
+            if point.time >= end or point.device.rounds != self.device.rounds:
+                continue
+            self._restore(point)
+            self._replay(observer, end)
+            yield point.time, end
+            end = point.time
+
+    @property
+    def start(self) -> int:
+        """The earliest time that can be reached."""
+        return self.checkpoints[0].time if self.checkpoints else self.device.executed
+
+
+def _nobody(_batch: WaveBatch) -> bool:
+    return False
