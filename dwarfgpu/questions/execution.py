@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.running.breakpoints import ACCESS_WATCH, BREAK, CATCH, READ_WATCH, WATCH, StoppingPoints
 from dwarfgpu.render.layout import lanes_text
 
@@ -28,6 +29,15 @@ _SIGNALS = {
 }  # fmt: skip
 """The signals that ROCgdb reports for the reasons of its library."""
 NOT_RUN = "The program is not being run."
+
+
+@frozen
+class WatchedChange:
+    """What a watchpoint has seen."""
+
+    hit: StoppingPoint | None
+    old: str
+    new: str
 
 
 class Runs:
@@ -119,7 +129,8 @@ def _go(debugger: Debugger, found: Debugging, run: Callable[[], Halt]) -> Halt:
     if watcher is not None and watcher.hit is not None:
         found.hit = watcher.hit
     _show_printed(debugger, found)
-    _show_halt(debugger, found, halt, watcher)
+    change = None if watcher is None else WatchedChange(watcher.hit, watcher.old, watcher.new)
+    _show_halt(debugger, found, halt, change)
     return halt
 
 
@@ -130,8 +141,8 @@ def _show_printed(debugger: Debugger, found: Debugging) -> None:
     found.texts_shown = len(texts)
 
 
-def _show_halt(debugger: Debugger, found: Debugging, halt: Halt, watcher: Any = None) -> None:
-    output, machine = debugger.output, found.machine
+def _show_halt(debugger: Debugger, found: Debugging, halt: Halt, change: WatchedChange | None = None) -> None:
+    output = debugger.output
     if halt.has_ended:
         if not found.device.batches and not found.device.waiting:
             name = found.running.launched.plan.kernel.name
@@ -160,7 +171,7 @@ def _show_halt(debugger: Debugger, found: Debugging, halt: Halt, watcher: Any = 
     who = f"{debugger.noun.capitalize()} {(chosen or 0) + 1}"
     reason = halt.reason.partition(":")[0]
     caught = _catching(debugger, halt.kind)
-    if point is not None and halt.breakpoint is not None or point is not None and halt.kind == "breakpoint":
+    if point is not None and halt.kind == "breakpoint":
         kind = "Temporary breakpoint" if point.is_temporary else "Breakpoint"
         output.line(f"{who} hit {kind} {point.number}, with {_lanes(mask)}")
         for wave in sorted(lanes):
@@ -169,8 +180,8 @@ def _show_halt(debugger: Debugger, found: Debugging, halt: Halt, watcher: Any = 
         problem = found.running.condition_problem
         if problem is not None and point.condition is not None:
             output.line(f"warning: the condition has no value, so it stopped: {problem.text}")
-    elif watcher is not None and watcher.hit is not None:
-        _show_watch(debugger, who, mask, watcher)
+    elif change is not None and change.hit is not None:
+        _show_watch(debugger, who, mask, change.hit, change)
     elif caught is not None and halt.kind in ("fault", "trap"):
         caught.hits += 1
         output.line(f"{who} hit Catchpoint {caught.number} ({halt.reason}), with {_lanes(mask)}")
@@ -182,10 +193,9 @@ def _show_halt(debugger: Debugger, found: Debugging, halt: Halt, watcher: Any = 
     elif halt.kind != "step":
         output.line(f"[{halt.reason}]")
     _where(debugger)
-    del machine
     if point is not None and point.is_temporary and halt.kind == "breakpoint":
         _forget(debugger, point)
-    stopped_by = point or (watcher.hit if watcher is not None else None)
+    stopped_by = point or caught
     if stopped_by is not None and stopped_by.commands:
         from dwarfgpu.questions.scripts import run_lines
 
@@ -205,19 +215,18 @@ def _where(debugger: Debugger) -> None:
         show_displays(debugger)
 
 
-def _show_watch(debugger: Debugger, who: str, mask: int, watcher: Any) -> None:
-    point = watcher.hit
+def _show_watch(debugger: Debugger, who: str, mask: int, point: StoppingPoint, change: WatchedChange) -> None:
     name = {WATCH: "Hardware watchpoint", READ_WATCH: "Hardware read watchpoint"}.get(
         point.kind, "Hardware access (read/write) watchpoint"
     )
     output = debugger.output
     output.line(f"{who} hit {name} {point.number}: {point.text}, with {_lanes(mask)}")
     output.line()
-    if point.kind == READ_WATCH or watcher.old == watcher.new:
-        output.line(f"Value = {watcher.new}")
+    if point.kind == READ_WATCH or change.old == change.new:
+        output.line(f"Value = {change.new}")
     else:
-        output.line(f"Old value = {watcher.old}")
-        output.line(f"New value = {watcher.new}")
+        output.line(f"Old value = {change.old}")
+        output.line(f"New value = {change.new}")
 
 
 def _lanes(mask: int) -> str:
@@ -301,8 +310,7 @@ def continue_(debugger: Debugger, arguments: Arguments) -> None:
             raise UsageError("the waves are at no breakpoint, so there is nothing to ignore", kind="no_breakpoint")
         found.hit.ignored = count - 1
         debugger.output.line(_ignoring(found.hit))
-    if debugger.output.width:
-        debugger.output.line("Continuing.")
+    debugger.output.line("Continuing.")
     _go(debugger, found, found.go_on)
 
 
@@ -448,7 +456,14 @@ def reverse_continue(debugger: Debugger, arguments: Arguments) -> None:
         _show_beginning(debugger)
         _where(debugger)
         return
-    _show_halt(debugger, found, halt)
+    point, told = found.hit, None
+    if point is not None:
+        point.hits += 1
+        if point.watched is not None:
+            before = point.watched.text
+            point.watched.look()
+            told = WatchedChange(point, before, point.watched.text)
+    _show_halt(debugger, found, halt, told)
 
 
 # --- Breakpoints ------------------------------------------------------------------------------------------------------
@@ -619,13 +634,12 @@ def info_breakpoints(debugger: Debugger, arguments: Arguments) -> None:
         debugger.output.lines(notes.get(number, ()))
 
 
-def _chosen(debugger: Debugger, arguments: Arguments, text: str) -> list[StoppingPoint]:
+def _chosen(debugger: Debugger, text: str) -> list[StoppingPoint]:
     from dwarfgpu.program.stack.selectors import numbers_in
 
     points = debugger.state_of(Runs).points
     if not text:
         return list(points)
-    del arguments
     numbers = numbers_in(text, 1, max(points.last, 1), "breakpoint")
     if not numbers:
         raise UsageError(f"No breakpoint number {text[:40]}.", kind="no_breakpoint")
@@ -641,7 +655,7 @@ def _forget(debugger: Debugger, point: StoppingPoint) -> None:
 
 def delete(debugger: Debugger, arguments: Arguments) -> None:
     """By numbers as `info breakpoints` shows them, such as 1 3-5; without a number all breakpoints."""
-    chosen = _chosen(debugger, arguments, arguments.text)
+    chosen = _chosen(debugger, arguments.text)
     if not arguments.text and chosen and not debugger.confirmed("Delete all breakpoints, watchpoints, and catchpoints?"):
         return
     for point in chosen:
@@ -650,13 +664,13 @@ def delete(debugger: Debugger, arguments: Arguments) -> None:
 
 def enable(debugger: Debugger, arguments: Arguments) -> None:
     """By numbers; without a number all of them."""
-    for point in _chosen(debugger, arguments, arguments.text):
+    for point in _chosen(debugger, arguments.text):
         point.is_enabled = True
 
 
 def disable(debugger: Debugger, arguments: Arguments) -> None:
     """They stay, and stop no wave until `enable`."""
-    for point in _chosen(debugger, arguments, arguments.text):
+    for point in _chosen(debugger, arguments.text):
         point.is_enabled = False
 
 

@@ -99,7 +99,7 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
     from dwarfgpu.program.code.code_object import check_has_kernels
     from dwarfgpu.program.launch.launch import launch as start
     from dwarfgpu.program.launch.launch import machine_for
-    from dwarfgpu.program.launch.planning import arguments as values_of
+    from dwarfgpu.program.launch.planning import mixed_arguments as values_of
     from dwarfgpu.program.launch.planning import sizes
     from dwarfgpu.questions.execution import launched as note_launch
 
@@ -117,7 +117,7 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
         name,
         grid=sizes(grid, "GRID"),
         work_group=sizes(group, "WORK-GROUP"),
-        args=values_of(values, "ARG"),
+        args=values_of(values, "ARG") or None,
     )
     debugger.use(program, program.attach(machine))
     note_launch(debugger, launched, lambda: launch(debugger, arguments))

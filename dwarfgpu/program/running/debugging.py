@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.running.breakpoints import StoppingPoint
 
-NO_HISTORY = "No more reverse-execution history."
+_NAME = re.compile(r"[A-Za-z_$][\w$:<>~]*")
 
 
 class Debugging:
@@ -53,13 +54,24 @@ class Debugging:
 
     def insert(self, point: StoppingPoint) -> None:
         """Let waves stop at a breakpoint; a condition must be readable there."""
-        addresses = self.running.addresses(point.text)
+        addresses = sorted({self._behind_prologue(point.text, each) for each in self.running.addresses(point.text)})
         if point.condition is not None:
             self.running.check_condition(point.condition, addresses[0])
         for address in addresses:
             device_point = halts.Breakpoint(point.number, address, self._question(point))
             self.device.add_breakpoint(device_point)
             point.points.append(device_point)
+
+    def _behind_prologue(self, text: str, address: int) -> int:
+        """Return where a function that a text names is entered: where its second line begins."""
+        if not _NAME.fullmatch(text.strip()):
+            return address
+        sources = self.running.attached.state.sources
+        line = sources.at(address)
+        following = None if line is None else sources.at(line.end)
+        if line is None or following is None or following.file is not line.file:
+            return address
+        return following.start if self.reader.at(following.start).functions >= 1 else address
 
     def remove(self, point: StoppingPoint) -> None:
         """Let no wave stop there any more."""

@@ -37,6 +37,8 @@ class Checkpoint:
     device: SavedDevice
     memory: tuple[tuple[bytes, ...], ...]
     """The chunks of each writable block. Checkpoints share those that are equal."""
+    known: tuple[Any, ...]
+    """Which registers the machine knew, by their files."""
     is_fixed: bool
     """Whether no earlier checkpoint leads here."""
 
@@ -67,7 +69,8 @@ class History:
         time = self.device.executed
         if last is not None and last.time == time and not is_fixed:
             return
-        self.checkpoints.append(Checkpoint(time, self.device.saved(), self._memory(last), is_fixed))
+        known = tuple(file.known.copy() for file in self.machine.files)
+        self.checkpoints.append(Checkpoint(time, self.device.saved(), self._memory(last), known, is_fixed))
         self._thin()
 
     def changed(self) -> None:
@@ -114,6 +117,8 @@ class History:
 
     def _restore(self, point: Checkpoint) -> None:
         self.device.restore(point.device)
+        for file, known in zip(self.machine.files, point.known, strict=True):
+            file.known[...] = known
         for data, chunks in zip(self._blocks(), point.memory, strict=True):
             for index, chunk in enumerate(chunks):
                 data[index * CHUNK : index * CHUNK + len(chunk)] = np.frombuffer(chunk, np.uint8)

@@ -113,7 +113,7 @@ class Watcher:
         for point in self._points:
             if point.is_enabled and self._triggers(point, before):
                 watched = point.watched
-                action, lanes = self._accessed.get(point.number, ("", {watched.wave: 1 << watched.lane}))
+                _action, lanes = self._accessed.get(point.number, ("", {watched.wave: 1 << watched.lane}))
                 self.old, old = watched.text, watched.bytes
                 watched.look()
                 self.new = watched.text
@@ -124,7 +124,6 @@ class Watcher:
                     continue
                 self.hit = point
                 self._device.halt = halts.Halt(halts.STEP, point.kind, pc, lanes)
-                del action
         self._accessed.clear()
         if self._device.halt is not None:
             self._batch = None
