@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dwarfgpu.errors import UsageError, nearest
-from dwarfgpu.verification import entries, expressions, file_check, indexes, line_tables, lists, unit_tables
+from dwarfgpu.verification import (
+    call_frames,
+    entries,
+    expressions,
+    file_check,
+    indexes,
+    line_tables,
+    lists,
+    unit_tables,
+)
 from dwarfgpu.verification.findings import CheckRule
 
 RULES: dict[str, CheckRule] = {
     rule.name: rule
-    for part in (file_check, entries, expressions, lists, line_tables, indexes, unit_tables)
+    for part in (file_check, entries, expressions, lists, line_tables, indexes, unit_tables, call_frames)
     for rule in part.RULES.values()
 }
 """The rules by name, part by part."""
