@@ -58,7 +58,7 @@ INTEGER_IS_LOCATION = ", which is one only if its type is integral"
 _MAX_PLACES = 8  # so many places of a location are known
 _READ = "A.2.5.4.3.4 (4)"
 _PARTS = "A.2.5.4.4.6"
-_NO_PARTS = (KnownPlace(COMPOSITE, "a composite", 0),)
+_NO_PARTS: tuple[KnownPlace, ...] = (KnownPlace(COMPOSITE, "a composite", 0),)
 _LEAST_SIGNIFICANT = "DWARF 5, 2.6.1.2 (2)"
 
 
