@@ -552,13 +552,12 @@ def _asking(device: Device, question: Breakpoint, observer: Any) -> Any:
 
     def observe(batch: Any) -> bool:
         arrival = halts.Arrival(device, batch)
-        if not batch.passed:
+        if not batch.has_passed:
             lanes = halts.lane_masks(batch.waves, question.stopping(arrival))
             if lanes:
                 device.halt = halts.Halt(halts.BREAKPOINT, "the condition is fulfilled", batch.pc, lanes, question)
-                batch.passed = True
+                batch.passed = batch.pc
                 return True
-        batch.passed = False
         return bool(observer is not None and observer(batch))
 
     return observe

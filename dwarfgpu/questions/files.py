@@ -91,7 +91,7 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     debugger.use(attached.program, attached)
 
 
-def launch(debugger: Debugger, arguments: Arguments) -> None:
+def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) -> None:
     """GRID and WORK-GROUP are one to three sizes in work-items: 256, or 64,64,1. Arguments of the kernel follow, by
     position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without any all are 0. A machine that is attached
     already is left.
@@ -120,7 +120,9 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
         args=values_of(values, "ARG") or None,
     )
     debugger.use(program, program.attach(machine))
-    note_launch(debugger, launched, lambda: launch(debugger, arguments))
+    note_launch(debugger, launched, lambda: launch(debugger, arguments, is_again=True))
+    if is_again:
+        return
     shape = launched.geometry
     waves = f"{len(launched.waves)} wave{'' if len(launched.waves) == 1 else 's'}"
     groups = f"{shape.group_count} work-group{'' if shape.group_count == 1 else 's'}"

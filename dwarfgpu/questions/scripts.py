@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FIXED = ("define", "end")
 """The commands that lines of others are read by, so that they stay what they are."""
+WITH_BODY = ("define", "commands")
+"""The commands to which the lines up to an `end` belong."""
 HOOKS = ("hook-", "hookpost-")
 """How the names of definitions begin that GDB runs before a command, or after it."""
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
@@ -55,7 +57,7 @@ def is_open(text: str) -> bool:
         word = word_of(line)
         if word == "end":
             depth = max(0, depth - 1)
-        elif word == "define" and (depth or word == word_of(lines[0])):
+        elif word in WITH_BODY and (depth or word == word_of(lines[0])):
             depth += 1
     return depth > 0
 
@@ -91,7 +93,7 @@ def body(debugger: Debugger, what: str) -> list[str]:
             if not depth:
                 return lines
             depth -= 1
-        elif word == "define":
+        elif word in WITH_BODY:
             depth += 1
         lines.append(line.rstrip("\n"))
     raise UsageError(f"{what} has no end", hint="its last line is `end`")

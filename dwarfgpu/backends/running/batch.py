@@ -22,6 +22,10 @@ FLAT_SCRATCH = 130
 SCALARS = 132
 
 
+NOWHERE = -1
+"""In place of an address: none."""
+
+
 class _Unset(int):
     """A number that nothing has written."""
 
@@ -48,8 +52,8 @@ class WaveBatch:
         self.count = len(self.waves)
         self.lanes = lanes
         self.pc = 0
-        self.passed = False
-        """Whether the breakpoints at this address have been asked."""
+        self.passed = NOWHERE
+        """The address whose breakpoints have been asked, if they were and nothing was executed since."""
         self.scalar: list[Any] = [UNSET] * SCALARS
         self.vector: list[Any] = [NOTHING] * vectors
         self.accumulation: list[Any] = [NOTHING] * accumulations
@@ -69,6 +73,11 @@ class WaveBatch:
         self.mask = None if isinstance(value, int) and value == (1 << self.lanes) - 1 else lane_flags(value, self.lanes)
 
     # --- Parting and joining --------------------------------------------------------------------------------------
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the breakpoints at the instruction have been asked."""
+        return self.passed == self.pc
 
     def part(self, flags: Any) -> WaveBatch:
         """Return the waves with a flag, as a batch of their own."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running import halts, instructions
-from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, UNSET, VCC, VCC_HI, WaveBatch, number_of
+from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter, Clock
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
 from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Halt, executing, lane_masks
@@ -80,6 +80,8 @@ class SavedDevice:
     batches: tuple[WaveBatch, ...]
     waiting: tuple[WaveBatch, ...]
     ended: tuple[WaveBatch, ...]
+    held: tuple[WaveBatch, ...]
+    alone: int | None
     stopped: tuple[tuple[WaveBatch, str], ...]
     going: WaveBatch | None
     counts: tuple[int, int, int, int]
@@ -156,6 +158,10 @@ class Device:
         """Waves at a barrier."""
         self.ended: list[WaveBatch] = []
         self.stopped: list[tuple[WaveBatch, str]] = []
+        self.held: list[WaveBatch] = []
+        """Waves that do not run while another one runs alone."""
+        self.alone: int | None = None
+        """The wave that runs alone."""
         self._going: WaveBatch | None = None
         """The batch whose turn has not ended, and how many blocks are left of it."""
         self._left = 0
@@ -216,7 +222,7 @@ class Device:
             if alone and batch.count > 1:
                 self.batches.append(batch.part(batch.waves != wave))
                 batch = batch.part(batch.waves == wave)
-        batch.passed = False
+        batch.passed = NOWHERE
         self.halt = None
         self._stops_at_faults = True
         with np.errstate(all="ignore"):
@@ -227,7 +233,7 @@ class Device:
     def _start_more(self) -> bool:
         """Start work-groups that were waiting for room, if there are some."""
         ahead = self.machine.work_ahead
-        if ahead is None or self.stopped or not ahead.start(self.machine):
+        if ahead is None or self.stopped or self.held or not ahead.start(self.machine):
             return False
         self._adopt()
         return True
@@ -242,7 +248,8 @@ class Device:
         batches.remove(batch)
         others, room = [], WIDEST - batch.count
         for each in batches:
-            if each.pc == batch.pc and each.count <= room and each.mode == batch.mode and each.passed == batch.passed:
+            is_alike = each.pc == batch.pc and each.mode == batch.mode and each.has_passed == batch.has_passed
+            if is_alike and each.count <= room:
                 others.append(each)
                 room -= each.count
         if others:
@@ -268,12 +275,11 @@ class Device:
         while left > 0:
             pc, mode = batch.pc, batch.mode
             self._going = batch
-            if breakpoints and pc in breakpoints:
-                if not batch.passed and self._breaks(batch):
-                    break
-                batch.passed = False
+            if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
+                break
             if observer is not None and observer(batch):
                 break
+            batch.passed = NOWHERE
             block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
             if not self._execute(batch, block):
                 self._going = None
@@ -318,16 +324,41 @@ class Device:
     def _breaks(self, batch: WaveBatch) -> bool:
         """Ask the breakpoints at the address of a batch whether it stops."""
         arrival = Arrival(self, batch)
-        batch.passed = True
+        batch.passed = batch.pc  # a condition that fails is not asked again
         for breakpoint_ in self.breakpoints[batch.pc]:
             if not breakpoint_.is_enabled:
                 continue
             lanes = lane_masks(batch.waves, breakpoint_.stopping(arrival))
             if lanes:
                 breakpoint_.hits += 1
-                self.halt = Halt(halts.BREAKPOINT, breakpoint_.reason, batch.pc, lanes, breakpoint_)
-                return True
-        return False
+                if self.halt is None:
+                    self.halt = Halt(halts.BREAKPOINT, breakpoint_.reason, batch.pc, lanes, breakpoint_)
+        if self.halt is None:
+            batch.passed = NOWHERE
+        return self.halt is not None
+
+    def let_run(self, wave: int | None) -> bool:
+        """Let only one wave run from now on, or all (None); return whether that was different before."""
+        if wave == self.alone:
+            return False
+        self._refresh()
+        self.batches += self.held
+        self.held, self.alone = [], wave
+        self._hold_others()
+        return True
+
+    def _hold_others(self) -> None:
+        """Hold all waves but the one that runs alone, if one does."""
+        if self.alone is None:
+            return
+        batches, self.batches = self.batches, []
+        for batch in batches:
+            own = batch.waves == self.alone
+            if own.all() or not own.any():
+                (self.batches if own.any() else self.held).append(batch)
+            else:
+                self.batches.append(batch.part(own))
+                self.held.append(batch.part(~own))
 
     def _part(self, batch: WaveBatch, following: Any) -> None:
         addresses = np.unique(following)
@@ -389,6 +420,7 @@ class Device:
                 self.waiting.append(batch.part(~free))
             else:
                 self.waiting.append(batch)
+        self._hold_others()
 
     def _fault(self, batch: WaveBatch, block: Block, fault: MachineFault) -> None:
         """Stop the waves that cannot execute an instruction; the others go on with it."""
@@ -518,12 +550,12 @@ class Device:
         def copied(batches: list[WaveBatch]) -> tuple[WaveBatch, ...]:
             return tuple(copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches)
 
-        lists = copied(self.batches), copied(self.waiting), copied(self.ended)
+        lists = copied(self.batches), copied(self.waiting), copied(self.ended), copied(self.held)
         stopped = tuple((_whole_copy(batch), reason) for batch, reason in self.stopped)
         going = None if self._going is None else copies.get(id(self._going))
         order = None if self._random is None else self._random.getstate()
         counts = self.executed, self.waves_ended, self.clock.now, self._left
-        return SavedDevice(self.rounds, *lists, stopped, going, counts, order, self._alive.copy())
+        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, self._alive.copy())
 
     def restore(self, saved: SavedDevice) -> None:
         """Bring the waves back to where they were."""
@@ -533,6 +565,7 @@ class Device:
             return [copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches]
 
         self.batches, self.waiting, self.ended = map(copied, (saved.batches, saved.waiting, saved.ended))
+        self.held, self.alone = copied(saved.held), saved.alone
         self.stopped = [(_whole_copy(batch), reason) for batch, reason in saved.stopped]
         self._going = None if saved.going is None else copies[id(saved.going)]
         self.executed, self.waves_ended, self.clock.now, self._left = saved.counts
@@ -547,7 +580,7 @@ class Device:
     def every_batch(self) -> list[tuple[WaveBatch, str | None]]:
         """Return all waves, with why they do not run."""
         return [
-            *((batch, None) for batch in self.batches),
+            *((batch, None) for batch in (*self.batches, *self.held)),
             *((batch, "waits at a barrier") for batch in self.waiting),
             *self.stopped,
             *((batch, "has ended") for batch in self.ended),
@@ -590,6 +623,7 @@ class Device:
             return
         before = self.batches, self.waiting, self.stopped
         self.batches = [new for batch in before[0] for new in self._read_again(batch)]
+        self.held = [new for batch in self.held for new in self._read_again(batch)]
         self.waiting, self.stopped = [], []
         for batch, reason in (*((each, None) for each in before[1]), *before[2]):
             for new in self._read_again(batch):
@@ -607,7 +641,7 @@ class Device:
             kept = batch.part(np.isin(batch.waves, new.waves))
             new.scc = kept.scc
             new.mode = new.mode & INDEX_ENABLE * 2 - 1 | kept.mode & ~(INDEX_ENABLE * 2 - 1)
-            new.passed = batch.passed and new.pc == batch.pc
+            new.passed = batch.passed
             yield new
 
     def _scalars(self, batch: WaveBatch) -> Iterator[tuple[str, Any]]:

@@ -391,6 +391,8 @@ class MemoryAccess:
         lanes = np.full(batch.count, batch.lanes) if batch.mask is None else batch.mask.sum(axis=1)
         counts = np.broadcast_to(lanes, (batch.count,)).astype(np.int64) * sign
         places = np.broadcast_to(np.asarray(address, np.int64).reshape(-1), (batch.count,))
+        if self.watch_waves is not None:
+            self.watch_waves(LOCAL, places, 4, "atomic")
         view = self.local.views[4]
         old = np.zeros((batch.count, 1), np.uint32)
         for wave, (place, count) in enumerate(zip(places.tolist(), counts.tolist(), strict=True)):
@@ -571,6 +573,9 @@ class MemoryAccess:
 
     watch: Any = None
     """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
+
+    watch_waves: Any = None
+    """A function that is told of each access of whole waves: the space, the address or addresses, bytes, and action."""
 
     moving: tuple[str, int] = ("load", 0)
     """What the access that is watched does (``load``, ``store`` or ``atomic``), and with how many bytes of a lane."""
@@ -783,6 +788,8 @@ class MemoryAccess:
     def store_scalar(self, batch: WaveBatch, address: Any, values: list[Any]) -> None:
         """Write numbers of each wave, one wave after the other."""
         places = self._wave_places(batch, address, 4 * len(values))
+        if self.watch_waves is not None:
+            self.watch_waves(GLOBAL, address, 4 * len(values), "store")
         columns = [np.broadcast_to(np.asarray(value, np.uint64).reshape(-1), (batch.count,)) for value in values]
         for wave, (segment, offset) in enumerate(places):
             for number, column in enumerate(columns):
@@ -792,6 +799,8 @@ class MemoryAccess:
     def atomic_scalar(self, batch: WaveBatch, address: Any, shape: AccessShape, data: Any, other: Any = None) -> Any:
         """Change a number in memory for each wave, one wave after the other; return the old ones."""
         kind = WORDS[shape.size]
+        if self.watch_waves is not None:
+            self.watch_waves(GLOBAL, address, shape.size, "atomic")
         result = np.zeros((batch.count, 1), kind)
         columns = [
             np.broadcast_to(np.asarray(value, np.uint64).astype(kind).reshape(-1), (batch.count,))
@@ -820,6 +829,8 @@ class MemoryAccess:
 
     def load_scalar(self, address: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001 (of a text)
         """Read numbers of a wave."""
+        if self.watch_waves is not None:
+            self.watch_waves(GLOBAL, address, size * count, "load")
         if isinstance(address, int):
             at = address & ~3 if size == 4 else address
             whole = self.memory.read(at, size * count)

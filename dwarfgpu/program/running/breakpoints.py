@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from dwarfgpu.backends.running.halts import Breakpoint
+    from collections.abc import Iterator
+
+    from dwarfgpu.backends.running.halts import Breakpoint, Halt
+    from dwarfgpu.program.running.watching import Watched
 
 BREAK, WATCH, READ_WATCH, ACCESS_WATCH, CATCH = (
     "breakpoint", "hw watchpoint", "read watchpoint", "acc watchpoint", "catchpoint",
 )  # fmt: skip
 """The kinds, as ``info breakpoints`` of GDB calls them."""
+FAULTS, TRAPS = "fault", "trap"
+"""What can be caught."""
 
 
 class StoppingPoint:
@@ -32,8 +38,11 @@ class StoppingPoint:
         self.commands: tuple[str, ...] = ()
         self.points: list[Breakpoint] = []
         """Where it is set in the machine that runs now."""
-        self.watched: Any = None
+        self.watched: Watched | None = None
         """What a watchpoint watches."""
+
+    def __repr__(self) -> str:
+        return f"StoppingPoint({self.number}, {self.kind}, {self.text})"
 
     @property
     def addresses(self) -> list[int]:
@@ -62,6 +71,11 @@ class StoppingPoints:
         point = self.by_number[self.last] = StoppingPoint(self.last, kind, text)
         return point
 
+    def take_back(self, point: StoppingPoint) -> None:
+        """Remove the one that was added last, because it could not be set; its number is free again."""
+        del self.by_number[point.number]
+        self.last = point.number - 1
+
     def numbered(self, number: int) -> StoppingPoint:
         """Return the one with a number."""
         point = self.by_number.get(number)
@@ -69,5 +83,28 @@ class StoppingPoints:
             raise UsageError(f"No breakpoint number {number}.", kind="no_breakpoint")
         return point
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[StoppingPoint]:
         return iter(list(self.by_number.values()))
+
+
+@frozen(eq=False)
+class ValueChange:
+    """What a watchpoint has seen, as texts."""
+
+    old: str
+    new: str
+
+
+@frozen(eq=False)
+class Stop:
+    """Where and why a kernel has stopped under a debugger."""
+
+    halt: Halt
+    points: tuple[StoppingPoint, ...] = ()
+    """The breakpoints, watchpoints or catchpoints that have stopped it."""
+    change: ValueChange | None = None
+    """What the first of them has seen, if it is a watchpoint."""
+    problem: str | None = None
+    """Why a condition had no value, and stopped for that."""
+    is_at_start: bool = False
+    """Whether going back has come to the earliest time that is known."""

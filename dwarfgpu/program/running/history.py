@@ -1,16 +1,19 @@
 """The past of a kernel that runs: checkpoints, and the way from one of them to any later instruction.
 
 The order in which waves run is the same each time, so a checkpoint and a number of instructions are one state. Time
-is `Device.executed`. Where a user has changed the machine, or let one wave run alone, a checkpoint is made, because
-nothing before it leads there.
+is `Device.executed`. Where a user has changed the machine, or which waves run, a checkpoint is made, because nothing
+before it leads there.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.backends.running import halts
+from dwarfgpu.backends.running.device import LONGEST, WIDEST, interruptible
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -19,14 +22,18 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.running.batch import WaveBatch
     from dwarfgpu.backends.running.device import SavedDevice
+    from dwarfgpu.backends.running.halts import Breakpoint
 
-INTERVAL = 20_000
-"""The instructions of a batch between two checkpoints."""
-MOST = 48
+INTERVAL = 5_000
+"""The instructions of a wave between two checkpoints."""
+MOST = 64
 """The checkpoints that are kept; of the older ones every second one goes when there are more."""
+MOST_FIXED = 4096
+"""The checkpoints that are kept where many were made for changes of a user."""
 MOST_BYTES = 512 << 20
 """The bytes of memory that checkpoints keep, where one alone does not need more."""
 CHUNK = 1 << 16
+ZEROS = bytes(CHUNK)
 
 
 @frozen(eq=False)
@@ -56,7 +63,7 @@ class History:
     @property
     def interval(self) -> int:
         """How many instructions lie between two checkpoints."""
-        return INTERVAL * max(1, min(self.machine.wave_count, 512))
+        return INTERVAL * max(1, min(self.machine.wave_count, WIDEST))
 
     # --- Keeping --------------------------------------------------------------------------------------------------
 
@@ -73,9 +80,9 @@ class History:
         self.checkpoints.append(Checkpoint(time, self.device.saved(), self._memory(last), known, is_fixed))
         self._thin()
 
-    def changed(self) -> None:
-        """Take note that somebody has changed the machine, if so."""
-        if self.device.refresh():
+    def changed(self, *, is_certain: bool = False) -> None:
+        """Take note that the machine has been changed, if so."""
+        if self.device.refresh() or is_certain:
             self.keep(is_fixed=True)
 
     def _blocks(self) -> Iterator[Any]:
@@ -92,8 +99,11 @@ class History:
             chunks = []
             for index, start in enumerate(range(0, data.size, CHUNK)):
                 chunk = data[start : start + CHUNK].tobytes()
-                is_known = index < len(before) and before[index] == chunk
-                chunks.append(before[index] if is_known else chunk)
+                if index < len(before) and before[index] == chunk:
+                    chunk = before[index]
+                elif chunk == ZEROS:
+                    chunk = ZEROS
+                chunks.append(chunk)
             kept.append(tuple(chunks))
         return tuple(kept)
 
@@ -104,8 +114,8 @@ class History:
             half = len(points) // 2
             old = [point for index, point in enumerate(points[:half]) if index % 2 == 0 or point.is_fixed]
             points[:half] = old
-        if len(points) > 2 * MOST:
-            del points[: len(points) - MOST]
+        if len(points) > MOST_FIXED:
+            del points[: len(points) - MOST_FIXED]
         while len(points) > 2 and self._bytes() > MOST_BYTES:
             del points[0]
 
@@ -117,21 +127,48 @@ class History:
 
     def _restore(self, point: Checkpoint) -> None:
         self.device.restore(point.device)
-        for file, known in zip(self.machine.files, point.known, strict=True):
-            file.known[...] = known
+        for number, file in enumerate(self.machine.files):  # those that are new hold nothing that was known then
+            file.known[...] = point.known[number] if number < len(point.known) else False
         for data, chunks in zip(self._blocks(), point.memory, strict=True):
             for index, chunk in enumerate(chunks):
                 data[index * CHUNK : index * CHUNK + len(chunk)] = np.frombuffer(chunk, np.uint8)
 
-    def _replay(self, observer: Callable[[WaveBatch], Any], until: int) -> None:
-        """Execute up to a time, without a stop."""
+    def _replay(self, until: int, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint]) -> None:
+        """Execute up to a time, without a stop; an observer is asked before each instruction."""
         device = self.device
-        points, before = device.breakpoints, device.observer
-        device.breakpoints, device.observer = {}, observer
+        breakpoints, before = device.breakpoints, device.observer
+        device.observer = observer
+        device.breakpoints = {address: [] for address in breakpoints}  # where code that is compiled now has to end
+        for point in points:
+            device.add_breakpoint(point)
         try:
-            device.run(until)
+            with interruptible(device):
+                if observer is None:  # blocks of instructions may go too far
+                    slack = LONGEST * min(self.machine.wave_count, WIDEST)
+                    if device.executed < until - slack:
+                        self._run(until - slack)
+                    device.observer = _nobody
+                self._run(until)
         finally:
-            device.breakpoints, device.observer = points, before
+            device.breakpoints, device.observer = breakpoints, before
+
+    def _run(self, until: int) -> None:
+        self.device.run(until)
+        if self.device.halt is not None and self.device.halt.kind == halts.INTERRUPT:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Come back to the present if the way back ends with an error or ^C."""
+        self.keep(is_fixed=True)
+        present, all_points = self.checkpoints.pop(), list(self.checkpoints)
+        try:
+            yield
+        except BaseException:
+            self.checkpoints = all_points
+            self._restore(present)
+            self.device.write_back()
+            raise
 
     def go_to(self, time: int) -> bool:
         """Bring the machine to an earlier time, and forget what came later; return whether that is kept."""
@@ -141,22 +178,25 @@ class History:
             return False
         self._restore(self.checkpoints[-1])
         if self.device.executed < time:
-            self._replay(_nobody, time)
+            self._replay(time, None, [])
         self.device.write_back()
         return True
 
-    def stretches(self, observer: Callable[[WaveBatch], Any]) -> Iterator[tuple[int, int]]:
-        """Yield the stretches of the past, the latest first, each after it was executed once more for an observer.
+    def stretches(
+        self, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint] | None = None
+    ) -> Iterator[None]:
+        """Execute the stretches of the past once more, the latest first, and yield after each.
 
-        The observer is called before each instruction. The machine stays where the last stretch ends.
+        The observer is called before each instruction, and the conditions of breakpoints where they are. The machine
+        is then where the last stretch ends.
         """
         end = self.device.executed
-        for point in reversed(self.checkpoints):
+        for point in list(reversed(self.checkpoints)):
             if point.time >= end or point.device.rounds != self.device.rounds:
                 continue
             self._restore(point)
-            self._replay(observer, end)
-            yield point.time, end
+            self._replay(end, observer, points or [])
+            yield
             end = point.time
 
     @property
