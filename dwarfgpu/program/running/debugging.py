@@ -376,7 +376,7 @@ class Debugging:
     def pc_of(self, wave: int) -> int:
         """Return where a wave is that can run; raise an error if it cannot."""
         device = self.device
-        device.refresh()
+        self.history.changed()
         if self.machine.stop_text(wave) == "has ended":
             hint = "`continue` lets the others run" if not self.has_ended else "`run` starts the kernel again"
             raise UsageError("the wave has ended", kind="cannot_run", hint=f"{hint}, `reverse-step` goes back")

@@ -133,7 +133,7 @@ class History:
             for index, chunk in enumerate(chunks):
                 data[index * CHUNK : index * CHUNK + len(chunk)] = np.frombuffer(chunk, np.uint8)
 
-    def _replay(self, until: int, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint]) -> None:
+    def _replay(self, until: int | None, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint]) -> None:
         """Execute up to a time, without a stop; an observer is asked before each instruction."""
         device = self.device
         breakpoints, before = device.breakpoints, device.observer
@@ -143,19 +143,29 @@ class History:
             device.add_breakpoint(point)
         try:
             with interruptible(device):
-                if observer is None:  # blocks of instructions may go too far
-                    slack = LONGEST * min(self.machine.wave_count, WIDEST)
-                    if device.executed < until - slack:
-                        self._run(until - slack)
-                    device.observer = _nobody
                 self._run(until)
         finally:
             device.breakpoints, device.observer = breakpoints, before
 
-    def _run(self, until: int) -> None:
+    def _run(self, until: int | None) -> None:
         self.device.run(until)
         if self.device.halt is not None and self.device.halt.kind == halts.INTERRUPT:
             raise KeyboardInterrupt
+
+    def _arrive(self, time: int) -> None:
+        """Execute up to a time, to where the batch whose turn it is then is about to execute its next instruction."""
+        device = self.device
+
+        def is_there(batch: WaveBatch) -> bool:
+            if device.executed < time:
+                return False
+            device.halt = halts.Halt(halts.STEP, "stepped", batch.pc)
+            return True
+
+        slack = LONGEST * min(self.machine.wave_count, WIDEST)  # blocks of instructions may go too far
+        if device.executed < time - slack:
+            self._replay(time - slack, None, [])
+        self._replay(None, is_there, [])
 
     @contextmanager
     def staying(self) -> Iterator[None]:
@@ -177,8 +187,7 @@ class History:
         if not self.checkpoints or self.checkpoints[-1].device.rounds != self.device.rounds:
             return False
         self._restore(self.checkpoints[-1])
-        if self.device.executed < time:
-            self._replay(time, None, [])
+        self._arrive(time)
         self.device.write_back()
         return True
 
@@ -203,7 +212,3 @@ class History:
     def start(self) -> int:
         """The earliest time that can be reached."""
         return self.checkpoints[0].time if self.checkpoints else self.device.executed
-
-
-def _nobody(_batch: WaveBatch) -> bool:
-    return False
