@@ -256,8 +256,11 @@ class Debugging:
 
     # --- Forwards -------------------------------------------------------------------------------------------------
 
-    def go_on(self, observer: Observer | None = None) -> Stop:
-        """Run until something stops the waves. An observer is asked before each instruction whether it stops."""
+    def go_on(self, observer: Observer | None = None, *, limit: int | None = None) -> Stop:
+        """Run until something stops the waves, or until so many instructions were executed, counted for each wave.
+
+        An observer is asked before each instruction whether it stops.
+        """
         device, history = self.device, self.history
         self._hits, self._watch_hits, self._problem, self.last_points = [], [], None, ()
         history.changed()
@@ -268,8 +271,15 @@ class Debugging:
         if watcher is not None:
             watcher.start()
         try:
-            while (halt := self.machine.run(limit=history.interval)).kind == halts.LIMIT:
+            end = None if limit is None else device.executed + limit
+            while True:
+                step = history.interval if end is None else min(history.interval, end - device.executed)
+                halt = self.machine.run(limit=step)
+                if halt.kind != halts.LIMIT:
+                    break
                 history.keep()
+                if end is not None and device.executed >= end:
+                    break
             if watcher is not None and watcher.settle() and device.halt is not None:
                 halt = device.halt
         finally:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.running.device import SavedDevice
     from dwarfgpu.backends.running.halts import Breakpoint
 
-INTERVAL = 5_000
+INTERVAL = 10_000
 """The instructions of a wave between two checkpoints."""
 MOST = 64
 """The checkpoints that are kept; of the older ones every second one goes when there are more."""
