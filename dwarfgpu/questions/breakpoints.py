@@ -128,7 +128,8 @@ def _row(debugging: Debugging | None, point: StoppingPoint) -> dict[str, Any]:
     }
     for address in point.addresses:
         position = None if debugging is None else debugging.running.position(address)
-        place = {} if position is None else {"function": position.function, "file": position.file}
+        function = None if debugging is None else debugging.function_at(address)
+        place = {} if position is None else {"function": function, "file": position.file}
         line = None if position is None or not position.file else position.line
         row["locations"].append({"address": address, **place, "line": line})
     watched = point.watched

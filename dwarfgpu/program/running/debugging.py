@@ -215,6 +215,18 @@ class Debugging:
         point.watched = watched
         return point
 
+    def function_at(self, address: int) -> str | None:
+        """Return the name of the function of an address, as the source has it; else the name of the symbol."""
+        running = self.running
+        try:
+            frames = running.program.at(address - running.launched.plan.load_address)
+        except DwarfGpuError:
+            frames = ()
+        if frames and frames[0].name is not None:
+            return frames[0].name
+        symbol = running.position(address).function
+        return None if symbol is None else symbol.partition("+")[0]
+
     def _function_of(self, frame: Frame) -> tuple[tuple[int, int], ...]:
         """Return the addresses of the function that a frame executes."""
         pc = frame.pc
