@@ -604,6 +604,10 @@ class Device:
         self._written = self.machine.changes
         return self.machine
 
+    def write_wave(self, wave: int, batch: WaveBatch) -> None:
+        """Put the registers of a wave into the machine; it is in the batch whose turn it is if it is in no other."""
+        self.written(next((known for known, _ in self.every_batch() if wave in known.waves), batch))
+
     def _write(self, batch: WaveBatch) -> None:
         machine = self.machine
         for prefix, registers in (("v", batch.vector), ("a", batch.accumulation)):

@@ -11,6 +11,7 @@ import numpy as np
 from dwarfgpu.backends.running import halts
 from dwarfgpu.backends.running.halts import Halt
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.program.language.expression import is_constant
 from dwarfgpu.program.running.breakpoints import BREAK, CATCH, WATCH, Stop, StoppingPoints, ValueChange
 from dwarfgpu.program.running.history import History
 from dwarfgpu.program.running.running import Running
@@ -180,7 +181,10 @@ class Debugging:
         ``shown`` makes the text of a value.
         """
         place = self.attached[wave].frame(frame)
-        object_ = place.expression(text).find(place.lane(lane))
+        expression = place.expression(text)
+        if is_constant(expression.tree):
+            raise UsageError(f"Cannot watch constant value `{text[:60]}'.", kind="no_address")
+        object_ = expression.find(place.lane(lane))
         address, name = object_.address, place.name
         function = self._function_of(place)
         write = _number_text if shown is None else shown
@@ -189,10 +193,10 @@ class Debugging:
             try:
                 if address is not None:
                     return write(object_, place)
-                frames = self.attached[wave].call(0)
-                there = next((frame for frame in frames if frame.name == name), None)
-                if there is None or not _is_within(function, self._pc(wave)):  # in a call, where it is out of sight
+                if not _is_within(function, self._pc(wave)):  # in a call, where it is out of sight
                     return watched.text
+                frames = self.attached[wave].call(0)
+                there = next((frame for frame in frames if frame.name == name), frames[0])
                 return write(there.expression(text).find(there.lane(lane)), there)
             except DwarfGpuError as error:
                 return f"<{error.message}>"
@@ -249,14 +253,6 @@ class Debugging:
         """Return whether a frame is that of the kernel, which no function has called."""
         entry = self.running.launched.plan.start.entry
         return _is_within(self._function_of(frame), entry) and not frame.is_inlined
-
-    def _is_in_function(self, point: StoppingPoint, pc: int) -> bool:
-        """Return whether the function whose variable is watched is executed at an instruction."""
-        watched = point.watched
-        if watched is None or not watched.function or watched.is_in_function(pc):
-            return True
-        self.device.write_back()
-        return stack_pointer(self.machine, watched.wave) > watched.stack
 
     def catch(self, what: str) -> StoppingPoint:
         """Give a number to stops at faults or traps, at which waves stop in any case."""
@@ -480,7 +476,7 @@ class Debugging:
         latest: list[tuple[int, StoppingPoint, Halt, ValueChange | None]] = []
 
         def tell(hit: WatchHit) -> bool:
-            if not hit.has_left and self._is_in_function(hit.point, hit.pc):
+            if hit.is_inside and not hit.has_left:
                 change = ValueChange(hit.change.new, hit.change.old)  # as it is seen on the way back
                 latest.append((hit.time, hit.point, Halt(halts.STEP, hit.point.kind, hit.pc, hit.lanes), change))
             return False

@@ -92,8 +92,10 @@ class WatchHit:
     pc: int
     lanes: dict[int, int]
     change: ValueChange
+    is_inside: bool = True
+    """Whether the function whose variable it is was executed then, if it is one of a function."""
     has_left: bool = False
-    """Whether the wave has left the function whose variable it was."""
+    """Whether the wave has left that function."""
 
 
 class Watcher:
@@ -213,16 +215,24 @@ class Watcher:
                 watched.look()
                 if point.kind == WATCH and text == watched.text and data == watched.bytes:
                     continue
-            stops |= self._tell(WatchHit(point, time, pc, lanes, ValueChange(text, watched.text), has_left))
+            change = ValueChange(text, watched.text)
+            is_inside = self._is_inside(watched, before, pc)
+            stops |= self._tell(WatchHit(point, time, pc, lanes, change, is_inside, has_left))
         self._accessed.clear()
         self._has_stored = False
         return stops
+
+    def _is_inside(self, watched: Watched, before: WaveBatch, pc: int) -> bool:
+        if not watched.function or watched.is_in_function(pc):
+            return True
+        self._device.write_wave(watched.wave, before)
+        return stack_pointer(self._device.machine, watched.wave) > watched.stack
 
     def _has_left(self, watched: Watched, before: WaveBatch, pc: int) -> bool:
         """Return whether an instruction was the return from the function whose variable is watched."""
         if watched.wave not in before.waves or not self._reader.at(pc).is_jump or not watched.is_in_function(pc):
             return False
-        self._device.write_back()
+        self._device.write_wave(watched.wave, before)
         machine = self._device.machine
         following = machine.program_counter(watched.wave)
         if following is None or change_of_depth(self._reader, pc, following) != -1:
@@ -240,13 +250,16 @@ class Watcher:
             return self._has_stored and watched.data() != watched.bytes
         if watched.wave not in before.waves:
             return False
-        self._device.write_back()
+        self._device.write_wave(watched.wave, before)
         return watched.value() != watched.text
 
 
 def stack_pointer(machine: Machine, wave: int) -> int:
     """Return where the stack of a wave ends; 0 where that is not known. It grows upwards."""
-    return int(machine.column("s32")[wave]) if machine.register_named("s32") is not None else 0
+    try:
+        return int(machine.column("s32")[wave])
+    except UsageError:  # the kernel uses no register of that number
+        return 0
 
 
 def _watched(point: StoppingPoint) -> Watched:
