@@ -177,7 +177,8 @@ def _lines(
     if stop.halt.has_ended:
         yield f"[Inferior 1 ({debugging.kernel}) exited normally]" if debugging.has_ended else stop.halt.reason
         return
-    if not any(point.commands and point.commands[0].strip() == SILENT for point in stop.points):
+    debugger.is_quiet = any(point.commands and point.commands[0].strip() == SILENT for point in stop.points)
+    if not debugger.is_quiet:
         if has_switched:
             from dwarfgpu.questions.focus import title
 
@@ -248,13 +249,9 @@ def lanes_of(mask: int) -> str:
 
 
 def _where(debugger: Debugger) -> Iterator[str]:
-    from dwarfgpu.questions.context import show_displays
     from dwarfgpu.questions.stack import show_frame
 
     try:
         show_frame(debugger)
     except DwarfGpuError as error:
         yield debugger.output.style("error", error.message)
-        return
-    if not debugger.shows_context("expressions"):
-        show_displays(debugger)

@@ -289,8 +289,8 @@ def test_memory_of_each_space_is_watched(spaces):
     spaces("watch histogram[2]", "lane 3", "watch all.to_local[3]", "awatch out[5]", "rwatch histogram[1]")
     kinds = []
     while "exited" not in (text := spaces("continue")):
-        number = int(re.search(r"watchpoint (\d+)", text)[1])
         if "has left the block" not in text:
+            number = int(re.search(r"watchpoint (\d+)", text)[1])
             kinds.append((number, re.search(r"with lanes? \[(.*)\]", text)[1]))
     assert kinds[:2] == [(2, "0"), (3, "3")]
     assert (4, "5") in kinds
