@@ -106,6 +106,9 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     if len(words) < 3:
         raise arguments.wrong("needs a kernel, the size of the grid and that of a work-group")
     name, grid, group, *values = words
+    args: Any = values_of(values, "ARG")
+    if all(isinstance(key, int) for key in args):
+        args = list(args.values())
     file = debugger.opened.file
     check_has_kernels(file)
     program = debugger.opened
@@ -116,7 +119,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
         name,
         grid=sizes(grid, "GRID"),
         work_group=sizes(group, "WORK-GROUP"),
-        args=values_of(values, "ARG") or None,
+        args=args or None,
     )
     debugger.use(program, program.attach(machine))
     note_launch(debugger, launched, lambda: launch(debugger, arguments, is_again=True))

@@ -160,6 +160,7 @@ class History:
             if device.executed < time:
                 return False
             device.halt = halts.Halt(halts.STEP, "stepped", batch.pc)
+            batch.passed = batch.pc  # a breakpoint here does not stop it before it has gone on
             return True
 
         slack = LONGEST * min(self.machine.wave_count, WIDEST)  # blocks of instructions may go too far

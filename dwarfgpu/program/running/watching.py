@@ -164,6 +164,8 @@ class Watcher:
                 own = np.zeros_like(flags)
                 own[batch.waves == watched.wave, watched.lane] = True
                 flags = flags & own
+                if space not in (SCRATCH, LOCAL):  # private memory is somewhere in global memory, too
+                    flags = flags | (self._reaching_scratch(watched, address, size) & executing)
             elif watched.space == LOCAL:
                 flags = flags & (self._groups[batch.waves] == self._groups[watched.wave])[:, None]
             masks = halts.lane_masks(batch.waves, flags)
@@ -177,6 +179,8 @@ class Watcher:
         """Return which addresses are in what is watched; None if none can be."""
         memory = self._device.memory
         base = 0
+        if watched.space == PRIVATE and space in (GLOBAL, BUFFER):
+            return np.zeros((1, 1), bool)  # `_reaching_scratch` looks at these
         if watched.space == GLOBAL:
             if space not in (GLOBAL, BUFFER, FLAT):
                 return None
@@ -188,6 +192,17 @@ class Watcher:
         first = np.uint64(watched.address + base)
         last = np.uint64(watched.address + base + watched.size - 1)
         return (numbers <= last) & (numbers + np.uint64(size - 1) >= first)
+
+    def _reaching_scratch(self, watched: Watched, address: Any, size: int) -> Any:
+        """Return which global addresses are of private memory that is watched: dwords of lanes take turns there."""
+        memory = self._device.memory
+        line = 4 * memory.lanes
+        start = memory.scratch_base + watched.wave * memory.scratch_size
+        place = (np.asarray(address).astype(np.uint64) - np.uint64(start)).view(np.int64)
+        offset = place // line * 4 + place % 4
+        is_inside = (place >= 0) & (place < memory.scratch_size) & (place % line // 4 == watched.lane)
+        last = watched.address + watched.size - 1
+        return is_inside & (offset <= last) & (offset + min(size, 4) - 1 >= watched.address)
 
     # --- What was seen --------------------------------------------------------------------------------------------
 
