@@ -59,7 +59,7 @@ def test_a_counter_of_lanes_is_read_and_written(watched, processor):
     assert debugging.go_on().halt.lanes == {0: 0x3FF}
 
 
-@pytest.mark.parametrize(("kernel", "place"), [("stored", 1), ("added", 2)])
+@pytest.mark.parametrize("kernel, place", [("stored", 1), ("added", 2)])
 @pytest.mark.parametrize("kind", [WATCH, ACCESS_WATCH])
 def test_scalar_stores_and_atomic_operations(watched, kernel, place, kind):
     debugging = watched("gfx900", kernel, out="zeros(64,i4)", number=7)
