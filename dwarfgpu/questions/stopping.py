@@ -162,7 +162,7 @@ def _data(debugger: Debugger, debugging: Debugging, stop: Stop, printed: list[st
     pc = machine.program_counter(debugger.wave_number)
     if pc is not None:
         position = debugging.running.position(pc)
-        data |= {"pc": pc, "function": position.function, "file": position.file, "line": position.line}
+        data |= {"pc": pc, "function": debugging.function_at(pc), "file": position.file, "line": position.line}
     return data
 
 
