@@ -125,7 +125,8 @@ def lane_flags(mask: Any, lanes: int) -> Any:
     """Return the bits of a mask as flags that fit ``[wave, lane]``."""
     if isinstance(mask, int):
         return _flags_of(mask, lanes)
-    return np.unpackbits(mask.view(np.uint8), axis=1, bitorder="little")[:, :lanes].view(bool)
+    words = mask.astype(np.uint64 if lanes == 64 else np.uint32)
+    return np.unpackbits(words.reshape(-1).view(np.uint8), bitorder="little").view(bool).reshape(-1, lanes)
 
 
 def lane_mask(flags: Any, batch: WaveBatch) -> Any:
@@ -134,8 +135,13 @@ def lane_mask(flags: Any, batch: WaveBatch) -> Any:
         flags = flags & batch.mask
     if flags.shape[1] != batch.lanes:
         flags = np.broadcast_to(flags, (flags.shape[0], batch.lanes))
-    words = np.packbits(flags, axis=1, bitorder="little").view(np.uint64 if batch.lanes == 64 else np.uint32)
-    return number_of(words)
+    if len(flags) > 1:
+        if not flags.any():
+            return 0
+        if flags.all():
+            return (1 << batch.lanes) - 1
+    words = np.packbits(flags.reshape(-1), bitorder="little").view(np.uint64 if batch.lanes == 64 else np.uint32)
+    return number_of(words[:, None])
 
 
 def number_of(column: Any) -> Any:

@@ -36,6 +36,9 @@ SPECIAL = {
 
 _KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
 """Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
+_HIGH = np.uint64(32)
+_MANY = 1024
+"""Lanes for which the arithmetic counts, and not the calls."""
 _SIGNS = {"f2": np.uint16(0x8000), "f4": np.uint32(0x80000000), "f8": np.uint64(1 << 63)}
 
 
@@ -45,21 +48,22 @@ def joined(wide: dict[int, Any], registers: list[Any], index: int) -> Any:
     known = wide.get(index)
     if known is not None and known[0] is low and known[1] is high:
         return known[2]
-    whole = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
+    whole = high.astype(np.uint64)
+    whole <<= _HIGH
+    whole = np.bitwise_or(whole, low, out=whole if low.size <= whole.size else None)
     wide[index] = low, high, whole
     return whole
 
 
 def put_long(wide: dict[int, Any], registers: list[Any], index: int, value: Any, mask: Any) -> None:
     """Write two vector registers in the executing lanes."""
-    whole = np.ascontiguousarray(value).view(np.uint64)
-    words = whole.view(np.uint32)
-    low, high = words[:, 0::2], words[:, 1::2]
+    whole = value.view(np.uint64)
+    low, high = whole.astype(np.uint32), (whole >> _HIGH).astype(np.uint32)
     if mask is None:
         wide[index] = low, high, whole
     else:
-        low = np.where(mask, low, registers[index])
-        high = np.where(mask, high, registers[index + 1])
+        low = merged(mask, low, registers[index])
+        high = merged(mask, high, registers[index + 1])
     registers[index], registers[index + 1] = low, high
 
 
@@ -90,12 +94,20 @@ def clamped(value: Any) -> Any:
 
 def merged(mask: Any, new: Any, old: Any) -> Any:
     """Return a register with new values in the executing lanes."""
-    return np.where(mask, new, old)
+    if mask.size < _MANY:
+        return np.where(mask, new, old)
+    # np.where asks for each lane, which costs several times as much where its answers follow no pattern.
+    words = mask.astype(np.int32)
+    words = np.negative(words, out=words).view(np.uint32)
+    chosen = new ^ old
+    chosen = np.bitwise_and(chosen, words, out=chosen if chosen.shape == words.shape else None)
+    chosen ^= old
+    return chosen
 
 
 HELPERS = {
     "np": np, "joined": joined, "put_long": put_long, "absolute": absolute, "negative": negative, "flushed": flushed,
-    "clamped": clamped, "merged": np.where, "uniform": columns.uniform, "flags": columns.lane_flags,
+    "clamped": clamped, "merged": merged, "uniform": columns.uniform, "flags": columns.lane_flags,
     "mask_of": columns.lane_mask, "number": columns.number_of, "flag": flag,
 }  # fmt: skip
 

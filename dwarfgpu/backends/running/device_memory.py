@@ -118,11 +118,11 @@ def gather(segment: Segment, offsets: Lanes, mask: Lanes, size: int, count: int)
     return [_unaligned(segment.data, start + number * size, size) for number in range(count)]
 
 
-def _first_of_row(offsets: Lanes, size: int) -> int | None:
-    """Return the first of offsets that follow each other without a gap, in their order; None for others."""
-    if not offsets.size:
+def first_of_row(places: Lanes, size: int) -> int | None:
+    """Return the first of places that follow each other without a gap, in their order; None for others."""
+    if not places.size:
         return None
-    row = offsets.reshape(-1)
+    row = places.reshape(-1)
     first = int(row[0])
     if int(row[-1]) - first != size * (row.size - 1) or not (row[1:] - row[:-1] == size).all():
         return None
@@ -148,7 +148,7 @@ def scatter(segment: Segment, offsets: Lanes, mask: Lanes, size: int, values: li
     offsets = offsets if mask is None else offsets[mask]
     view = segment.views.get(size)
     if view is not None and _is_aligned(offsets, None, size):
-        first = _first_of_row(offsets, size) if len(values) == 1 else None
+        first = first_of_row(offsets, size) if len(values) == 1 else None
         if first is not None:
             start = first >> (size.bit_length() - 1)
             view[start : start + offsets.size] = (values[0] if mask is None else values[0][mask]).reshape(-1)

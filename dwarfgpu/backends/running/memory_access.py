@@ -14,7 +14,7 @@ import numpy as np
 
 from dwarfgpu.backends.running.batch import M0, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
-from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, first_of_row, gather, scatter
 from dwarfgpu.backends.running.stops import (
     ADDRESS_ERROR,
     MEMORY_VIOLATION,
@@ -216,6 +216,7 @@ class MemoryAccess:
 
         ``group_of`` is the row of local memory of each wave.
         """
+        self._known_index: tuple[Any, Any, int, Any] = (None, None, 0, None)
         self.local_size = local.shape[1]
         self.local = Segment.of(0, local.reshape(-1))
         self.group_of = group_of
@@ -640,8 +641,30 @@ class MemoryAccess:
     def _is_interleaved(self, space: str, segment: Segment) -> bool:
         return segment is self.scratch and space in (SCRATCH, FLAT)
 
+    def _row(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> Lanes:
+        """Return global memory that all lanes reach one after the other, ``[number, wave, lane]``; else None."""
+        shape = batch.count, batch.lanes
+        if batch.mask is not None or self.watch is not None or space in (LOCAL, SCRATCH) or address.shape != shape:
+            return None
+        first = first_of_row(address, size * count)
+        if first is None:
+            return None
+        last = first + size * count * address.size - 1
+        if space == FLAT and {first >> 32, last >> 32} & {self.shared_aperture >> 32, self.private_aperture >> 32}:
+            return None
+        segment = self.memory.segment_of(first, last)
+        view = None if segment is None else segment.views.get(size)
+        if segment is None or view is None or (first - segment.start) % size:
+            return None
+        start = (first - segment.start) // size
+        row = view[start : start + count * address.size]
+        return row.reshape(1, *shape) if count == 1 else np.moveaxis(row.reshape(*shape, count), 2, 0)
+
     def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
         """Read numbers that follow each other, for each lane."""
+        row = self._row(batch, space, address, size, count)
+        if row is not None:
+            return list(row.copy())
         places = self._places(batch, space, address, size * count if space != SCRATCH else size)
         if len(places) == 1 and places[0][1] is batch.mask and not self._is_interleaved(space, places[0][0]):
             segment, mask, offsets = places[0]
@@ -668,21 +691,43 @@ class MemoryAccess:
         last = self.local_size - 4 * count - max(offsets)
         is_even = not (self.local_size & 3 or any(offset & 3 for offset in offsets))
         is_plain = batch.mask is None and self.watch is None and last >= 0 and is_even
-        if not is_plain or int(address.max()) > last or int(np.bitwise_or.reduce(address, axis=None)) & 3:
+        highest, index = self._local_index(batch, address) if is_plain else (0, None)
+        if index is None or highest > last:
             wide = address.astype(np.int64)
             return [self.load(batch, LOCAL, wide + offset if offset else wide, 4, count) for offset in offsets]
-        rows = (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
-        index = (address >> 2) + rows
-        if index.shape[1] != batch.lanes:
-            index = np.broadcast_to(index, (batch.count, batch.lanes))
         view = self.local.views[4]
-        return [[view[(offset >> 2) + number :].take(index) for number in range(count)] for offset in offsets]
+        # The indices are inside, and "wrap" is the mode that does not look at them twice.
+        return [
+            [view[(offset >> 2) + number :].take(index, mode="wrap") for number in range(count)] for offset in offsets
+        ]
+
+    def _local_index(self, batch: WaveBatch, address: Lanes) -> tuple[int, Lanes]:
+        """Return the highest address, and where the dwords of local memory are; None if one is not aligned.
+
+        Columns never change, so what is known of one holds for each access with it.
+        """
+        known = self._known_index
+        if known[0] is address and known[1] is batch.waves:
+            return known[2], known[3]
+        index = None
+        if not int(np.bitwise_or.reduce(address, axis=None)) & 3:
+            index = (address >> 2) + (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
+            if index.shape[1] != batch.lanes:
+                index = np.broadcast_to(index, (batch.count, batch.lanes))
+        highest = int(address.max())
+        self._known_index = address, batch.waves, highest, index
+        return highest, index
 
     def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
         """Write numbers that follow each other, for each lane."""
         shape = batch.count, batch.lanes
         values = [value if value.shape == shape else np.broadcast_to(value, shape) for value in values]
         count = len(values)
+        row = self._row(batch, space, address, size, count)
+        if row is not None:
+            for number, value in enumerate(values):
+                row[number] = value
+            return
         for segment, mask, offsets in self._places(batch, space, address, size * count if space != SCRATCH else size):
             if self._is_interleaved(space, segment):
                 for number, value in enumerate(values):

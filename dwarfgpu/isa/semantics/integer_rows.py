@@ -118,8 +118,11 @@ def add_carry_out(left: Lanes, right: Lanes) -> tuple[Lanes, Lanes]:
 @vector("v_addc_co_u32 v_add_co_ci_u32", "u32 u32 mask -> u32 mask", "D = S0 + S1 + VCC[lane]; VCC[lane] = carry out")
 def add_carry(left: Lanes, right: Lanes, carry: Lanes) -> tuple[Lanes, Lanes]:
     part = left + right
+    over = part < left
+    if not carry.any():
+        return part, over
     total = part + carry
-    return total, (part < left) | (total < part)
+    return total, over | (total < part)
 
 
 @vector("v_sub_co_u32", "u32 u32 -> u32 mask", "D = S0 - S1; VCC[lane] = borrow")
@@ -134,7 +137,10 @@ def subtract_reversed_borrow_out(left: Lanes, right: Lanes) -> tuple[Lanes, Lane
 
 @vector("v_subb_co_u32 v_sub_co_ci_u32", "u32 u32 mask -> u32 mask", "D = S0 - S1 - VCC[lane]; VCC[lane] = borrow")
 def subtract_borrow(left: Lanes, right: Lanes, borrow: Lanes) -> tuple[Lanes, Lanes]:
-    return left - right - borrow, (left < right) | (left == right) & borrow
+    part, under = left - right, left < right
+    if not borrow.any():
+        return part, under
+    return part - borrow, under | (left == right) & borrow
 
 
 @vector(
