@@ -38,8 +38,8 @@ class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "accumulation", "count", "exec", "lanes", "mask", "mode", "passed", "pc", "scalar", "scc", "status", "vector",
-        "waves", "wide_a", "wide_v",
+        "accumulation", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "scalar", "scc", "status",
+        "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
@@ -56,6 +56,8 @@ class WaveBatch:
         self.wide_v: dict[int, Any] = {}
         self.wide_a: dict[int, Any] = {}
         """Pairs of registers that have been read or written as one number, by the first."""
+        self.local: list[tuple[Any, int, Any]] = []
+        """The columns that were the latest addresses of local memory, with what is known of them."""
         self.scc: Any = 0
         self.mode = 0
         self.status: Any = 0

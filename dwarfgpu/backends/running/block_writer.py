@@ -37,7 +37,7 @@ SPECIAL = {
 _KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
 """Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
 _HIGH = np.uint64(32)
-_MANY = 1024
+MANY = 1024
 """Lanes for which the arithmetic counts, and not the calls."""
 _SIGNS = {"f2": np.uint16(0x8000), "f4": np.uint32(0x80000000), "f8": np.uint64(1 << 63)}
 
@@ -94,7 +94,7 @@ def clamped(value: Any) -> Any:
 
 def merged(mask: Any, new: Any, old: Any) -> Any:
     """Return a register with new values in the executing lanes."""
-    if mask.size < _MANY:
+    if mask.size < MANY:
         return np.where(mask, new, old)
     # np.where asks for each lane, which costs several times as much where its answers follow no pattern.
     words = mask.astype(np.int32)

@@ -113,7 +113,8 @@ def gather(segment: Segment, offsets: Lanes, mask: Lanes, size: int, count: int)
     if view is not None and _is_aligned(offsets, mask, size):
         index = offsets >> (size.bit_length() - 1) if size > 1 else offsets
         index = index if mask is None else np.where(mask, index, 0)
-        return [view[number:].take(index) for number in range(count)]
+        # The indices are inside, and "wrap" is the mode that asks the least.
+        return [view[number:].take(index, mode="wrap") for number in range(count)]
     start = offsets if mask is None else np.where(mask, offsets, 0)
     return [_unaligned(segment.data, start + number * size, size) for number in range(count)]
 

@@ -24,6 +24,7 @@ from dwarfgpu.backends.running.stops import (
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.narrow_floats import from_bf16, to_bf16
+from dwarfgpu.isa.semantics.numbers import ALL
 
 Lanes = Any
 
@@ -216,7 +217,7 @@ class MemoryAccess:
 
         ``group_of`` is the row of local memory of each wave.
         """
-        self._known_index: tuple[Any, Any, int, Any] = (None, None, 0, None)
+        self._known_row: tuple[Any, Any, int, int | None] = (None, None, 0, None)
         self.local_size = local.shape[1]
         self.local = Segment.of(0, local.reshape(-1))
         self.group_of = group_of
@@ -260,7 +261,15 @@ class MemoryAccess:
         elif shape.action == "store":
             data = self._data(instruction, "vdata", "data0", "data")
             texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
-            writer.write(f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])")
+            place = instruction.operand("addr")
+            if shape.space == LOCAL and shape.size == 4 and place is not None:
+                offset = _signed_offset(instruction)
+                writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
+                return True
+            call = f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])"
+            if self._write_row(writer, instruction, shape):
+                call = f"{call} if r is None else {writer.name(self.put_row)}(r, [{texts}])"
+            writer.write(call)
         else:
             self._write_atomic(writer, instruction, shape, address)
         return True
@@ -277,7 +286,10 @@ class MemoryAccess:
             writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
         else:
             space = writer.name(shape.space)
-            writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
+            call = f"{writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})"
+            if self._write_row(writer, instruction, shape):
+                call = f"{call} if r is None else r.copy()"
+            writer.write(f"x = {call}")
         for number in range(shape.count):
             self._keep(writer, destination, number, f"x[{number}]", shape)
 
@@ -319,7 +331,6 @@ class MemoryAccess:
 
     def _write_pair(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         offsets = [instruction.modifiers.get(f"offset{number}", 0) * shape.pair for number in (0, 1)]
-        space = writer.name(shape.space)
         if shape.action == "load":
             destination = instruction.operand("vdst")
             assert destination is not None  # noqa: S101 (a load has one)
@@ -334,12 +345,13 @@ class MemoryAccess:
                 register = f"{self._file(destination)}[{destination.index + number}]"
                 writer.write(f"{register} = z if m is None else merged(m, z, {register})")
             return
-        writer.write(f"t = {address}")
+        place = instruction.operand("addr")
+        assert place is not None  # noqa: S101 (each has one)
         for number, offset in enumerate(offsets):
             data = instruction.operand(f"data{number}")
             assert data is not None  # noqa: S101 (a store of two has both)
             texts = ", ".join(self._word(data, word, shape) for word in range(shape.count))
-            writer.write(f"{writer.name(self.store)}(b, {space}, t + {offset}, 4, [{texts}])")
+            writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
 
     def _write_atomic(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         destination = instruction.operand("vdst")
@@ -474,9 +486,7 @@ class MemoryAccess:
         if shape.space == BUFFER:
             return self._buffer_address(writer, instruction, shape.size * shape.count)
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
-        has_base = (
-            saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
-        )
+        has_base = _has_base(saddr)
         has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not modifiers.get("sve_off")
         if shape.space == SCRATCH:
             parts = []
@@ -493,6 +503,18 @@ class MemoryAccess:
         assert vaddr is not None  # noqa: S101 (without a base the lanes have the address)
         lane = f"joined(b.wide_v, v, {vaddr.index})"
         return f"({lane} + {constant})" if offset else lane
+
+    def _write_row(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> bool:
+        """Write a question for the row of memory that the lanes reach, if there may be one; ``r`` is the answer."""
+        vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+        if shape.space not in (GLOBAL, FLAT) or vaddr is None or vaddr.kind is not OperandKind.VGPR:
+            return False
+        low, high, base = f"v[{vaddr.index}]", f"v[{vaddr.index + 1}]", "0"
+        if _has_base(saddr):
+            high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
+        parts = "b", writer.name(shape.space), low, high, base, _signed_offset(instruction), shape.size, shape.count
+        writer.write(f"r = {writer.name(self.row)}({', '.join(map(str, parts))})")
+        return True
 
     def _buffer_address(self, writer: BlockWriter, instruction: GpuInstruction, size: int) -> str:
         modifiers = instruction.modifiers
@@ -573,6 +595,9 @@ class MemoryAccess:
     watch: Any = None
     """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
 
+    finds_rows = True
+    """Whether accesses that need not ask each lane are told from others; without it the answers are the same."""
+
     swizzles_dwords = False
     """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
 
@@ -641,15 +666,31 @@ class MemoryAccess:
     def _is_interleaved(self, space: str, segment: Segment) -> bool:
         return segment is self.scratch and space in (SCRATCH, FLAT)
 
-    def _row(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> Lanes:
-        """Return global memory that all lanes reach one after the other, ``[number, wave, lane]``; else None."""
+    def row(
+        self, batch: WaveBatch, space: str, low: Lanes, high: Lanes, base: Any, offset: int, size: int, count: int
+    ) -> Lanes:
+        """Return the global memory that all lanes reach one after the other, ``[number, wave, lane]``; else None.
+
+        The address of a lane is its two registers, or the first of them if there is no other, and a number of its wave.
+        """
         shape = batch.count, batch.lanes
-        if batch.mask is not None or self.watch is not None or space in (LOCAL, SCRATCH) or address.shape != shape:
+        if not self.finds_rows or batch.mask is not None or low.shape != shape or not isinstance(base, int):
             return None
-        first = first_of_row(address, size * count)
+        if self.watch is not None:
+            return None
+        known = self._known_row
+        if known[0] is low and known[1] is high and known[2] == size * count:
+            first = known[3]
+        else:
+            first = first_of_row(low, size * count)
+            if first is not None and high is not None:
+                upper = int(high[0, 0])
+                first = first | upper << 32 if (high == upper).all() else None
+            self._known_row = low, high, size * count, first
         if first is None:
             return None
-        last = first + size * count * address.size - 1
+        first = first + base + offset & ALL
+        last = first + size * count * low.size - 1
         if space == FLAT and {first >> 32, last >> 32} & {self.shared_aperture >> 32, self.private_aperture >> 32}:
             return None
         segment = self.memory.segment_of(first, last)
@@ -657,14 +698,17 @@ class MemoryAccess:
         if segment is None or view is None or (first - segment.start) % size:
             return None
         start = (first - segment.start) // size
-        row = view[start : start + count * address.size]
-        return row.reshape(1, *shape) if count == 1 else np.moveaxis(row.reshape(*shape, count), 2, 0)
+        numbers = view[start : start + count * low.size]
+        return numbers.reshape(1, *shape) if count == 1 else np.moveaxis(numbers.reshape(*shape, count), 2, 0)
+
+    @staticmethod
+    def put_row(row: Lanes, values: list[Lanes]) -> None:
+        """Write numbers that follow each other, for each lane, to what `row` has returned."""
+        for number, value in enumerate(values):
+            row[number] = value
 
     def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
         """Read numbers that follow each other, for each lane."""
-        row = self._row(batch, space, address, size, count)
-        if row is not None:
-            return list(row.copy())
         places = self._places(batch, space, address, size * count if space != SCRATCH else size)
         if len(places) == 1 and places[0][1] is batch.mask and not self._is_interleaved(space, places[0][0]):
             segment, mask, offsets = places[0]
@@ -686,48 +730,53 @@ class MemoryAccess:
     def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[list[Lanes]]:
         """Read dwords of local memory that follow each other, from each of some offsets on, for each lane.
 
-        Where all lanes read and all addresses are aligned and inside, this is one search in memory for each dword.
+        Where all addresses are aligned and inside, this is one search in memory for each dword.
         """
-        last = self.local_size - 4 * count - max(offsets)
-        is_even = not (self.local_size & 3 or any(offset & 3 for offset in offsets))
-        is_plain = batch.mask is None and self.watch is None and last >= 0 and is_even
-        highest, index = self._local_index(batch, address) if is_plain else (0, None)
-        if index is None or highest > last:
+        index = self._local_index(batch, address, offsets, count)
+        if index is None:
             wide = address.astype(np.int64)
             return [self.load(batch, LOCAL, wide + offset if offset else wide, 4, count) for offset in offsets]
         view = self.local.views[4]
-        # The indices are inside, and "wrap" is the mode that does not look at them twice.
+        # The indices are inside, and "wrap" is the mode that asks the least.
         return [
             [view[(offset >> 2) + number :].take(index, mode="wrap") for number in range(count)] for offset in offsets
         ]
 
-    def _local_index(self, batch: WaveBatch, address: Lanes) -> tuple[int, Lanes]:
-        """Return the highest address, and where the dwords of local memory are; None if one is not aligned.
+    def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:
+        """Write dwords of local memory that follow each other, from an offset on, for each lane."""
+        index = self._local_index(batch, address, (offset,), len(values)) if batch.mask is None else None
+        if index is None:
+            self.store(batch, LOCAL, address.astype(np.int64) + offset, 4, values)
+            return
+        view = self.local.views[4]
+        for number, value in enumerate(values):
+            view[(offset >> 2) + number :][index] = value
 
-        Columns never change, so what is known of one holds for each access with it.
+    def _local_index(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> Lanes:
+        """Return where the dwords at addresses are; None if with some offset one is not aligned, or not inside.
+
+        Columns never change, so what is known of the latest ones is kept.
         """
-        known = self._known_index
-        if known[0] is address and known[1] is batch.waves:
-            return known[2], known[3]
-        index = None
-        if not int(np.bitwise_or.reduce(address, axis=None)) & 3:
-            index = (address >> 2) + (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
-            if index.shape[1] != batch.lanes:
-                index = np.broadcast_to(index, (batch.count, batch.lanes))
-        highest = int(address.max())
-        self._known_index = address, batch.waves, highest, index
-        return highest, index
+        if not self.finds_rows or self.watch is not None:
+            return None
+        if self.local_size & 3 or any(offset & 3 for offset in offsets):
+            return None
+        known = next((each for each in batch.local if each[0] is address), None)
+        if known is None:
+            index = None
+            if not int(np.bitwise_or.reduce(address, axis=None)) & 3:
+                index = (address >> 2) + (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
+                if index.shape[1] != batch.lanes:
+                    index = np.broadcast_to(index, (batch.count, batch.lanes))
+            known = address, int(address.max()), index
+            batch.local = [*batch.local[-3:], known]
+        return known[2] if known[1] + max(offsets) + 4 * count <= self.local_size else None
 
     def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
         """Write numbers that follow each other, for each lane."""
         shape = batch.count, batch.lanes
         values = [value if value.shape == shape else np.broadcast_to(value, shape) for value in values]
         count = len(values)
-        row = self._row(batch, space, address, size, count)
-        if row is not None:
-            for number, value in enumerate(values):
-                row[number] = value
-            return
         for segment, mask, offsets in self._places(batch, space, address, size * count if space != SCRATCH else size):
             if self._is_interleaved(space, segment):
                 for number, value in enumerate(values):
@@ -875,6 +924,11 @@ class MemoryAccess:
         if is_signed:
             results = [word.view(f"i{size}").astype(np.int32).view(np.uint32) for word in results]
         return [number_of(word) for word in results]
+
+
+def _has_base(saddr: GpuOperand | None) -> bool:
+    """Return whether an operand is a scalar register that addresses count from."""
+    return saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
 
 
 def _signed_offset(instruction: GpuInstruction) -> int:
