@@ -47,10 +47,13 @@ def fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     result = total.astype(np.float32)
     # Where the sum of doubles is half way between two singles, it may have been rounded twice. The last 28 bits of such
     # a double are 0, also where the singles are denormal and have fewer bits.
-    low = total.view(np.uint64) << _ABOVE_TIE
+    spare = addend.view(np.uint64) if addend.shape == total.shape else None  # memory that the cache has
+    low = np.left_shift(total.view(np.uint64), _ABOVE_TIE, out=spare)
     if low.size and not low.min():
         # An exact sum is rounded once; where the greater summand taken from a sum leaves the other, it is exact.
-        is_exact = (total - product == addend) & (total - addend == product)
+        addend = other.astype(np.float64)
+        is_exact = total - product == addend
+        is_exact &= total - addend == product
         if not is_exact.all():
             doubtful = (low == 0) & ~is_exact
             result = np.where(doubtful, _to_odd(total, product, addend).astype(np.float32), result)
