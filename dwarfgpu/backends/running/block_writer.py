@@ -50,7 +50,10 @@ def joined(wide: dict[int, Any], registers: list[Any], index: int) -> Any:
         return known[2]
     whole = high.astype(np.uint64)
     whole <<= _HIGH
-    whole = np.bitwise_or(whole, low, out=whole if low.size <= whole.size else None)
+    if whole.size == 1:
+        whole = low.astype(np.uint64) | whole if whole[0, 0] else low.astype(np.uint64)
+    else:
+        whole = np.bitwise_or(whole, low, out=whole if low.size <= whole.size else None)
     wide[index] = low, high, whole
     return whole
 
@@ -58,13 +61,22 @@ def joined(wide: dict[int, Any], registers: list[Any], index: int) -> Any:
 def put_long(wide: dict[int, Any], registers: list[Any], index: int, value: Any, mask: Any) -> None:
     """Write two vector registers in the executing lanes."""
     whole = value.view(np.uint64)
-    low, high = whole.astype(np.uint32), (whole >> _HIGH).astype(np.uint32)
+    low, high = whole.astype(np.uint32), _upper(whole)
     if mask is None:
         wide[index] = low, high, whole
     else:
         low = merged(mask, low, registers[index])
         high = merged(mask, high, registers[index + 1])
     registers[index], registers[index + 1] = low, high
+
+
+def _upper(whole: Any) -> Any:
+    """Return the upper words of numbers of 64 bits; as one if all are the same, which those of addresses often are."""
+    if whole.size >= MANY:
+        highest = int(whole.max()) >> 32
+        if int(whole.min()) >> 32 == highest:
+            return columns.uniform(highest)
+    return (whole >> _HIGH).astype(np.uint32)
 
 
 def absolute(value: Any) -> Any:

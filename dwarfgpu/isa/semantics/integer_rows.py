@@ -14,6 +14,12 @@ Lanes: TypeAlias = Any
 """An array ``[wave, lane]``."""
 
 
+MANY = 1024
+"""From so many lanes on it pays to ask whether all have the same."""
+_NO_SIGN = np.zeros((1, 1), np.int32)
+_NO_SIGN.setflags(write=False)
+
+
 def long(value: Lanes) -> Lanes:
     """Return 32-bit integers as 64-bit integers of the same sign."""
     return value.astype(np.int64 if value.dtype == np.int32 else np.uint64)
@@ -290,6 +296,8 @@ def shift_right_long(count: Lanes, value: Lanes) -> Lanes:
 
 @vector("v_ashrrev_i32", "i32 i32 -> i32", "D = signext(S1) >> S0[4:0]")
 def shift_arithmetic(count: Lanes, value: Lanes) -> Lanes:
+    if value.size >= MANY and count.size == 1 and count[0, 0] & 31 == 31 and value.min() >= 0:
+        return _NO_SIGN  # the sign of an index, before it is added to an address
     return value >> (count & 31)
 
 
