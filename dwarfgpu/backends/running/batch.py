@@ -135,13 +135,13 @@ def lane_mask(flags: Any, batch: WaveBatch) -> Any:
     """Return flags of the executing lanes as a mask; the other lanes have no bit."""
     if batch.mask is not None:
         flags = flags & batch.mask
-    if flags.shape[1] != batch.lanes:
-        flags = np.broadcast_to(flags, (flags.shape[0], batch.lanes))
-    if len(flags) > 1:
+    if len(flags) > 1 or flags.shape[1] == 1:
         if not flags.any():
             return 0
         if flags.all():
             return (1 << batch.lanes) - 1
+    if flags.shape[1] != batch.lanes:
+        flags = np.broadcast_to(flags, (flags.shape[0], batch.lanes))
     words = np.packbits(flags.reshape(-1), bitorder="little").view(np.uint64 if batch.lanes == 64 else np.uint32)
     return number_of(words[:, None])
 

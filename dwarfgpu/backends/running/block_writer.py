@@ -16,6 +16,8 @@ from dwarfgpu.backends.running import lane_moves
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics import integer_rows
+from dwarfgpu.isa.semantics.integer_rows import merged
 from dwarfgpu.isa.semantics.numbers import flag
 from dwarfgpu.isa.semantics.rounding import direction, in_direction
 
@@ -37,8 +39,6 @@ SPECIAL = {
 _KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
 """Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
 _HIGH = np.uint64(32)
-MANY = 1024
-"""Lanes for which the arithmetic counts, and not the calls."""
 _SIGNS = {"f2": np.uint16(0x8000), "f4": np.uint32(0x80000000), "f8": np.uint64(1 << 63)}
 
 
@@ -72,7 +72,7 @@ def put_long(wide: dict[int, Any], registers: list[Any], index: int, value: Any,
 
 def _upper(whole: Any) -> Any:
     """Return the upper words of numbers of 64 bits; as one if all are the same, which those of addresses often are."""
-    if whole.size >= MANY:
+    if whole.size >= integer_rows.MANY:
         highest = int(whole.max()) >> 32
         if int(whole.min()) >> 32 == highest:
             return columns.uniform(highest)
@@ -102,19 +102,6 @@ def clamped(value: Any) -> Any:
     """Return floats between 0 and 1; a NaN becomes 0."""
     kind = value.dtype.type
     return np.where(np.isnan(value), kind(0), np.clip(value, kind(0), kind(1)))
-
-
-def merged(mask: Any, new: Any, old: Any) -> Any:
-    """Return a register with new values in the executing lanes."""
-    if mask.size < MANY:
-        return np.where(mask, new, old)
-    # np.where asks for each lane, which costs several times as much where its answers follow no pattern.
-    words = mask.astype(np.int32)
-    words = np.negative(words, out=words).view(np.uint32)
-    chosen = new ^ old
-    chosen = np.bitwise_and(chosen, words, out=chosen if chosen.shape == words.shape else None)
-    chosen ^= old
-    return chosen
 
 
 HELPERS = {

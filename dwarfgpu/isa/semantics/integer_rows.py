@@ -16,6 +16,21 @@ Lanes: TypeAlias = Any
 
 MANY = 1024
 """From so many lanes on it pays to ask whether all have the same."""
+
+
+def merged(flags: Lanes, new: Lanes, old: Lanes) -> Lanes:
+    """Return unsigned integers: new ones in lanes with a flag, old ones in others."""
+    if max(flags.size, new.size, old.size) < MANY:
+        return np.where(flags, new, old)
+    # np.where asks for each lane, which costs several times as much where its answers follow no pattern.
+    words = flags.astype(f"i{new.dtype.itemsize}")
+    words = np.negative(words, out=words).view(new.dtype)
+    chosen = new ^ old
+    chosen = np.bitwise_and(chosen, words, out=chosen if chosen.shape == np.broadcast(chosen, words).shape else None)
+    chosen ^= old
+    return chosen
+
+
 _NO_SIGN = np.zeros((1, 1), np.int32)
 _NO_SIGN.setflags(write=False)
 
@@ -87,7 +102,7 @@ def insert_bits(mask: Lanes, chosen: Lanes, other: Lanes) -> Lanes:
 @vector("v_cndmask_b32", "b32 b32 mask -> b32", "D = VCC[lane] ? S1 : S0")
 @vector("v_cndmask_b16", "b16 b16 mask -> b16", "D = VCC[lane] ? S1 : S0")
 def choose(other: Lanes, chosen: Lanes, condition: Lanes) -> Lanes:
-    return np.where(condition, chosen, other)
+    return merged(condition, chosen, other)
 
 
 # --- Addition -----------------------------------------------------------------------------------------------------

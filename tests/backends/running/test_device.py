@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from dwarfgpu.backends.running.batch import NOTHING, WaveBatch, lane_flags, lane_mask
-from dwarfgpu.backends.running.block_writer import joined, merged, put_long
+from dwarfgpu.backends.running.block_writer import joined, put_long
 from dwarfgpu.backends.running.device import Device
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment, gather, scatter
 from dwarfgpu.backends.running.memory_access import MemoryAccess, shape_of
 from dwarfgpu.backends.running.stops import MachineFault
+from dwarfgpu.isa.semantics.integer_rows import merged
 from dwarfgpu.program.launch.launch import launch, machine_for
 
 LAUNCH = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
@@ -157,13 +158,16 @@ def test_a_limit_of_instructions_leaves_waves_that_go_on():
     assert not device.batches
 
 
-@pytest.mark.parametrize("count", [3, 40])
+@pytest.mark.parametrize("count", [3, 40, 2000])
 def test_lanes_are_merged_as_their_flags_say(count):
     numbers = np.random.default_rng(3)
     new, old = (numbers.integers(0, 1 << 32, (count, 64)).astype(np.uint32) for _ in range(2))
     for mask in (numbers.random((count, 64)) < 0.5, np.arange(64)[None, :] < 7):
         assert (merged(mask, new, old) == np.where(mask, new, old)).all()
         assert (merged(mask, new[:, :1], old) == np.where(mask, new[:, :1], old)).all()
+        assert (merged(mask, new[:, :1], old[:1]) == np.where(mask, new[:, :1], old[:1])).all()
+        assert (merged(mask, new[:, :1], old[:1, :1]) == np.where(mask, new[:, :1], old[:1, :1])).all()
+        assert (merged(mask[:1], new[:, :1], old[:, 1:2]) == np.where(mask[:1], new[:, :1], old[:, 1:2])).all()
         assert (merged(mask, new[:1, :1], NOTHING) == np.where(mask, new[:1, :1], NOTHING)).all()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dwarfgpu.backends.running import block_writer
 from dwarfgpu.backends.running.device import Device
 from dwarfgpu.backends.running.memory_access import MemoryAccess
+from dwarfgpu.isa.semantics import integer_rows
 from dwarfgpu.program.launch.launch import launch, machine_for
 
 HERE = Path(__file__).parent
@@ -321,8 +321,8 @@ def test_ways_for_many_lanes_change_nothing(compiled, processor, level, monkeypa
     for kernel, (args, local) in launches().items():
         path = compiled(processor, level)
         monkeypatch.setattr(MemoryAccess, "finds_rows", True)
-        monkeypatch.setattr(block_writer, "MANY", 0)
+        monkeypatch.setattr(integer_rows, "MANY", 0)
         quick = left_behind(path, kernel, args, local)
         monkeypatch.setattr(MemoryAccess, "finds_rows", False)
-        monkeypatch.setattr(block_writer, "MANY", 1 << 62)
+        monkeypatch.setattr(integer_rows, "MANY", 1 << 62)
         assert left_behind(path, kernel, args, local) == quick, kernel
