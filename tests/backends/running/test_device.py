@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dwarfgpu.backends.running.access_shapes import shape_of
 from dwarfgpu.backends.running.batch import NOTHING, WaveBatch, lane_flags, lane_mask
 from dwarfgpu.backends.running.block_writer import joined, put_long
 from dwarfgpu.backends.running.device import Device
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment, gather, scatter
-from dwarfgpu.backends.running.memory_access import MemoryAccess, shape_of
+from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.isa.semantics.integer_rows import merged
 from dwarfgpu.program.launch.launch import launch, machine_for
