@@ -326,3 +326,17 @@ def test_ways_for_many_lanes_change_nothing(compiled, processor, level, monkeypa
         monkeypatch.setattr(MemoryAccess, "finds_rows", False)
         monkeypatch.setattr(integer_rows, "MANY", 1 << 62)
         assert left_behind(path, kernel, args, local) == quick, kernel
+
+
+def test_lanes_beyond_a_buffer_stop_as_they_do_one_by_one(compiled, monkeypatch):
+    path = compiled("gfx90a", "O2")
+    args = [np.ones(COUNT, np.float32), np.ones(16, np.float32), 2.5, COUNT]
+    stops = []
+    for finds_rows in (True, False):
+        monkeypatch.setattr(MemoryAccess, "finds_rows", finds_rows)
+        machine = machine_for(path, "saxpy")
+        launch(machine, path, "saxpy", grid=(COUNT,), work_group=(GROUP,), args=args)
+        halt = machine.run()
+        stops.append((halt.kind, halt.reason, halt.pc, halt.lanes))
+    assert stops[0][0] == "fault"
+    assert stops[0] == stops[1]
