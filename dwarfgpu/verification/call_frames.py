@@ -15,6 +15,7 @@ from dwarfgpu.objfile.frames.frame_section import VERSIONS, Cie, Fde, gnu_letter
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
 from dwarfgpu.verification.expressions import ExpressionUse
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
+from dwarfgpu.verification.frame_headers import header_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,17 +139,25 @@ class FrameChecks:
         """Yield the problems of the sections, entry by entry."""
         for section in self.frames.sections:
             spans: list[tuple[int, int, int]] = []
+            locations: dict[int, int] = {}
+            broken: set[int] = set()
             for entry in section.entries():
                 if isinstance(entry, DwarfGpuError):
                     yield from self._unread(section, entry)
+                    if entry.where.offset is not None:
+                        broken.add(entry.where.offset)
                 elif isinstance(entry, Cie):
                     yield from self._cie(entry)
                 elif isinstance(entry, Fde):
                     yield from self._fde(entry)
+                    locations[entry.offset] = entry.low
                     if entry.low < entry.high and not self._is_dropped(entry):
                         spans.append((entry.low, entry.high, entry.offset))
             if self.file.image.is_linked:
                 yield from _overlaps(spans, section.name)
+            if section.is_eh:
+                live = [offset for _low, _high, offset in spans]
+                yield from header_problems(self.file.image, section.bases.section, locations, broken, live)
         if self.empty:
             first = self.empty[0]
             message = f"{len(self.empty)} entries define neither a CFA nor rules"

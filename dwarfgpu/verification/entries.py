@@ -169,14 +169,6 @@ class EntryChecks:
         for unit in counted((*self.dwarf.units, *self.dwarf.split_units), "units"):
             yield from self._unit(unit)
             unit.release()
-        for error in self.dwarf.problems:
-            if not self._is_known(error):
-                yield unreadable(RULES, error)
-
-    @staticmethod
-    def _is_known(error: DwarfGpuError) -> bool:
-        """Whether an error that reading has noted is of a kind that another check reports."""
-        return error.kind not in RULES_OF_READING
 
     def _unit(self, unit: Unit) -> Iterator[Problem]:
         try:
@@ -196,9 +188,6 @@ class EntryChecks:
         if augmentation is not None and not _is_augmentation(augmentation):
             message = f"the augmentation string is {augmentation!r:.60}"
             yield Problem(RULES["augmentation"], message, unit.section, root.section_offset, root)
-
-
-RULES_OF_READING = frozenset(("bad_header", "bad_version", "bad_length", "unknown_form", "bad_abbreviation"))
 
 
 def _is_augmentation(text: str) -> bool:
