@@ -148,7 +148,7 @@ USES: dict[str, ExpressionUse] = {
 }  # fmt: skip
 """What the expressions of attributes are for (A.3 to A.5); those of other attributes may be anything."""
 
-_IN_TAG: dict[int, ExpressionUse] = {
+IN_TAG: dict[int, ExpressionUse] = {
     # "The stack contains ... the dimension" (DWARF 5, 5.13)
     dw.DW_TAG_generic_subrange: ExpressionUse(1),
     # called with what the caller has on its stack (A.2.5.4.2 (4))
@@ -218,7 +218,7 @@ class ExpressionChecks:
         """
         die = attribute.die
         unit = die.unit
-        use = _IN_TAG.get(die.tag) or USES.get(attribute.name, ANY_RESULT)
+        use = IN_TAG.get(die.tag) or USES.get(attribute.name, ANY_RESULT)
         expression, findings, in_context = self.checked(data, unit.format, use)
         in_unit = list(self._in_unit(expression, attribute, function)) if in_context else []
         if not findings and not in_unit:
