@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext
@@ -32,6 +33,8 @@ RULES = rules(
     "file",
     ("unreadable", ERROR, "gABI", "Sections and segments are in the file, and can be read.", "write the file again"),
 )  # fmt: skip
+MAX_DEPTH = 100
+"""How many of the entries that own one are named with a finding about it."""
 MAX_SAID = 1 << 16
 """How many messages are remembered, so that what a reader has noted is not reported a second time."""
 
@@ -118,8 +121,9 @@ class FileCheck:
         source = None
         if die is not None:
             try:
-                path = tuple(reversed([_described(each) for each in (die, *die.ancestors())]))
-                source = self._source(die)
+                around = [die, *islice(die.ancestors(), MAX_DEPTH)]
+                path = tuple(reversed([_described(each) for each in around]))
+                source = self._source(around)
             except DwarfGpuError:  # which is a finding of its own
                 path = path or (_described(die),)
         return FileFinding(
@@ -135,8 +139,8 @@ class FileCheck:
             problem.idiom,
         )
 
-    def _source(self, die: Die) -> tuple[str, int] | None:
-        for each in (die, *die.ancestors()):
+    def _source(self, around: list[Die]) -> tuple[str, int] | None:
+        for each in around:
             place = declared_at(self.file, each)
             if place is not None and place.file is not None and place.line:
                 return place.file, place.line
