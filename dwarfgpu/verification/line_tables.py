@@ -357,17 +357,19 @@ class LineChecks:
                 reach, covered = high, (low, high, offset)
 
     def _functions_at(self, section: str, offset: int, address: int) -> int:
-        """Return how many functions of the unit with a table begin at an address."""
+        """Return how many functions of the unit with a table begin at an address, or have lost theirs to a linker."""
         key = section, offset
         if key not in self._beginnings:
             unit = self.users.get(key)
             beginnings: Counter[int] = Counter()
             with suppress(DwarfGpuError):  # which the check of entries reports
                 for die in unit.dies() if unit is not None else ():
-                    if die.tag == dw.DW_TAG_subprogram:
-                        beginnings.update(low for low, _high in die.ranges()[:1])
+                    attribute = die.number(dw.DW_AT_low_pc)
+                    if die.tag == dw.DW_TAG_subprogram and attribute is not None:
+                        low = attribute.address()
+                        beginnings[0 if is_dead(low, die.unit.address_size) else low] += 1
             self._beginnings[key] = beginnings
-        return self._beginnings[key][address]
+        return self._beginnings[key][address] + self._beginnings[key][0]
 
 
 # --- Parts of a table -------------------------------------------------------------------------------------------------
