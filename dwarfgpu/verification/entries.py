@@ -33,7 +33,7 @@ from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, r
 from dwarfgpu.verification.lists import ListChecks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
     from typing import TypeAlias
 
     from dwarfgpu.objfile.dwarf import Dwarf
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.expressions import ExpressionChecks, PassedExpressions
 
     ValueCheck: TypeAlias = Callable[[Attribute], Iterator[Problem]]
+    References: TypeAlias = list[tuple[int, list[int], list[int]]]
+    Limits: TypeAlias = list[tuple[int, int, int, ValueCheck]]
+    _Hot: TypeAlias = tuple["Plan", int, References, Limits, bool]
 
 _ENCODE = "encode the entry as its abbreviation says"
 _REFER = "refer to the offset at which the entry begins"
@@ -127,7 +130,10 @@ class Plan:
         "is_function",
         "is_plain",
         "is_ranged",
+        "is_special",
         "limits",
+        "members",
+        "named",
         "parents",
         "pc",
         "problems",
@@ -141,22 +147,28 @@ class Plan:
         self.parents = PARENTS.get(abbreviation.tag)
         self.problems: list[tuple[CheckRule, str, str]] = []
         """What is wrong with every such entry: rule, message and clause."""
-        self.references: list[tuple[int, list[int], list[int]]] = []
+        self.references: References = []
         """The values that are references into the unit: their slots, and where offsets and targets are collected."""
         self.expressions: list[tuple[int, int, PassedExpressions]] = []
         """The values that are expressions: slot, index of the attribute, and those in which nothing is wrong."""
         self.pc: tuple[int, int] | None = None
         """The slots of the first address and of the size, where these are plain numbers."""
-        self.limits: list[tuple[int, int, int, ValueCheck]] = []
+        self.limits: Limits = []
         """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
         self.checks: list[tuple[int, ValueCheck]] = []
         """The attributes whose values are checked in each entry: index and check."""
+        self.named: list[tuple[int, Container[int], int, ValueCheck]] = []
+        """The numbers that are names: slot, those that are known, index of the attribute, and check of another."""
+        self.members: list[tuple[int, int]] = []
+        """The offsets of members in the structure that owns them: slot, and index of the attribute."""
         self.is_function = abbreviation.tag in WITH_FRAMES
         self.is_ranged = False
         self.size: int | None = None
         """The index of the attribute with the size of a structure."""
         self.is_plain = True
-        """Whether only numbers below limits, references and expressions are checked."""
+        """Whether nothing has to be checked that needs the entry itself."""
+        self.is_special = True
+        """Whether more than numbers below limits and references is checked."""
 
     def pc_of(self, values: tuple[Any, ...]) -> list[tuple[int, int]]:
         """Return the code of an entry with some values."""
@@ -237,27 +249,36 @@ class _UnitChecks:
         self.spans: dict[int, list[tuple[int, int]] | None] = {}
         """The code of entries, by the depth of the last one there."""
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[Problem]:  # noqa: C901, PLR0912 (on the path of every entry)
         unit, tags, owners = self.unit, self.tags, self.owners
-        plans: dict[Abbreviation, Plan] = {}
+        plans: dict[Abbreviation, _Hot] = {}
         for offset, depth, abbreviation, values in unit.entries():
-            plan = plans.get(abbreviation)
-            if plan is None:
-                plan = plans[abbreviation] = self._plan(abbreviation)
-            tags[offset] = plan.tag
+            hot = plans.get(abbreviation)
+            if hot is None:
+                plan = self._plan(abbreviation)
+                hot = plans[abbreviation] = plan, plan.tag, plan.references, plan.limits, plan.is_special
+            plan, tags[offset], all_references, limits, is_special = hot
             del owners[depth:]
             owners.append(plan)
-            for slot, offsets, targets in plan.references:
+            for slot, offsets, targets in all_references:
                 offsets.append(offset)
                 targets.append(values[slot])
-            for slot, limit, index, check in plan.limits:
+            for slot, limit, index, check in limits:
                 if values[slot] >= limit:
                     yield from check(Die(unit, offset, abbreviation, values)._attribute(index))  # noqa: SLF001
+            if not is_special:
+                continue
             parents = plan.parents
             if parents is not None and depth and owners[-2].tag not in parents[0]:
                 die = Die(unit, offset, abbreviation, values)
                 message = f"{die.tag_name} is owned by {name_of('DW_TAG', owners[-2].tag)}"
                 yield self._problem(RULES["parent"], message, die, parents[1])
+            for slot, known, index, check in plan.named:
+                if values[slot] not in known:
+                    yield from self._checked(Die(unit, offset, abbreviation, values), index, check)
+            for slot, index in plan.members:
+                if depth and owners[-2].size is not None and values[slot] > self.sizes[depth - 1]:
+                    yield from self._checked(Die(unit, offset, abbreviation, values), index, self._member)
             if plan.size is not None:
                 self.sizes[depth] = abbreviation.value(plan.size, values)
             if plan.is_function:
@@ -323,6 +344,8 @@ class _UnitChecks:
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
         plan.is_plain = not (plan.problems or plan.checks or plan.is_ranged)
+        rare = plan.named, plan.members, plan.expressions, plan.size is not None, plan.is_function, not plan.is_plain
+        plan.is_special = plan.parents is not None or any(rare)
         return plan
 
     def _add_shape(self, plan: Plan, abbreviation: Abbreviation) -> None:
@@ -395,7 +418,20 @@ class _UnitChecks:
             use = use_of(plan.tag, name)
             plan.expressions.append((slot, index, self.checks.expressions.passed(self.unit.format, use)))
             return
+        is_number = form != dw.DW_FORM_indirect and kind == "constant"
+        if check == self._named_value and is_number:
+            known = names(VALUE_KINDS[name])
+            if slot >= 0:
+                plan.named.append((slot, known, index, check))
+                return
+            if abbreviation.value(index, ()) in known:  # of every entry
+                return
+        if check == self._member and is_number and slot >= 0:
+            plan.members.append((slot, index))
+            return
         limit = self._limit(name, form)
+        if limit is not None and form == dw.DW_FORM_implicit_const and 0 <= abbreviation.value(index, ()) < limit:
+            return
         if limit is None or slot < 0:
             plan.checks.append((index, check))
         else:

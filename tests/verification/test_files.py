@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.verification import call_frames, expressions
 from dwarfgpu.verification.file_check import FileCheck
 from dwarfgpu.verification.reports import check_file, check_files
 from dwarfgpu.verification.rule_table import RULES
+from tests.builders.dwarf import die
+from tests.builders.hostile import gpu, named, ops, variable
+from tests.builders.seeds import findings_in
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 FOLDERS = ("amdgpu", "compilers", "features", "host", "llvm24")
@@ -76,6 +80,43 @@ def test_each_idiom_is_discussed():
     assert found == known
     repairs = (FIXTURES.parent / "docs/repairs.md").read_text("utf-8")
     assert all(name in {*OTHERS.values(), "empty-frames"} or f"(#{name})" in repairs for _rule, name in known)
+
+
+def all_problems(path):
+    return [
+        (each.rule.name, each.message, each.section, each.offset, each.die and each.die.section_offset, each.idiom)
+        for each in FileCheck(opened(str(path))).problems()
+    ]
+
+
+REMEMBERED = (
+    *("asm/cfi.gfx90a.w64.co", "asm/lists.gfx90a.w64.co", "asm/operations.gfx90a.w64.co", "asm/types.powerpc64"),
+    *("amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "compilers/cl.clang13.gfx900.w64.O2.v5.co", "features/split.v4.dwo"),
+    *("host/optimized.clang.O2.v5.x86_64", "host/split.gcc.v5.dwo", "host/values.gcc.O0.v5.x86_64"),
+)
+
+
+@pytest.mark.parametrize("name", REMEMBERED)
+def test_what_is_remembered_changes_no_finding(name, monkeypatch):
+    before = all_problems(FIXTURES / name)
+    monkeypatch.setattr(expressions, "MAX_KNOWN", 0)
+    monkeypatch.setattr(call_frames, "MAX_KNOWN", 0)
+    assert all_problems(FIXTURES / name) == before
+
+
+def test_what_was_right_in_one_place_is_checked_in_another():
+    """An expression that needs a frame base passes where there is one, and only there; an address is not a piece."""
+    variables = [variable(name, location="DW_OP_fbreg 8") for name in "ab"]
+    with_base = die("subprogram", named("with"), ("frame_base", "exprloc", ops("DW_OP_regx s32")), *variables)
+    without = die("subprogram", named("without"), variable("c", location="DW_OP_fbreg 8"))
+    address = ops("DW_OP_addr 0x1000")
+    static = [variable(name, location=address) for name in "de"]
+    data = gpu(*static, variable("f", location=address[:-1]), types=[with_base, without])
+    found = {(finding.rule.name, finding.path[-1]) for finding in findings_in(data)}
+    assert found == {
+        ("expression-no-frame-base", "DW_TAG_variable c"),
+        ("expression-truncated", "DW_TAG_variable f"),
+    }
 
 
 def test_an_idiom_is_named():
