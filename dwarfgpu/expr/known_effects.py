@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, shown
 from dwarfgpu.expr import types
@@ -56,6 +58,7 @@ INTEGER_IS_LOCATION = ", which is one only if its type is integral"
 _MAX_PLACES = 8  # so many places of a location are known
 _READ = "A.2.5.4.3.4 (4)"
 _PARTS = "A.2.5.4.4.6"
+_NO_PARTS: tuple[KnownPlace, ...] = (KnownPlace(COMPOSITE, "a composite", 0),)
 _LEAST_SIGNIFICANT = "DWARF 5, 2.6.1.2 (2)"
 
 
@@ -454,8 +457,8 @@ class KnownEffects:
             self._check_piece(at, self._taken(at, stack.entry, "location").places, size, offset)
             stack = stack.below
         if stack.kind != INCOMPLETE:
-            return self.stacks.push(stack, self._grown(at, INCOMPLETE, 0, size))
-        return self.stacks.push(stack.below, self._grown(at, INCOMPLETE, stack.entry.parts_size, size))
+            return self.stacks.push(stack, self._grown(at, INCOMPLETE, _NO_PARTS, size))
+        return self.stacks.push(stack.below, self._grown(at, INCOMPLETE, stack.entry.places, size))
 
     def _piece_dwarf6(self, at: Instruction, stack: EntryStack, size: int, offset: int) -> EntryStack:
         """Add a part to a composite, or start one (DWARF 6, 230524.1)."""
@@ -464,19 +467,20 @@ class KnownEffects:
             message = f"a piece needs a composite below its operand, or nothing; found {below.kind}"
             self.report("path", "bad_piece", message, at, "DWARF 6 (230524.1), 3.12")
             return UNKNOWN
-        base: int | None = 0
+        base = _NO_PARTS
         if stack.depth == 1 and _may_be_base(stack.entry):  # what may be a base is not a part
             self._taken(at, stack.entry, "location")
-            base = stack.entry.parts_size if stack.kind == COMPOSITE else None
+            base = stack.entry.places if stack.kind == COMPOSITE else ()
         elif stack.depth:
             self._check_piece(at, self._taken(at, stack.entry, "location").places, size, offset)
         if stack.depth > 1:
-            base = below.entry.parts_size if below.kind == COMPOSITE else None
+            base = below.entry.places if below.kind == COMPOSITE else ()
         return self.stacks.push(below.below, self._grown(at, COMPOSITE, base, size))
 
-    def _grown(self, at: Instruction, kind: str, base: int | None, size: int) -> KnownEntry:
-        """Return a composite with a part more than a base of so many bits has."""
-        return KnownEntry(kind, places=() if base is None else self._composite(at, base + size))
+    def _grown(self, at: Instruction, kind: str, base: tuple[KnownPlace, ...], size: int) -> KnownEntry:
+        """Return a composite with a part more than a base has, at the same offset in it."""
+        places = [evolve(self._composite(at, place.bit_size + size)[0], bit_offset=place.bit_offset) for place in base]
+        return KnownEntry(kind, places=tuple(places))
 
     def _check_piece(self, at: Instruction, places: Iterable[KnownPlace], size: int, offset: int) -> None:
         """Check the part that a piece takes, at a bit offset from a location."""
@@ -497,7 +501,7 @@ class KnownEffects:
     def piece_end(self, at: Instruction, stack: EntryStack) -> EntryStack:
         if not stack.depth:
             return self._underflow(at, 1, stack)
-        if stack.kind != INCOMPLETE:  # in DWARF 6 every composite is complete, and accepted at its start
+        if stack.kind != INCOMPLETE:  # in DWARF 6 every composite is complete, and accepted
             may_be = not self.rules.incomplete_composites and _may_be_base(stack.entry)
             message = f"a composite under construction is needed, found {stack.kind}"
             self.report("warning" if may_be else "path", "wrong_kind", message, at, None)
@@ -507,11 +511,8 @@ class KnownEffects:
 
 
 def _may_be_base(entry: KnownEntry) -> bool:
-    """Return whether an entry may be the start of a composite, to which a piece can be added."""
-    places = entry.places
-    if places and (places[0].storage != COMPOSITE or places[0].bit_offset):
-        return False
-    return entry.kind in MAY_BE_COMPOSITE
+    """Return whether an entry may be a composite, to which a piece can be added."""
+    return entry.kind in MAY_BE_COMPOSITE and all(place.storage == COMPOSITE for place in entry.places)
 
 
 _RAW = {  # the effect of any other raw operation is not known

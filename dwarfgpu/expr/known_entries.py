@@ -103,11 +103,6 @@ class KnownEntry:
         """The only place of a location, if it has only one and that is known."""
         return self.places[0] if len(self.places) == 1 and self.kind in ONE_PLACE else None
 
-    @property
-    def parts_size(self) -> int | None:
-        """The size of a composite that a piece can be added to."""
-        return self.places[0].bit_size if self.places and self.places[0].bit_offset == 0 else None
-
 
 class EntryStack:
     """What is known of an entry, and the stack below it. Equal stacks are one object, so they compare by identity."""

@@ -314,7 +314,8 @@ class KernelChecks:
         described = kernel.descriptor or kernel.code
         if kernel.symbol is None:
             return
-        if kernel.metadata is None:
+        metadata = self.file.kernels.metadata
+        if kernel.metadata is None and (metadata is None or metadata.documents):
             section, offset = symbol_place(self.file.image, kernel.symbol)
             message = f"the kernel {kernel.name} has no metadata"
             yield Problem(RULES["undescribed"], message, section, offset)

@@ -242,11 +242,16 @@ class _UnitChecks:
             for slot, limit, index, check in plan.limits:
                 if values[slot] >= limit:
                     yield from check(Die(unit, offset, abbreviation, values)._attribute(index))  # noqa: SLF001
+            parents = plan.parents
+            if parents is not None and depth and owners[-2].tag not in parents[0]:
+                die = Die(unit, offset, abbreviation, values)
+                message = f"{die.tag_name} is owned by {name_of('DW_TAG', owners[-2].tag)}"
+                yield self._problem(RULES["parent"], message, die, parents[1])
+            if plan.size is not None:
+                self.sizes[depth] = abbreviation.value(plan.size, values)
+            if plan.is_function:
+                self.functions[depth] = offset, abbreviation, values
             if not plan.is_plain:
-                if plan.is_function:
-                    self.functions[depth] = offset, abbreviation, values
-                if plan.size is not None:
-                    self.sizes[depth] = abbreviation.value(plan.size, values)
                 yield from self._entry(plan, Die(unit, offset, abbreviation, values))
         self.checks.count += len(tags)
         yield from self._references()
@@ -255,9 +260,6 @@ class _UnitChecks:
         """Yield what is wrong with an entry by itself, and with its place among the others."""
         for rule, message, clause in plan.problems:
             yield self._problem(rule, message, die, clause)
-        if plan.parents is not None and len(self.owners) > 1 and self.owners[-2].tag not in plan.parents[0]:
-            owner = name_of("DW_TAG", self.owners[-2].tag)
-            yield self._problem(RULES["parent"], f"{die.tag_name} is owned by {owner}", die, plan.parents[1])
         for index, check in plan.checks:
             try:
                 yield from check(die._attribute(index))  # noqa: SLF001 (by its index, without a name)
@@ -287,9 +289,7 @@ class _UnitChecks:
         self._add_shape(plan, abbreviation)
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
-        plan.is_plain = not (
-            plan.problems or plan.checks or plan.parents or plan.is_ranged or plan.is_function or plan.size is not None
-        )
+        plan.is_plain = not (plan.problems or plan.checks or plan.is_ranged)
         return plan
 
     def _add_shape(self, plan: Plan, abbreviation: Abbreviation) -> None:
@@ -356,9 +356,17 @@ class _UnitChecks:
         else:
             plan.limits.append((slot, limit, index, check))
 
+    @property
+    def _has_spaces(self) -> bool:
+        target = self.checks.target
+        return target is not None and len(target.address_spaces) > 1
+
     def _limit(self, name: str, form: int) -> int | None:
         """Return the number below which the value of an attribute is right; None where it is not judged by that."""
         unit = self.unit
+        if name in VALUE_KINDS:
+            known = names(VALUE_KINDS[name])
+            return next(number for number in range(len(known) + 1) if number not in known) or None
         if name in ("DW_AT_decl_file", "DW_AT_call_file"):
             return self.files + 1
         if form == dw.DW_FORM_strp:
@@ -371,7 +379,7 @@ class _UnitChecks:
         """Return the check of the values of an attribute; None where none can be wrong."""
         if kind == "constant":
             if name == "DW_AT_byte_size":
-                return self._pointer if plan.tag in _POINTERS else None
+                return self._pointer if plan.tag in _POINTERS and self._has_spaces else None
             if name in _OF_CONSTANTS:
                 return _OF_CONSTANTS[name](self)
             return self._named_value if name in VALUE_KINDS else None

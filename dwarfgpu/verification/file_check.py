@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_lookup import declared_at
 from dwarfgpu.verification import findings
+from dwarfgpu.verification.call_frames import FrameChecks
 from dwarfgpu.verification.code_objects import KernelChecks
 from dwarfgpu.verification.entries import EntryChecks
 from dwarfgpu.verification.expressions import ExpressionChecks
@@ -68,6 +69,7 @@ class FileCheck:
             yield from LineChecks(self.file).problems()
             yield from IndexChecks(self.file).problems()
             yield from UnitTableChecks(self.file).problems()
+        yield from FrameChecks(self.file, self.expressions).problems()
 
     @cached_property
     def entries(self) -> EntryChecks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dwarfgpu.errors import UsageError, nearest
 from dwarfgpu.verification import (
+    call_frames,
     code_objects,
     entries,
     expressions,
@@ -17,7 +18,17 @@ from dwarfgpu.verification.findings import CheckRule
 
 RULES: dict[str, CheckRule] = {
     rule.name: rule
-    for part in (file_check, code_objects, entries, expressions, lists, line_tables, indexes, unit_tables)
+    for part in (
+        file_check,
+        code_objects,
+        entries,
+        expressions,
+        lists,
+        call_frames,
+        line_tables,
+        indexes,
+        unit_tables,
+    )
     for rule in part.RULES.values()
 }
 """The rules by name, part by part."""

@@ -103,9 +103,9 @@ class SizedWriter(Writer):
 
 OF_MACHINES = (
     *("DW_OP_LLVM_call_frame_entry_reg", "DW_OP_LLVM_aspace_bregx", "DW_OP_form_tls_address"),
-    *("DW_OP_addr", "DW_OP_multiloc"),
+    *("DW_OP_addr", "DW_OP_multiloc", "DW_OP_fbreg"),
 )
-"""Operations that push what registers hold, an address where code is loaded, or places that may hold other values."""
+"""Operations that push what registers hold, an address where code is loaded, or places that may be of any kind."""
 
 
 def tells_all(row: table.Operation) -> bool:

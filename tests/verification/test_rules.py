@@ -23,7 +23,6 @@ NO_SEED = {
     "expression-leb128-overflow": "tests/encoding/ has such numbers",
     "expression-ill-formed": "it is left for what no other rule is about",
     "expression-doubtful": "it is left for what no other rule is about",
-    "expression-not-allowed-in-cfi": "it is about call frame information",
     "expression-no-lanes": "the targets without lanes have another dialect",
 }
 """Rules without a file that breaks them alone, and why."""

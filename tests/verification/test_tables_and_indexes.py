@@ -48,7 +48,7 @@ def test_what_compilers_write_breaks_no_rule(path: Path) -> None:
 
 def test_a_file_is_checked_for_all_parts() -> None:
     file = opened(str(FIXTURES / "features" / "debug-names.v5.co"), None)
-    assert {problem.rule.part for problem in FileCheck(file).problems()} <= {"entry", "expression", "list"}
+    assert {problem.rule.part for problem in FileCheck(file).problems()} <= {"entry", "expression", "list", "frame"}
 
 
 def test_names_that_share_their_entries_are_not_read_again_and_again() -> None:

@@ -1,0 +1,362 @@
+"""The checks of call frame information: its entries, their instructions, and the rows that these make."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dwarfgpu.cfi import rules as cfi_rules
+from dwarfgpu.encoding.cursor import Cursor
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
+from dwarfgpu.expr.verify import result_kinds
+from dwarfgpu.objfile.contributions import initial_length
+from dwarfgpu.objfile.frames.frame_section import VERSIONS, Cie, Fde, gnu_letters
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
+from dwarfgpu.verification.expressions import ExpressionUse
+from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.cfi.instructions import FrameInstruction
+    from dwarfgpu.cfi.rules import ExpressionBytes, Rule
+    from dwarfgpu.objfile.frames.frame_section import FrameSection
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.frame_rows import FrameRow
+    from dwarfgpu.verification.expressions import ExpressionChecks
+
+_FIELDS = "write the fields of the entry as A.6.4.1 lists them"
+_REGISTER = "take a number of the DWARF register mapping for the processor and the wave size"
+RULES: dict[str, CheckRule] = rules(
+    "frame",
+    ("unreadable", ERROR, "A.6.4.1", "An entry can be read to its end.", _FIELDS),
+    ("truncated", ERROR, "A.6.4.1", "An entry ends before its section does, and has all of its fields.", _FIELDS),
+    ("length", ERROR, "A.6.4.1", "The size of an entry of .debug_frame is a multiple of the size of addresses.",
+     "fill the entry up with DW_CFA_nop"),
+    ("version", ERROR, "DWARF 5, 7.24", "The version of a CIE is known.", "write version 4; 1 in .eh_frame"),
+    ("augmentation", WARNING, "A.6.4.1 (4)", "The augmentation is known, so that instructions can be found.",
+     "name the vendor as in [vendor:v1.0], which adds no fields"),
+    ("vendor", ERROR, "A.6.4.1 (4)", "The extensions of a vendor have the form [vendor:vX.Y:options].",
+     "write the name of the vendor and the version"),
+    ("augmentation-data", ERROR, "LSB 5.0, 10.6.1.1.1", "The data of an augmentation are those that its letters need.",
+     "write the data in the order of the letters, after their size"),
+    ("pointer-encoding", ERROR, "LSB 5.0, 10.5.1", "The encoding of an address is known.",
+     "write absptr, or pcrel sdata4"),
+    ("address-size", ERROR, "A.6.4.1 (5)", "The addresses of an entry have the size that the target has.",
+     "write the size of addresses of the target"),
+    ("segment-size", ERROR, "A.6.4.1 (6)", "Segment selectors have the size that the target has, which is 0.",
+     "write 0"),
+    ("code-factor", ERROR, "A.6.4.1 (7)", "The factor of advances is not 0.", "write the size of an instruction, or 1"),
+    ("data-factor", ERROR, "A.6.4.1 (8)", "The factor of offsets is not 0.", "write the size of a saved unit, or 1"),
+    ("return-address", ERROR, "A.6.4.1 (9)", "The column of the return address is a register of the target.",
+     _REGISTER),
+    ("no-cie", ERROR, "A.6.4.1", "An FDE refers to a CIE.", "write the offset of the CIE"),
+    ("range", ERROR, "A.6.4.1", "The range of an FDE ends in the address space.", "correct the size of the range"),
+    ("empty-range", WARNING, "A.6.4.1", "An FDE is for some code.", "leave out the entry"),
+    ("overlap", ERROR, "DWARF 5, 6.4.1", "The ranges of entries do not overlap.", "describe an instruction once"),
+    ("not-in-code", ERROR, "A.6.4.1", "The range of an FDE is in an executable section.",
+     "set the address of the code"),
+    ("unknown-instruction", ERROR, "DWARF 5, 7.24", "Each instruction is known.", "take one of table 7.29 or A.7.24"),
+    ("instruction-size", ERROR, "DWARF 5, 6.4.2", "The last instruction has all of its operands.",
+     "write the operands, and the length of the entry that holds them"),
+    ("overflow", ERROR, "DWARF 5, 6.4.2", "Numbers of instructions fit in 64 bits, and locations in an address.",
+     "correct the operand"),
+    ("past-end", ERROR, "DWARF 5, 6.4.2.1", "A row begins in the range of the entry.",
+     "advance less, or extend the range"),
+    ("backwards", ERROR, "DWARF 5, 6.4.2.1 (1)", "DW_CFA_set_loc goes forward.", "order the rows by address"),
+    ("initial", ERROR, "A.6.4.1", "Initial instructions make no rows, and restore nothing.",
+     "write the instruction in the FDE"),
+    ("no-remembered-state", ERROR, "DWARF 5, 6.4.2.4 (2)", "A state that is restored is remembered before.",
+     "write DW_CFA_remember_state where the state is the one to restore"),
+    ("cfa-register", ERROR, "A.6.4.2.2 (5)", "The register or the offset of a CFA is changed where it has both.",
+     "define the CFA with DW_CFA_def_cfa before"),
+    ("address-space", ERROR, "A.6.4.2.2 (3)", "The address space of the CFA is one of the target.",
+     "take a number that `dwarfgpu targets` shows for the processor"),
+    ("register", ERROR, "A.6.4.2", "A register is one of the target.", _REGISTER),
+    ("register-size", ERROR, "A.6.4.1", "A register is stored in one of the same size.",
+     "take a register of that size"),
+    ("register-cycle", ERROR, "A.6.4.1", "Registers that are stored in each other make no circle.", "break the circle"),
+    ("no-cfa", ERROR, "A.6.4.1", "A rule that needs the CFA is in a row that defines it.",
+     "define the CFA with DW_CFA_def_cfa or another instruction of A.6.4.2.2"),
+    ("val-offset-size", ERROR, "A.6.4.1", "A register whose value is an address has the size of one.",
+     "write a rule with an expression for the register"),
+    ("value-size", ERROR, "A.6.4.2.3 (10)", "The value of an expression has the size of the register.",
+     "write the location of the register with DW_CFA_expression"),
+    ("cfa-location", ERROR, "A.6.4.2.2 (8)", "The CFA is a memory byte address.",
+     "write an expression that gives a location in memory"),
+    ("empty", WARNING, "A.6.4.1", "An entry defines a CFA or rules.", "emit the instructions of the prologue"),
+)  # fmt: skip
+
+_OF_KINDS = {
+    "truncated": "truncated",
+    "bad_augmentation": "augmentation-data",
+    "pointer_encoding": "pointer-encoding",
+    "overflow": "range",
+}
+"""The rules by the kinds of errors about entries."""
+_OF_INSTRUCTIONS = {
+    "unknown_instruction": "unknown-instruction",
+    "truncated": "instruction-size",
+    "leb128_overflow": "overflow",
+    "overflow": "overflow",
+    "location_goes_backwards": "backwards",
+    "bad_cie": "initial",
+    "restore_without_remember": "no-remembered-state",
+    "no_cfa_rule": "cfa-register",
+    "cfa_rule_is_expression": "cfa-register",
+    "bad_address_space": "address-space",
+    "pointer_encoding": "pointer-encoding",
+    "bad_augmentation": "augmentation-data",
+}
+"""The rules by the kinds of errors about instructions."""
+_NEED_CFA = (cfi_rules.Offset, cfi_rules.ValOffset, cfi_rules.ExpressionRule, cfi_rules.ValExpression)
+_VENDOR = re.compile(r"\[[^:\[\]]+:v\d+\.\d+(?::[^\]]*)?\]")
+_ELSEWHERE = frozenset((REGISTER, IMPLICIT, UNDEFINED, COMPOSITE))
+CFA_USE = ExpressionUse(0, "location", in_cfi=True)
+USES = {
+    "DW_CFA_def_cfa_expression": CFA_USE,
+    "DW_CFA_expression": ExpressionUse(1, "location", in_cfi=True),
+    "DW_CFA_val_expression": ExpressionUse(1, "value", in_cfi=True),
+}
+"""What the expressions of instructions are for, and how many entries their stack begins with (A.6.4.1)."""
+
+
+class FrameChecks:
+    """The checks of the call frame information of a file."""
+
+    def __init__(self, file: CodeObject, expressions: ExpressionChecks) -> None:
+        self.file = file
+        self.frames = file.frames
+        self.expressions = expressions
+        self.target = file.target.target if file.target.is_known else None
+        image = file.image
+        self.code = AddressSpans((section.address, section.address + section.size) for section in image.code_sections)
+        self.empty: list[Fde] = []
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield the problems of the sections, entry by entry."""
+        for section in self.frames.sections:
+            spans: list[tuple[int, int, int]] = []
+            for entry in section.entries():
+                if isinstance(entry, DwarfGpuError):
+                    yield from self._unread(section, entry)
+                elif isinstance(entry, Cie):
+                    yield from self._cie(entry)
+                elif isinstance(entry, Fde):
+                    yield from self._fde(entry)
+                    if entry.low < entry.high and not self._is_dropped(entry):
+                        spans.append((entry.low, entry.high, entry.offset))
+            if self.file.image.is_linked:
+                yield from _overlaps(spans, section.name)
+        if self.empty:
+            first = self.empty[0]
+            message = f"{len(self.empty)} entries define neither a CFA nor rules"
+            yield Problem(RULES["empty"], message, first.section, first.offset, idiom="empty-frames")
+
+    # --- Entries --------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _unread(section: FrameSection, error: DwarfGpuError) -> Iterator[Problem]:
+        """Yield the problem that an entry cannot be read, unless the reason is its CIE, which has a problem itself."""
+        rule = _OF_KINDS.get(error.kind, "unreadable")
+        offset = error.where.offset
+        if error.kind == "bad_cie" and offset is not None:
+            cursor = Cursor(section.data, offset, byte_order=section.byte_order, error=MalformedFile)
+            _length, offset_size = initial_length(cursor)
+            field = cursor.position
+            id_ = cursor.unsigned(4 if section.is_eh else offset_size)
+            if id_ == (0 if section.is_eh else (1 << 8 * offset_size) - 1):
+                rule = _of_broken_cie(section, cursor.position)
+            else:
+                rule = "no-cie"
+                try:
+                    section.cie_at(field - id_ if section.is_eh else id_)
+                except DwarfGpuError as reason:
+                    if not reason.message.startswith("no CIE begins") and id_ <= (field if section.is_eh else id_):
+                        return
+        yield Problem(RULES[rule], error.message, section.name, offset, clause=error.spec)
+
+    def _cie(self, cie: Cie) -> Iterator[Problem]:
+        at = cie.section, cie.offset
+        letters = gnu_letters(cie.augmentation)
+        if letters is None or cie.unknown:
+            message = f"the augmentation {cie.augmentation!r} is not known"
+            yield Problem(RULES["augmentation"], message, *at)
+        elif _VENDOR.sub("", cie.augmentation.removeprefix(letters)):
+            message = f"the augmentation {cie.augmentation!r} does not have the form [vendor:vX.Y:options]"
+            yield Problem(RULES["vendor"], message, *at)
+        how = cie.format
+        if how is None:
+            return
+        yield from self._length(cie, how.form.address_size)
+        size = self.file.image.address_size
+        if how.form.address_size != size:
+            message = f"addresses of the entry have {how.form.address_size} bytes, those of the file {size}"
+            yield Problem(RULES["address-size"], message, *at)
+        if how.segment_size:
+            message = f"segment selectors have {how.segment_size} bytes, there are none"
+            yield Problem(RULES["segment-size"], message, *at)
+        if not how.code_alignment:
+            yield Problem(RULES["code-factor"], "the code alignment factor is 0", *at)
+        if not how.data_alignment:
+            yield Problem(RULES["data-factor"], "the data alignment factor is 0", *at)
+        number = cie.return_address
+        if self.target is not None and number is not None and self.target.register(number) is None:
+            message = f"{self.target.name} has no register {number}, the column of the return address"
+            yield Problem(RULES["return-address"], message, *at)
+        yield from self._instructions(cie)
+        error = self.frames.listed(cie).error
+        if error is not None:
+            yield _broken(error, cie)
+
+    @staticmethod
+    def _length(entry: Cie | Fde, size: int) -> Iterator[Problem]:
+        if entry.section == ".debug_frame" and (entry.end - entry.offset) % size:
+            message = f"the entry has {entry.end - entry.offset} bytes, which is no multiple of {size}"
+            yield Problem(RULES["length"], message, entry.section, entry.offset)
+
+    def _is_dropped(self, fde: Fde) -> bool:
+        """Return whether a linker has dropped the code of an entry, and put 0 or a tombstone for its address."""
+        size = self.file.image.address_size
+        return is_dead(fde.low, size) or (fde.low == 0 and not self.code.cover(0, 1))
+
+    def _fde(self, fde: Fde) -> Iterator[Problem]:
+        at = fde.section, fde.offset
+        if fde.low >= fde.high:
+            if not self._is_dropped(fde):
+                yield Problem(RULES["empty-range"], f"the entry for {fde.low:#x} has no code", *at)
+        elif self.file.image.is_linked and not self._is_dropped(fde) and not self.code.cover(fde.low, fde.high):
+            message = f"the code from {fde.low:#x} to {fde.high:#x} is not in an executable section"
+            yield Problem(RULES["not-in-code"], message, *at)
+        if fde.format is None:
+            return
+        yield from self._length(fde, fde.format.form.address_size)
+        yield from self._instructions(fde)
+        if self.frames.listed(fde.cie).error is not None:
+            return  # which is a problem of the CIE
+        listed = self.frames.listed(fde)
+        if listed.error is not None:
+            yield _broken(listed.error, fde)
+        elif listed.rows and all(row.is_empty for row in listed.rows):
+            self.empty.append(fde)
+        yield from self._rows(fde, listed.rows)
+
+    # --- Instructions ---------------------------------------------------------------------------------------------
+
+    def _instructions(self, entry: Cie | Fde) -> Iterator[Problem]:
+        location = entry.low if isinstance(entry, Fde) else None
+        for instruction in self.frames.instructions(entry):
+            yield from self._registers(instruction, entry.section)
+            for operand, value in instruction.pairs():
+                if operand.role == "expression":
+                    yield from self._expression(instruction, value, entry)
+                if location is not None and operand.role in ("delta", "address"):
+                    before, location = location, location + value if operand.role == "delta" else value
+                    if isinstance(entry, Fde) and before <= entry.high < location:
+                        message = f"the row begins at {location:#x}, the entry ends at {entry.high:#x}"
+                        yield Problem(RULES["past-end"], message, entry.section, instruction.offset)
+
+    def _registers(self, instruction: FrameInstruction, section: str) -> Iterator[Problem]:
+        if self.target is None:
+            return
+        numbers = [value for operand, value in instruction.pairs() if operand.role == "register"]
+        registers = [self.target.register(number) for number in numbers]
+        for number, register in zip(numbers, registers, strict=True):
+            if register is None:
+                message = f"{self.target.name} has no register {number}"
+                yield Problem(RULES["register"], message, section, instruction.offset, clause=instruction.row.spec)
+        if instruction.name == "DW_CFA_register" and len(registers) == 2:
+            one, other = registers
+            if one is not None and other is not None and one.bit_size != other.bit_size:
+                message = f"{one.name} has {one.bit_size} bits, {other.name}, in which it is stored, {other.bit_size}"
+                yield Problem(RULES["register-size"], message, section, instruction.offset)
+
+    def _expression(self, instruction: FrameInstruction, block: ExpressionBytes, entry: Cie | Fde) -> Iterator[Problem]:
+        if entry.format is None:
+            return
+        section = block.section or entry.section
+        form, use = entry.format.form, USES[instruction.name]
+        found = list(self.expressions.of_frames(block.data, form, use, section, block.offset))
+        yield from found
+        if found:
+            return
+        if use is CFA_USE:
+            expression = self.expressions.decoded(block.data, form)
+            kinds = result_kinds(expression, rules=self.expressions.rules, target=self.target).kinds
+            for kind in sorted(kinds & _ELSEWHERE):
+                yield Problem(RULES["cfa-location"], f"the CFA is {kind}", section, instruction.offset)
+        elif use.want == "value" and self.target is not None:
+            register = self.target.register(instruction.operands[0])
+            bits = 8 * form.address_size  # no operation that gives another type is allowed
+            if register is not None and register.bit_size != bits:
+                message = f"{register.name} has {register.bit_size} bits, the value of the generic type {bits}"
+                yield Problem(RULES["value-size"], message, section, instruction.offset)
+
+    # --- Rows -----------------------------------------------------------------------------------------------------
+
+    def _rows(self, fde: Fde, rows: tuple[FrameRow, ...]) -> Iterator[Problem]:
+        """Yield the problems of rows, of each rule the first in an entry."""
+        seen: set[str] = set()
+        checked: tuple[object, object] | None = None
+        for row in rows:
+            if checked is not None and checked[0] is row.registers and checked[1] == row.cfa:
+                continue
+            checked = row.registers, row.cfa
+            for number, rule in row.registers.items():
+                for name, message in self._rule(row, number, rule):
+                    if name not in seen:
+                        seen.add(name)
+                        yield Problem(RULES[name], f"at {row.start:#x} {message}", fde.section, fde.offset)
+
+    def _rule(self, row: FrameRow, number: int, rule: Rule) -> Iterator[tuple[str, str]]:
+        name = self.frames.register_name(number)
+        if row.cfa is None and isinstance(rule, _NEED_CFA):
+            yield "no-cfa", f"the rule of {name} needs the CFA, which is not defined"
+        if isinstance(rule, cfi_rules.RegisterRule) and _is_circle(row.registers, number):
+            yield "register-cycle", f"the rule of {name} leads back to itself"
+        if isinstance(rule, cfi_rules.ValOffset) and isinstance(row.cfa, cfi_rules.RegisterOffset) and self.target:
+            register, space = self.target.register(number), self.target.space(row.cfa.space)
+            if register is not None and space is not None and register.bit_size != space.address_bits:
+                message = f"{name} has {register.bit_size} bits, an address of {space.name} {space.address_bits}"
+                yield "val-offset-size", message
+
+
+def _is_circle(registers: dict[int, Rule], number: int) -> bool:
+    seen: set[int] = set()
+    following = registers.get(number)
+    while isinstance(following, cfi_rules.RegisterRule):
+        if following.register == number:
+            return True
+        if following.register in seen:
+            return False  # a circle of others
+        seen.add(following.register)
+        following = registers.get(following.register)
+    return False
+
+
+def _of_broken_cie(section: FrameSection, position: int) -> str:
+    """Return the rule that a CIE breaks whose version, or a size after its augmentation, is wrong."""
+    data = section.data
+    if data[position] not in VERSIONS:
+        return "version"
+    after = data.index(b"\0", position + 1) + 1
+    return "segment-size" if data[after + 1] > 8 else "address-size"
+
+
+def _broken(error: DwarfGpuError, entry: Cie | Fde) -> Problem:
+    """Return the problem that instructions cannot be decoded, or not be executed."""
+    rule = RULES[_OF_INSTRUCTIONS.get(error.kind, "unreadable")]
+    offset = entry.offset if error.where.offset is None else error.where.offset
+    return Problem(rule, error.message, entry.section, offset, clause=error.spec)
+
+
+def _overlaps(spans: list[tuple[int, int, int]], section: str) -> Iterator[Problem]:
+    """Yield a problem for each range that begins before one of those before it ends."""
+    end, start = 0, 0
+    for low, high, offset in sorted(spans):
+        if low < end:
+            message = f"the entry for {low:#x} overlaps the one from {start:#x} to {end:#x}"
+            yield Problem(RULES["overlap"], message, section, offset)
+        if high > end:
+            start, end = low, high

@@ -1,0 +1,78 @@
+"""Kernels: each rule has a case, and what compilers write breaks none."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.program.code.code_object import CodeObject, opened
+from dwarfgpu.verification import code_objects
+from dwarfgpu.verification.code_objects import ENTRY_IDIOM, SGPR_IDIOM, KernelChecks
+from tests.builders.seeds import findings_in
+from tests.verification import seeds_kernels
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+FOLDERS = ("amdgpu", "compilers", "features", "llvm24")
+"""The folders of what compilers and linkers have made."""
+FILES = sorted(path for folder in FOLDERS for path in (FIXTURES / folder).iterdir() if path.is_file())
+IDIOMS = {
+    "kernel-sgpr-blocks": (SGPR_IDIOM, ("clang13", "clang14", "clang16", "clang19")),
+    "kernel-file-entry": (ENTRY_IDIOM, ("clang13",)),
+}
+"""What producers are known to write: the rule, the idiom, and the names of those that do."""
+
+
+def test_each_rule_has_a_case() -> None:
+    assert {rule.name for rule in code_objects.RULES.values()} == {seed.rule for seed in seeds_kernels.SEEDS}
+
+
+def test_the_file_that_the_cases_change_has_no_finding() -> None:
+    assert findings_in(seeds_kernels.made()) == []
+    for name in (seeds_kernels.V2, seeds_kernels.V3, seeds_kernels.V6):
+        assert findings_in((FIXTURES / name).read_bytes()) == []
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=f"{path.parent.name}/{path.name}") for path in FILES])
+def test_what_compilers_write_breaks_no_rule(path: Path) -> None:
+    for problem in KernelChecks(opened(str(path), None)).problems():
+        idiom, producers = IDIOMS.get(problem.rule.name, (None, ()))
+        assert problem.idiom is not None, (problem.rule.name, problem.message)
+        assert problem.idiom == idiom
+        assert path.name.split(".")[1] in producers
+
+
+def test_a_kernel_without_metadata_is_found_in_what_an_assembler_wrote() -> None:
+    problems = list(KernelChecks(opened(str(FIXTURES / "asm" / "clrx.gfx801.co"), None)).problems())
+    assert [problem.rule.name for problem in problems] == ["kernel-undescribed"]
+
+
+def test_other_files_are_not_checked() -> None:
+    for name in ("host.x86_64", "operations.powerpc64"):
+        assert list(KernelChecks(opened(str(FIXTURES / "asm" / name), None)).problems()) == []
+
+
+def test_a_problem_says_where_the_field_is() -> None:
+    (finding,) = findings_in(seeds_kernels.made(private=16))
+    assert finding.place == ".rodata+0x4"
+    (finding,) = findings_in(seeds_kernels.made(({**seeds_kernels.KERNEL, ".kernarg_segment_align": 3},)))
+    assert finding.section == ".note"
+
+
+@pytest.mark.parametrize("name", [seeds_kernels.V2, seeds_kernels.V3, seeds_kernels.V6, "features/plain.v6.co"])
+def test_any_damage_gives_findings_and_no_error(name: str) -> None:
+    data = (FIXTURES / name).read_bytes()
+    chance = random.Random(name)
+    sections = [open_image(data, name=name).section(part) for part in (".note", ".rodata", ".text", ".symtab")]
+    for section in sections:
+        if section is None:
+            continue
+        for _ in range(30):
+            damaged = bytearray(data)
+            for _ in range(chance.choice((1, 4, 40))):
+                damaged[section.offset + chance.randrange(section.size)] = chance.choice(
+                    (0, 255, chance.randrange(256))
+                )
+            list(KernelChecks(CodeObject(open_image(bytes(damaged), name="damaged"))).problems())
