@@ -346,7 +346,8 @@ def text(content: str, longest: int = LONGEST_TEXT) -> str:
 
 def note(content: str) -> str:
     """Return a remark, in which names of commands between backticks are code."""
-    return f'<p class="quiet">{_COMMAND.sub(r"<code>\1</code>", text(content))}</p>'
+    words = _COMMAND.sub(r"<code>\1</code>", text(content))
+    return f'<p class="quiet">{words}</p>'
 
 
 _COMMAND = re.compile("`([^`]+)`")
