@@ -30,9 +30,13 @@ if TYPE_CHECKING:
     Spans = Sequence[tuple[int, int]]
 
 MAX_KERNELS, MAX_FIELDS = 400, 40
-"""How many kernels are shown, and of how many every field."""
-MAX_FUNCTIONS, MAX_LISTED, MAX_STRIPS = 200, 4000, 40
-"""How many functions are shown with their variables and instructions, how many by name, and how many variables."""
+"""How many kernels are shown; where there are fewer than the second number, every field of them."""
+MAX_FUNCTIONS, MAX_LISTED = 200, 4000
+"""How many functions are shown with their variables and instructions, and how many by name."""
+FEWEST_STRIPS, MOST_STRIPS, BYTES_OF_STRIP = 12, 200, 600
+"""How many variables of a function are drawn: few where there are many functions; and what one takes of the page."""
+MAX_MISSING = 20
+"""How many source files that were not found are listed."""
 FEWEST_INSTRUCTIONS, MOST_INSTRUCTIONS = 40, 4000
 """How many instructions of a function are shown: few where there are many functions."""
 BYTES_OF_INSTRUCTION = 90
@@ -44,7 +48,7 @@ MAX_PLACES, MAX_VARIABLES, MAX_VALUE_WAVES = 6, 12, 32
 MOST_VALUES = 6
 AROUND = 3
 """How many lines of the source are shown around a line that lanes are at."""
-KERNEL_ROOM, FINDING_ROOM, LISTED_ROOM, STATE_ROOM = 400_000, 300_000, 400_000, 400_000
+KERNEL_ROOM, FINDING_ROOM, LISTED_ROOM, STATE_ROOM = 300_000, 300_000, 650_000, 400_000
 """The bytes of the sections of the page, and of functions by name; functions with more have the rest."""
 
 
@@ -104,7 +108,7 @@ def _kernels(file: CodeObject) -> html.Section:
     from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
 
     kernels = file.kernels.kernels if file.is_amdgpu else ()
-    section = html.Section("kernels", "Kernels", KERNEL_ROOM, len(kernels))
+    section = html.Section("kernels", "Kernels", "kernel", KERNEL_ROOM, len(kernels))
     section.how_to_see = "`dwarfgpu kernels` shows all."
     if not kernels:
         section.add(html.note("The file has no kernels."))
@@ -113,16 +117,16 @@ def _kernels(file: CodeObject) -> html.Section:
     section.add(html.grid(KERNEL_COLUMNS, map(kernel_row, kernels[:MAX_KERNELS]), numbers_from=1))
     if len(kernels) > 1:
         section.add(html.tools(section.name))
-    for index, kernel in enumerate(kernels[:MAX_KERNELS]):
+    for kernel in kernels[:MAX_KERNELS]:
         try:
             described, parameters = with_parameters(file, kernel), parameters_of(file, kernel)
             parts = [html.listing(kernel_text(described, parameters=parameters)[1:])]
-            if index < MAX_FIELDS:
+            if len(kernels) <= MAX_FIELDS:
                 fields = kernel_text(described, parameters=parameters, fields=True)
                 parts.append(html.fold("Every field, and hidden arguments", [html.listing(fields)]))
         except DwarfGpuError as error:
             parts = [html.note(f"<{error.what}>")]
-        section.add(html.fold(kernel.demangled, parts, name=kernel.demangled, is_open=len(kernels) == 1))
+        section.add(html.fold(kernel.demangled, parts, is_name=True, is_open=len(kernels) == 1))
     section.left_out += max(0, len(kernels) - MAX_KERNELS)
     return section
 
@@ -135,7 +139,7 @@ def _functions(selection: Selection, name: str, room: int, marks: _Marks) -> tup
     from dwarfgpu.program.coverage.sums import Tally
 
     file = selection.opened.file
-    section = html.Section("functions", "Functions", room)
+    section = html.Section("functions", "Functions", "function", room)
     by_function = _variables(file, name, selection.reading())
     if name and not by_function:
         hint = "`coverage` lists the functions with variables"
@@ -219,21 +223,23 @@ class _Function:
         """How many bytes of the scopes of its variables have no location, as a negative number."""
         return sum(record.located - record.size for record in self.records)
 
-    def facts(self) -> list[str]:
-        """Return what is said beside its name, as HTML."""
+    def facts(self, *, is_short: bool = False) -> list[str]:
+        """Return what is said beside its name, as HTML, with pictures of the shares or without."""
         from dwarfgpu.program.coverage.sums import Tally
         from dwarfgpu.render.coverage import percent
 
         place = "no code" if not self.spans else f"{self.spans[0][0]:#x}, {counted(self.size, 'byte')}"
         part = self.unwinding.covered / self.size if self.size else None
-        facts = [html.text(place), html.share("unwinding", part, percent(part))]
-        if self.records:
-            total = Tally()
-            for record in self.records:
-                total.add(record)
-            located = total.sum().share
-            facts.insert(1, html.share(f"{counted(len(self.records), 'variable')}", located, percent(located)))
-        return facts
+        total = Tally()
+        for record in self.records:
+            total.add(record)
+        located = total.sum().share
+        variables = f"of {counted(len(self.records), 'variable')}" if self.records else "no variables"
+        shares = [(located, variables), (part, "can be unwound")]
+        return [
+            html.text(place),
+            *(html.share(number, percent(number), words, is_drawn=not is_short) for number, words in shares),
+        ]
 
 
 class _Unwinding:
@@ -266,10 +272,10 @@ class _Unwinding:
             place = low
             for begin, end, words in self.spans:
                 if low <= begin < high:
-                    add(place, begin, NOTHING, "no call frame information")
+                    add(place, begin, NOTHING, "no rules of call frames")
                     add(begin, end, "unwinding", words)
                     place = end
-            add(place, high, NOTHING, "no call frame information")
+            add(place, high, NOTHING, "no rules of call frames")
         size = sum(high - low for low, high in spans)
         return Strip("call frames", tuple(parts), percent(self.covered / size if size else None))
 
@@ -303,7 +309,7 @@ def _add_functions(section: html.Section, functions: list[_Function], writer: _F
         words += "`dwarfgpu report FILE NAME` shows those of one name."
         section.add(html.note(words))
     for number, function in enumerate(rest):
-        if number == MAX_LISTED or not section.add(html.row(function.name, function.facts())):
+        if number == MAX_LISTED or not section.add(html.row(function.name, function.facts(is_short=True))):
             section.left_out = len(rest) - number
             section.how_to_see = "`dwarfgpu coverage FILE --json` lists all functions with variables."
             break
@@ -323,12 +329,13 @@ class _FunctionWriter:
         self.lines = lines
         self.most = min(MOST_INSTRUCTIONS, max(FEWEST_INSTRUCTIONS, room // 2 // BYTES_OF_INSTRUCTION))
         """How many instructions of a function are shown."""
+        self.most_strips = min(MOST_STRIPS, max(FEWEST_STRIPS, room // 2 // BYTES_OF_STRIP))
 
     @property
     def missing(self) -> list[str]:
         """The source files that were not found, with the reason."""
         names = [f"{name}: {reason}" for name, reason in sorted(self.lines.missing.items())]
-        return names if len(names) <= MAX_STRIPS else [*names[:MAX_STRIPS], f"and {len(names) - MAX_STRIPS} more files"]
+        return names if len(names) <= MAX_MISSING else [*names[:MAX_MISSING], f"and {len(names) - MAX_MISSING} more files"]
 
     def html(self, function: _Function, kinds: dict[str, None], *, is_open: bool) -> str:
         """Return one function; add the names of the colours that it has."""
@@ -336,18 +343,18 @@ class _FunctionWriter:
         from dwarfgpu.render.pictures import kinds_of
 
         spans, records = function.spans, function.records
-        strips = [*map(strip_of, records[:MAX_STRIPS]), function.unwinding.strip(spans)]
+        strips = [*map(strip_of, records[: self.most_strips]), function.unwinding.strip(spans)]
         kinds.update(dict.fromkeys(kinds_of(strips)))
         ends = (f"{spans[0][0]:#x}", f"{spans[-1][1]:#x}") if spans else ("", "")
         parts = []
         if len(spans) > 1:
             parts.append(html.note(f"The code is in {len(spans)} parts: " + ", ".join(map(_span_text, spans[:8]))))
         parts.append(html.strip_rows(strips, ends, f"variables of {function.name} by address"))
-        if len(records) > MAX_STRIPS:
-            more = counted(len(records) - MAX_STRIPS, "more variable")
+        if len(records) > self.most_strips:
+            more = counted(len(records) - self.most_strips, "more variable")
             parts.append(html.note(f"{more} not drawn: `dwarfgpu coverage FILE NAME` lists them."))
         parts.append(self._instructions(spans))
-        return html.fold(function.name, parts, facts=function.facts(), name=function.name, is_open=is_open)
+        return html.fold(function.name, parts, facts=function.facts(), is_name=True, is_open=is_open)
 
     def unwinding(self, spans: Spans) -> _Unwinding:
         """Return which addresses of a function have rows of call frame information with rules."""
@@ -480,7 +487,7 @@ def _waves_text(indices: Sequence[int]) -> str:
 def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html.Tile]:
     from dwarfgpu.verification.reports import check_file
 
-    section = html.Section("findings", "Findings", FINDING_ROOM)
+    section = html.Section("findings", "Findings", "rule", FINDING_ROOM)
     section.how_to_see = "`dwarfgpu verify FILE --all` lists all findings."
     checked = check_file(file, dialect=dialect)
     by_rule: dict[str, list[Any]] = {}
@@ -490,7 +497,8 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html
     ordered = sorted(by_rule.items(), key=lambda item: item[1][0].severity != "error")
     for name, findings in ordered[:MAX_RULES]:
         rule = findings[0].rule
-        parts = [html.note(f"{rule.summary} ({rule.clause}) {rule.advice}"), '<ul class="findings">']
+        advice = f"{rule.advice[:1].upper()}{rule.advice[1:]}."
+        parts = [html.note(f"{rule.summary} ({rule.clause})"), html.note(advice), '<ul class="findings">']
         parts += map(html.finding_html, findings[:MAX_OF_RULE])
         parts.append("</ul>")
         rest = len(findings) - MAX_OF_RULE + more[name]
@@ -498,7 +506,7 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html
             parts.append(html.note(f"and {rest} more: `dwarfgpu verify FILE --all` lists them."))
         count = counted(len(findings) + more[name], findings[0].severity)
         kind = "error" if findings[0].severity == "error" else "warning"
-        section.add(html.fold(name, parts, facts=[f'<span class="{kind}">{count}</span>'], name=name))
+        section.add(html.fold(name, parts, facts=[f'<span class="{kind}">{count}</span>'], is_name=True))
     section.left_out += max(0, len(ordered) - MAX_RULES)
     section.count = len(checked.findings) + sum(more.values())
     severities: Counter[str] = Counter()
@@ -530,7 +538,7 @@ def _lanes(attached: Attached, reader: SourceReader) -> html.Section:
     from dwarfgpu.program.stack.wave_groups import wave_runs
     from dwarfgpu.render.lane_svg import lanes_svg
 
-    section = html.Section("lanes", "Lanes", STATE_ROOM)
+    section = html.Section("lanes", "Lanes", "map", STATE_ROOM)
     section.how_to_see = "`dwarfgpu lanes FILE --state S --wave N --svg` draws the lanes of a wave."
     stopped = attached.stopped
     runs = wave_runs(stopped)
@@ -619,7 +627,7 @@ def _stacks(attached: Attached) -> html.Section:
     from dwarfgpu.render.backtrace import line_text
 
     noun = "wave" if attached.has_waves else "thread"
-    section = html.Section("stacks", "Stacks", STATE_ROOM)
+    section = html.Section("stacks", "Stacks", "stack", STATE_ROOM)
     section.how_to_see = f"`dwarfgpu bt FILE --state S --wave all` shows those of all {noun}s."
     groups: dict[tuple[str, ...], list[int]] = {}
     for number in range(min(len(attached), MAX_WAVES)):
@@ -648,7 +656,7 @@ def _values(attached: Attached) -> html.Section:
     from dwarfgpu.program.stack.wave_groups import wave_groups
     from dwarfgpu.render.backtrace import standing_text
 
-    section = html.Section("values", "Values", STATE_ROOM)
+    section = html.Section("values", "Values", "place", STATE_ROOM)
     section.how_to_see = "`dwarfgpu eval FILE NAME --state S --wave N --all` shows values."
     try:
         groups = wave_groups(attached.stopped)

@@ -171,11 +171,15 @@ def page_style(sheet: str) -> str:
 
 
 def strip_bar(strip: Strip) -> str:
-    """Draw a strip without its label and its note, as wide as the page around it gives it room."""
-    rects = "".join(_rects(strip, 0, 0, BAR_ROOM))
+    """Draw a strip for a page, which has its label and its note beside it, as wide as there is room."""
+    rects = "".join(
+        f'<rect class="{name}" x="{start:.4g}" width="{end - start:.4g}"><title>{_text(words)}</title></rect>'
+        for name, start, end, words in _drawn(strip, BAR_ROOM)
+        if name != OUTSIDE
+    )
     return (
-        f'<svg class="strips strip" role="img" aria-label="{_text(f"{strip.label} {strip.note}".strip())}" '
-        f'viewBox="0 0 {BAR_ROOM} {BAR}" preserveAspectRatio="none">{rects}</svg>'
+        f'<svg class="strips strip" aria-hidden="true" viewBox="0 0 {BAR_ROOM} {BAR}" preserveAspectRatio="none">'
+        f'{rects}<rect class="track" width="{BAR_ROOM}"/></svg>'
     )
 
 
@@ -214,20 +218,24 @@ def _strip(strip: Strip, y: int) -> Iterator[str]:
 
 def _rects(strip: Strip, left: int, y: int, room: int) -> Iterator[str]:
     """Draw the parts of a strip."""
+    for name, start, end, words in _drawn(strip, room):
+        yield (
+            f'<rect class="{name}" x="{left + start:.1f}" y="{y}" width="{end - start:.1f}" height="{BAR}">'
+            f"<title>{_text(words)}</title></rect>"
+        )
+    yield _track(left, y, room)
+
+
+def _drawn(strip: Strip, room: int) -> Iterator[tuple[str, float, float, str]]:
+    """Yield the parts that are wide enough: the colour, where they begin and end, and what they say."""
     total = sum(part.size for part in strip.parts) or 1
     done, drawn = 0, 0.0
     for part in strip.parts:
         done += part.size
         end = room * done / total
-        name = colour_of(part.kind)
-        if end - drawn < NARROWEST:
-            continue
-        yield (
-            f'<rect class="{name}" x="{left + drawn:.1f}" y="{y}" width="{end - drawn:.1f}" height="{BAR}">'
-            f"<title>{_text(part.text)}</title></rect>"
-        )
-        drawn = end
-    yield _track(left, y, room)
+        if end - drawn >= NARROWEST:
+            yield colour_of(part.kind), drawn, end, part.text
+            drawn = end
 
 
 def _short(text: str, longest: int) -> str:
@@ -413,7 +421,6 @@ def heat_style() -> str:
         "  .heat text { fill: #e6edf3; }",
         "  .heat .quiet { fill: #9198a1; }",
         "  .heat .bar { fill: #56b4e9; }",
-        "  .heat .s0 { fill: #7a3b96; }",
         "}",
     ))  # fmt: skip
 

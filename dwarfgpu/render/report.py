@@ -80,6 +80,12 @@ summary .facts, .row .facts { font-weight: 400; }
 .meter { width: 64px; height: 8px; margin: 0 6px 0 2px; vertical-align: baseline; }
 .meter .track { fill: var(--shade); stroke: var(--border); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .meter .done { fill: var(--link); }
+.percent { display: inline-block; min-width: 6ch; text-align: right; font-variant-numeric: tabular-nums; }
+@media (min-width: 1000px) {
+  #functions > * > summary > .name, .row > .name { display: inline-block; width: calc(100% - 780px); }
+  .row > .name { width: calc(100% - 763px); }
+  #functions > * > summary > .facts, .row > .facts { width: 235px; margin-left: 6px; vertical-align: top; }
+}
 .name, pre, code, .source td, .source th[colspan], .strip-label, .mono {
   font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .name, code { font-size: 0.93em; }
@@ -101,10 +107,11 @@ td, th { padding: 4px 12px 4px 0; vertical-align: top; border-bottom: 1px solid 
   font-size: 13px; }
 .legend li { display: flex; align-items: center; gap: 6px; }
 .swatch { width: 14px; height: 14px; flex: none; }
-.strip-rows { display: grid; grid-template-columns: minmax(60px, max-content) minmax(0, 1fr) max-content;
+.strip-rows { display: grid; grid-auto-flow: dense; grid-template-columns: minmax(60px, max-content) minmax(0, 1fr) max-content;
   gap: 5px 12px; align-items: center; font-size: 12.5px; margin: 8px 0 2px; padding: 4px; border-radius: 6px; }
 .strip-label { max-width: 30ch; white-space: pre-wrap; }
-.strip { width: 100%; height: 14px; display: block; }
+.strip-rows .strip { grid-column: 2; } .strip-note { grid-column: 3; }
+.strip { width: 100%; height: 14px; display: block; } .strip rect { height: 14px; }
 .strip-note { text-align: right; font-variant-numeric: tabular-nums; color: var(--quiet); }
 .ends { grid-column: 2; display: flex; justify-content: space-between; font-size: 12px; color: var(--quiet); }
 .at { stroke: var(--ink) !important; stroke-width: 2.5 !important; vector-effect: non-scaling-stroke; }
@@ -123,7 +130,8 @@ footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--line);
   .row { padding-left: 14px; }
   details { padding: 0 10px; }
   .strip-rows { grid-template-columns: minmax(0, 1fr) max-content; gap: 1px 8px; }
-  .strip-rows .strip, .ends { grid-column: 1 / -1; } .strip-rows .strip { order: 0; margin-bottom: 6px; }
+  .strip-rows .strip, .ends { grid-column: 1 / -1; } .strip-rows .strip { margin-bottom: 6px; }
+  .strip-note { grid-column: 2; }
   .strip-label { max-width: none; }
   .source.beside, .source.beside tbody, .source.beside tr, .source.beside td, .source.beside th { display: block; }
   .source.beside thead { display: none; }
@@ -158,12 +166,12 @@ _SCRIPT = """\
 
   var filter = document.getElementById("filter");
   if (filter) {
-    var rows = all("#functions > [data-name]"), said = document.getElementById("filtered");
+    var rows = all("#functions > details, #functions > .row"), said = document.getElementById("filtered");
     filter.parentNode.hidden = false;
     filter.addEventListener("input", function () {
       var wanted = filter.value.trim().toLowerCase(), count = 0;
       rows.forEach(function (row) {
-        row.hidden = row.getAttribute("data-name").toLowerCase().indexOf(wanted) < 0;
+        row.hidden = row.querySelector(".name").textContent.toLowerCase().indexOf(wanted) < 0;
         count += row.hidden ? 0 : 1;
       });
       said.textContent = wanted ? count + " of " + rows.length + " functions on this page" : "";
@@ -236,8 +244,10 @@ _SCRIPT = """\
 class Section:
     """One part of a page, with its own share of the room."""
 
-    def __init__(self, name: str, title: str, room: int, count: int | None = None) -> None:
+    def __init__(self, name: str, title: str, noun: str, room: int, count: int | None = None) -> None:
         self.name = name
+        self.noun = noun
+        """What its parts are."""
         self.title = title
         self.room = room
         self.count = count
@@ -266,7 +276,7 @@ class Section:
         yield from self.parts
         if self.left_out:
             how = f" {self.how_to_see}" if self.how_to_see else ""
-            yield note(f"Left out, because the page would be too large: {counted(self.left_out, 'part')}.{how}")
+            yield note(f"Left out, because the page would be too large: {counted(self.left_out, self.noun)}.{how}")
         yield "</section>"
 
 
@@ -358,31 +368,34 @@ def listing(lines: Iterable[str]) -> str:
     return f'<pre tabindex="0">{chr(10).join(text(line) for line in lines)}</pre>'
 
 
-def fold(summary: str, parts: Iterable[str], *, facts: Iterable[str] = (), name: str = "", is_open: bool = False) -> str:
-    """Return what is shown when its summary is opened. A name is what a filter looks for; facts are HTML."""
-    named = f' data-name="{text(name)}"' if name else ""
-    kind = ' class="name"' if name else ""
+def fold(
+    summary: str, parts: Iterable[str], *, facts: Iterable[str] = (), is_name: bool = False, is_open: bool = False
+) -> str:
+    """Return what is shown when its summary, which may be a name of the file, is opened; facts are HTML."""
+    kind = ' class="name"' if is_name else ""
     head = f"<summary><span{kind}>{text(summary)}</span>{_facts(facts)}</summary>"
-    return f"<details{named}{' open' if is_open else ''}>{head}{''.join(parts)}</details>"
+    return f"<details{' open' if is_open else ''}>{head}{''.join(parts)}</details>"
 
 
 def row(name: str, facts: Iterable[str]) -> str:
     """Return what has no more to show, but is listed beside what has."""
-    return f'<div class="row" data-name="{text(name)}"><span class="name">{text(name)}</span>{_facts(facts)}</div>'
+    return f'<div class="row"><span class="name">{text(name)}</span>{_facts(facts)}</div>'
 
 
 def _facts(facts: Iterable[str]) -> str:
     return "".join(f' <span class="facts">{fact}</span>' for fact in facts)
 
 
-def share(label: str, part: float | None, words: str) -> str:
-    """Return a share as a bar with its words."""
+def share(part: float | None, percent: str, words: str, *, is_drawn: bool) -> str:
+    """Return a share, which may be drawn as a bar, with its number and what it is of."""
     if part is None:
-        return f"{text(label)} {text(words)}"
+        return text(words)
+    if not is_drawn:
+        return text(f"{percent} {words}")
     return (
-        f'{text(label)} <svg class="meter" viewBox="0 0 64 8" preserveAspectRatio="none" aria-hidden="true">'
+        '<svg class="meter" viewBox="0 0 64 8" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="track" width="64" height="8"/><rect class="done" width="{64 * part:.1f}" height="8"/></svg>'
-        f"{text(words)}"
+        f'<span class="percent">{text(percent)}</span> {text(words)}'
     )
 
 
@@ -417,8 +430,8 @@ def _picked(kind: str, content: str, label: str) -> str:
 def strip_rows(strips: Iterable[Strip], ends: tuple[str, str], label: str) -> str:
     """Return strips with their labels and notes, over addresses of which the first and the last are shown."""
     rows = [
-        f'<span class="strip-label">{text(strip.label)}</span>{pictures.strip_bar(strip)}'
-        f'<span class="strip-note">{text(strip.note)}</span>'
+        f'<span class="strip-label">{text(strip.label)}</span><span class="strip-note">{text(strip.note)}</span>'
+        f"{pictures.strip_bar(strip)}"
         for strip in strips
     ]
     rows.append(f'<span class="ends mono"><span>{text(ends[0])}</span><span>{text(ends[1])}</span></span>')
