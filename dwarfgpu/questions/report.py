@@ -48,6 +48,7 @@ MAX_PLACES, MAX_VARIABLES, MAX_VALUE_WAVES = 6, 12, 32
 MOST_VALUES = 6
 AROUND = 3
 """How many lines of the source are shown around a line that lanes are at."""
+MAX_PROBLEMS, PROBLEM_ROOM = 100, 50_000
 KERNEL_ROOM, FINDING_ROOM, LISTED_ROOM, STATE_ROOM = 300_000, 300_000, 650_000, 400_000
 """The bytes of the sections of the page, and of functions by name; functions with more have the rest."""
 
@@ -67,22 +68,24 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     marks = _Marks(selection.attached, file)
     sections = [_kernels(file), *_state_sections(selection)]
     findings, verdict = _findings(file, selection.reading()["dialect"])
-    room = html.MAX_PAGE - findings.size - sum(section.size for section in sections)
+    room = html.MAX_PAGE - findings.size - PROBLEM_ROOM - sum(section.size for section in sections)
     functions, tiles = _functions(selection, arguments.text, room, marks)
     tiles = [html.Tile("Target", file.target.target_id or file.target.target.name, file.target.reason), *tiles, verdict]
     if selection.attached is not None:
         noun = "wave" if selection.attached.has_waves else "thread"
         machine = selection.attached.stopped.machine
         tiles.append(html.Tile("State", counted(len(selection.attached), noun), machine.target.name))
-    lines = list(html.page(file.name.rpartition("/")[2], tiles, [*sections, findings, functions]))
-    problems = (*file.problems, *(() if selection.attached is None else selection.attached.problems))
+    sections += [findings, functions]
+    if selection.problems:
+        sections.insert(0, _problems(selection.problems))
+    lines = list(html.page(file.name.rpartition("/")[2], tiles, sections))
     if output is None:
-        return Document({"file": file.name, "html": "\n".join(lines)}, lines, problems=problems)
+        return Document({"file": file.name, "html": "\n".join(lines)}, lines)
     from dwarfgpu.regular_files import whole_output
 
     with whole_output(output, "w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.writelines(f"{line}\n" for line in lines)
-    return Document({"file": file.name, "written": output}, (), problems=problems)
+    return Document({"file": file.name, "written": output}, ())
 
 
 def _check_not_read(output: str, file: CodeObject, attached: Attached | None) -> None:
@@ -98,6 +101,16 @@ def _check_not_read(output: str, file: CodeObject, attached: Attached | None) ->
         if is_same:
             message = f"{output} cannot be written: the report is about this file"
             raise UsageError(message, kind="unwritable", hint="name another file")
+
+
+def _problems(errors: Iterable[DwarfGpuError]) -> html.Section:
+    """Return what could not be read of the file, or of the state."""
+    words = list(dict.fromkeys(str(error) for error in errors))
+    section = html.Section("problems", "Problems", "problem", PROBLEM_ROOM, len(words))
+    section.add(html.note("Not all of the file, or of the state, could be read. What follows is about the rest."))
+    section.add(html.items(words[:MAX_PROBLEMS]))
+    section.left_out = max(0, len(words) - MAX_PROBLEMS)
+    return section
 
 
 # --- Kernels ----------------------------------------------------------------------------------------------------------
@@ -335,7 +348,9 @@ class _FunctionWriter:
     def missing(self) -> list[str]:
         """The source files that were not found, with the reason."""
         names = [f"{name}: {reason}" for name, reason in sorted(self.lines.missing.items())]
-        return names if len(names) <= MAX_MISSING else [*names[:MAX_MISSING], f"and {len(names) - MAX_MISSING} more files"]
+        return (
+            names if len(names) <= MAX_MISSING else [*names[:MAX_MISSING], f"and {len(names) - MAX_MISSING} more files"]
+        )
 
     def html(self, function: _Function, kinds: dict[str, None], *, is_open: bool) -> str:
         """Return one function; add the names of the colours that it has."""

@@ -53,8 +53,13 @@ COLOURS = {
     OUTSIDE: ("#ffffff", "#0d1117"),
 }
 """The colour of each kind on light and on dark paper; they differ for people who do not see all colours, too."""
-KIND_WORDS = {NOTHING: "no location", OUTSIDE: "out of scope", "several": "several at a time", "open": "depends on data",
-              "unwinding": "can be unwound"}  # fmt: skip
+KIND_WORDS = {
+    NOTHING: "no location",
+    OUTSIDE: "out of scope",
+    "several": "several at a time",
+    "open": "depends on data",
+    "unwinding": "can be unwound",
+}
 """What a legend says of a kind where its name is not enough."""
 TRACK = "#8c959f", "#6e7681"
 """The outline of a strip, on light and on dark paper."""
@@ -112,9 +117,7 @@ def strip_svg(title: str, groups: Sequence[StripGroup]) -> Iterator[str]:
     yield "</svg>"
 
 
-def _opening(
-    kind: str, title: str, width: int, height: int, sheet: str, *, has_head: bool = False
-) -> Iterator[str]:
+def _opening(kind: str, title: str, width: int, height: int, sheet: str, *, has_head: bool = False) -> Iterator[str]:
     """Begin a picture: with its own style sheet and a head, or for a page that has the sheet."""
     size = f' style="max-width:{width}px;width:100%;height:auto"' if sheet else f' width="{width}" height="{height}"'
     yield (f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" viewBox="0 0 {width} {height}"{size}>')
@@ -365,7 +368,7 @@ def histogram_svg(title: str, numbers: Sequence[float], *, is_alone: bool = True
             f"<title>{_text(f'{words}: {count}')}</title></rect>"
         )
         yield f'<text class="quiet" x="{x + (step - 3) / 2:.1f}" y="{y - 3:.1f}" text-anchor="middle">{count}</text>'
-    shown_bars = {0: "start", len(bars) // 2: "middle", len(bars) - 1: "end"} if len(bars) > 2 else {0: "start"}  # noqa: PLR2004 (fewer have no middle)
+    shown_bars = {0: "start", len(bars) // 2: "middle", len(bars) - 1: "end"} if len(bars) > 2 else {0: "start"}
     for index, anchor in shown_bars.items() if bars else ():
         x = MARGIN + index * step + {"start": 0, "middle": (step - 3) / 2, "end": step - 3}[anchor]
         words = _text(_short(bars[index][0], 24))

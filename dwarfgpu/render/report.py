@@ -2,7 +2,7 @@
 
 Whatever a file says is text on the page and never markup. The page forbids itself everything but its own style sheet
 and its one script (Content-Security-Policy), and its size has a limit: what does not fit is counted where it is
-missing. Without its script all of it can be read; the script filters functions and says what is at a place of a picture.
+missing. All of it can be read without its script, which filters functions and says what is at a place of a picture.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ td, th { padding: 4px 12px 4px 0; vertical-align: top; border-bottom: 1px solid 
   font-size: 13px; }
 .legend li { display: flex; align-items: center; gap: 6px; }
 .swatch { width: 14px; height: 14px; flex: none; }
-.strip-rows { display: grid; grid-auto-flow: dense; grid-template-columns: minmax(60px, max-content) minmax(0, 1fr) max-content;
-  gap: 5px 12px; align-items: center; font-size: 12.5px; margin: 8px 0 2px; padding: 4px; border-radius: 6px; }
+.strip-rows { display: grid; grid-auto-flow: dense;
+  grid-template-columns: minmax(60px, max-content) minmax(0, 1fr) max-content; gap: 5px 12px; align-items: center; font-size: 12.5px; margin: 8px 0 2px; padding: 4px; border-radius: 6px; }
 .strip-label { max-width: 30ch; white-space: pre-wrap; }
 .strip-rows .strip { grid-column: 2; } .strip-note { grid-column: 3; }
 .strip { width: 100%; height: 14px; display: block; } .strip rect { height: 14px; }
@@ -360,6 +360,11 @@ def note(content: str) -> str:
     return f'<p class="quiet">{words}</p>'
 
 
+def items(contents: Iterable[str]) -> str:
+    """Return remarks as a list."""
+    return f'<ul class="findings">{"".join(f"<li>{text(content)}</li>" for content in contents)}</ul>'
+
+
 _COMMAND = re.compile("`([^`]+)`")
 
 
@@ -472,21 +477,26 @@ class SourceBlock:
 
 def source_table(blocks: Iterable[SourceBlock], right: str) -> str:
     """Return lines of the source beside what belongs to them, with the name of a file where it changes."""
+    blocks = tuple(blocks)
+    has_text = any(block.text for block in blocks)
+    columns = ["line", "source", right] if has_text else ["line", right]
+    kinds = [' class="number"', *[""] * (len(columns) - 1)]
     rows = [
-        '<table class="source beside"><colgroup><col class="number"><col><col></colgroup><thead><tr>'
-        f'<th class="number" scope="col">line</th><th scope="col">source</th><th scope="col">{text(right)}</th>'
-        "</tr></thead><tbody>"
+        '<table class="source beside"><colgroup>',
+        *(f"<col{kind}>" for kind in kinds),
+        "</colgroup><thead><tr>",
+        *(f'<th scope="col"{kind}>{text(name)}</th>' for name, kind in zip(columns, kinds, strict=True)),
+        "</tr></thead><tbody>",
     ]
     file = None
     for block in blocks:
         if block.file != file:
             file = block.file
-            rows.append(f'<tr><th colspan="3">{text(file or "no source line")}</th></tr>')
+            rows.append(f'<tr><th colspan="{len(columns)}">{text(file or "no source line")}</th></tr>')
         line = "" if block.line is None else str(block.line)
-        rows.append(
-            f'<tr><td class="number">{line}</td><td class="text">{text(block.text)}</td>'
-            f'<td class="code">{chr(10).join(block.lines)}</td></tr>'
-        )
+        source = f'<td class="text">{text(block.text)}</td>' if has_text else ""
+        code = chr(10).join(block.lines)
+        rows.append(f'<tr><td class="number">{line}</td>{source}<td class="code">{code}</td></tr>')
     return "".join(rows) + "</tbody></table>"
 
 
