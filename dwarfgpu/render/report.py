@@ -108,7 +108,8 @@ td, th { padding: 4px 12px 4px 0; vertical-align: top; border-bottom: 1px solid 
 .legend li { display: flex; align-items: center; gap: 6px; }
 .swatch { width: 14px; height: 14px; flex: none; }
 .strip-rows { display: grid; grid-auto-flow: dense;
-  grid-template-columns: minmax(60px, max-content) minmax(0, 1fr) max-content; gap: 5px 12px; align-items: center; font-size: 12.5px; margin: 8px 0 2px; padding: 4px; border-radius: 6px; }
+  grid-template-columns: minmax(60px, max-content) minmax(0, 1fr) max-content; gap: 5px 12px;
+  align-items: center; font-size: 12.5px; margin: 8px 0 2px; padding: 4px; border-radius: 6px; }
 .strip-label { max-width: 30ch; white-space: pre-wrap; }
 .strip-rows .strip { grid-column: 2; } .strip-note { grid-column: 3; }
 .strip { width: 100%; height: 14px; display: block; } .strip rect { height: 14px; }
