@@ -78,7 +78,8 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     sections += [findings, functions]
     if selection.problems:
         sections.insert(0, _problems(selection.problems))
-    lines = list(html.page(file.name.rpartition("/")[2], tiles, sections))
+    title = file.name if "://" in file.name else file.name.rpartition("/")[2]
+    lines = list(html.page(title, tiles, sections))
     if output is None:
         return Document({"file": file.name, "html": "\n".join(lines)}, lines)
     from dwarfgpu.regular_files import whole_output

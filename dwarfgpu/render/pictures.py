@@ -255,7 +255,7 @@ SHADES = ("#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0
 """From the lowest value to the highest: their lightness grows evenly, on light and on dark paper."""
 MOST_BARS = 16
 NARROWEST_PICTURE = 480
-LONGEST_VALUE = 60
+LONGEST_VALUE, LONGEST_REASON = 60, 100
 MAP_CELL = 10
 MAP_LABELS = 110
 BARS_HEIGHT = 90
@@ -297,7 +297,8 @@ def _heat_cell(answer: LaneAnswer, look: Look) -> HeatCell:
 
     idle = "" if answer.is_active else " (inactive)"
     if answer.value is None:
-        return HeatCell(f"{answer.state}{idle}", is_idle=bool(idle))
+        why = "" if answer.reason is None else f": {answer.reason.message}"
+        return HeatCell(f"{answer.state}{why[:LONGEST_REASON]}{idle}", is_idle=bool(idle))
     try:
         words = " ".join(value_text(answer.value, look).split())
         number = python_value(answer.value)
