@@ -332,21 +332,22 @@ def large(require_tool, tmp_path_factory) -> Path:
     """A code object of more than 10 MB: one unit many times, with other names of its symbols."""
     folder = tmp_path_factory.mktemp("large")
     function = """
-struct s{n} {{ int a; float b[4]; global struct s{n} *next; }};
-__attribute__((noinline)) int f{n}(global struct s{n} *p, int x, float y) {{
+struct s{n} {{ int a; float b[4]; struct s{n} *next; }};
+int f{n}(struct s{n} *p, int x, float y) {{
   int a{n} = x * {n}, sum = 0;
   for (int i = 0; i < x; ++i) {{ int square = i * i + a{n}; y += square; sum += p[i].b[square & 3] > y ? i : {n}; }}
   if (sum & 1) {{ int odd = sum >> 3; p[odd].a = odd; }} else {{ float even = y * sum; p[x].b[0] = even; }}
+  {steps}
   return sum + p[a{n} & 7].a;
 }}
-kernel void k{n}(global struct s{n} *p, int x) {{ p[x].a = f{n}(p, x, p->b[1]); }}
 """
+    steps = "".join(f"p[sum & {number}].b[1] += sum * y; sum ^= x;\n" for number in range(60))
     source, unit, whole = folder / "k.cl", folder / "k.o", folder / "k.co"
-    source.write_text("".join(function.format(n=number) for number in range(200)))
+    source.write_text("".join(function.format(n=number, steps=steps) for number in range(100)))
     flags = ["-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-O1", "-g", "-nogpulib", "-c"]
     subprocess.run([require_tool("clang-22"), *flags, source, "-o", unit], check=True, timeout=600)
     units = []
-    for number in range(20):
+    for number in range(21):
         units.append(folder / f"{number}.o")
         copy = [require_tool("llvm-objcopy-22"), f"--prefix-symbols=u{number}_", unit, units[-1]]
         subprocess.run(copy, check=True, timeout=60)
