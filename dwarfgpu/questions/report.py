@@ -66,10 +66,11 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     if output is not None:
         _check_not_read(output, file, selection.attached)
     marks = _Marks(selection.attached, file)
-    sections = [_kernels(file), *_state_sections(selection)]
+    reader = _reader(selection, arguments.get("directories"))
+    sections = [_kernels(file), *_state_sections(selection.attached, reader)]
     findings, verdict = _findings(file, selection.reading()["dialect"])
     room = html.MAX_PAGE - findings.size - PROBLEM_ROOM - sum(section.size for section in sections)
-    functions, tiles = _functions(selection, arguments.text, room, marks)
+    functions, tiles = _functions(selection, arguments.text, room, marks, reader)
     tiles = [html.Tile("Target", file.target.target_id or file.target.target.name, file.target.reason), *tiles, verdict]
     if selection.attached is not None:
         noun = "wave" if selection.attached.has_waves else "thread"
@@ -87,6 +88,17 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     with whole_output(output, "w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.writelines(f"{line}\n" for line in lines)
     return Document({"file": file.name, "written": output}, ())
+
+
+def _reader(selection: Selection, directories: str | None) -> SourceReader:
+    """Return what reads source files: from some directories, or from those of the settings."""
+    from dwarfgpu.program.code.source_files import SourceReader
+
+    if directories is None:
+        return sources_of(selection).reader
+    reader = SourceReader()
+    reader.directories = tuple(folder for folder in directories.split(":") if folder)
+    return reader
 
 
 def _check_not_read(output: str, file: CodeObject, attached: Attached | None) -> None:
@@ -148,7 +160,9 @@ def _kernels(file: CodeObject) -> html.Section:
 # --- Functions --------------------------------------------------------------------------------------------------------
 
 
-def _functions(selection: Selection, name: str, room: int, marks: _Marks) -> tuple[html.Section, list[html.Tile]]:
+def _functions(
+    selection: Selection, name: str, room: int, marks: _Marks, reader: SourceReader
+) -> tuple[html.Section, list[html.Tile]]:
     """Return the section of functions, those that lack most first, and figures about them all."""
     from dwarfgpu.program.coverage.sums import Tally
 
@@ -168,7 +182,7 @@ def _functions(selection: Selection, name: str, room: int, marks: _Marks) -> tup
     if not name:
         covered = {low for scope in by_function for low, _high in scope.spans}
         functions += _symbols(file, covered)
-    lines = _SourceLines(selection.opened.state, sources_of(selection).reader)
+    lines = _SourceLines(selection.opened.state, reader)
     writer = _FunctionWriter(file, lines, marks, room // max(1, min(len(functions), MAX_FUNCTIONS)))
     for function in functions:
         function.unwinding = writer.unwinding(function.spans)
@@ -538,13 +552,12 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html
 # --- Waves ------------------------------------------------------------------------------------------------------------
 
 
-def _state_sections(selection: Selection) -> list[html.Section]:
-    attached = selection.attached
+def _state_sections(attached: Attached | None, reader: SourceReader) -> list[html.Section]:
     if attached is None:
         return []
     sections = [_stacks(attached)]
     if attached.has_waves:
-        sections = [_lanes(attached, sources_of(selection).reader), *sections, _values(attached)]
+        sections = [_lanes(attached, reader), *sections, _values(attached)]
     return sections
 
 
