@@ -140,7 +140,8 @@ def _kernels(file: CodeObject) -> html.Section:
         section.add(html.note("The file has no kernels."))
         return section
     section.add(html.note("Code and memory in bytes; local memory is that of a work-group, private of a lane."))
-    section.add(html.grid(KERNEL_COLUMNS, map(kernel_row, kernels[:MAX_KERNELS]), numbers_from=1))
+    grid = html.grid(KERNEL_COLUMNS, map(kernel_row, kernels[:MAX_KERNELS]), numbers_from=1)
+    section.add(grid if len(kernels) <= MAX_FIELDS else html.fold("All in one table", [grid]))
     if len(kernels) > 1:
         section.add(html.tools(section.name))
     for kernel in kernels[:MAX_KERNELS]:
