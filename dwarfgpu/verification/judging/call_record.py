@@ -38,7 +38,19 @@ RETURN_LOW, RETURN_HIGH = 30, 31
 class Call:
     """A call that some waves have made together: what they had at the first instruction of the callee."""
 
-    __slots__ = ("caller", "cfas", "chain", "deferred", "depth", "entry", "number", "return_address", "rows", "start")
+    __slots__ = (
+        "caller",
+        "cfas",
+        "chain",
+        "deferred",
+        "depth",
+        "entry",
+        "held",
+        "number",
+        "return_address",
+        "rows",
+        "start",
+    )
 
     def __init__(self, number: int, start: WaveBatch, return_address: int, caller: Call | None) -> None:
         self.number = number
@@ -55,6 +67,8 @@ class Call:
         """The positions of waves in the batch that made the call."""
         self.cfas: dict[tuple[int, int], tuple[int, int]] = {}
         """For code that one entry of call frame information is about, by its start, and a wave: space and address."""
+        self.held: list[Any] | None = None
+        """The registers in which the caller has something, once somebody has asked."""
         self.deferred: dict[str, list[Any]] = {}
         """What counts as wrong only if the function gives a register back as it was."""
 

@@ -39,8 +39,8 @@ RULES: dict[str, CheckRule] = rules(
      "write DW_CFA_undefined for the return address"),
     ("caller", ERROR, "A.6.4.1", "The return address is where the wave goes on after the call.",
      "correct the rule of the return address at the instruction that is named"),
-    ("cfa", ERROR, "A.6.4.2.2", "The CFA is the same at every instruction of an activation, and the stack pointer at "
-     "its first one.", "change the rule of the CFA at the instruction that changes its register"),
+    ("cfa", ERROR, "A.6.4.2.2", "The CFA of an activation is the same everywhere: its stack pointer at the start.",
+     "change the rule of the CFA at the instruction that changes its register"),
     ("register", ERROR, "A.6.4.1", "A register of the caller has the value that it had at the call, in every lane.",
      "change the rule of the register at the instruction that saves, changes or restores it"),
     ("lost", WARNING, "A.6.4.1", "A register that a callee preserves can be found while it executes.",
@@ -51,6 +51,8 @@ OFTEN = 4
 """The visits of an instruction in one chain of calls that are all judged; of later ones, every power of two."""
 WAVES_AT_ONCE = 4
 """The waves of those that are at an instruction together in which rules that need evaluation are judged."""
+LONGEST_CALL = 8
+"""The bytes of the longest instruction that makes a call."""
 _TOLD_BY_PC = ("s30", "s31")
 """The registers of the return address: the caller has in them what the instruction of the call has put there."""
 SAME, UNDEFINED, ELSEWHERE = "same", "undefined", "elsewhere"
@@ -65,10 +67,10 @@ class RowPlan:
 
     __slots__ = ("explicit", "kinds", "row")
 
-    def __init__(self, row: Any, kinds: dict[str, tuple[int, str]]) -> None:
+    def __init__(self, row: Any) -> None:
         self.row = row
-        self.kinds = kinds
-        """By the name of the register, its number and what becomes of it."""
+        self.kinds: dict[int, str] = {}
+        """By the number of the register what becomes of it, once that was asked."""
         self.explicit = frozenset(row.registers)
 
 
@@ -111,7 +113,8 @@ class FrameJudge:
         self.registers.show(batch)
         chosen = _chosen(rows, visits)
         try:
-            is_right = all([self._judge_wave(batch, call, row, information, visits) for row in chosen])
+            wrong = [row for row in chosen if not self._judge_wave(batch, call, row, information, visits)]
+            is_right = not wrong
             if call is not None:
                 is_right &= self._judge_kept(batch, call, rows, information, visits)
         except (Diverge, LaneFault):  # of one wave there is one answer
@@ -136,9 +139,7 @@ class FrameJudge:
 
     # --- One wave -------------------------------------------------------------------------------------------------
 
-    def _judge_wave(
-        self, batch: WaveBatch, call: Call | None, row: int, information: Information, visits: int
-    ) -> bool:
+    def _judge_wave(self, batch: WaveBatch, call: Call | None, row: int, information: Information, visits: int) -> bool:
         """Judge the CFA, the return address, and the registers that are elsewhere now; return whether all is right."""
         wave = int(batch.waves[row])
         thread = Thread(
@@ -153,15 +154,12 @@ class FrameJudge:
             return True
         is_right = True
         plan = self._plan(information, activation)
-        for name, (number, kind) in plan.kinds.items():
-            if kind is ELSEWHERE:
-                register = thread.known_register(number)
-                is_right &= self._judge_register(batch, call, row, activation, register, name, visits)
+        for register in self._held(call):
+            if self._kind(plan, activation, register) is ELSEWHERE:
+                is_right &= self._judge_register(batch, call, row, activation, register, register.name, visits)
         return is_right & self._judge_chain(batch, call, row, thread)
 
-    def _judge_cfa(
-        self, batch: WaveBatch, call: Call | None, row: int, activation: Activation, visits: int
-    ) -> bool:
+    def _judge_cfa(self, batch: WaveBatch, call: Call | None, row: int, activation: Activation, visits: int) -> bool:
         information = activation.information
         text = self._cfa_text(information)
         said = information.row.cfa
@@ -200,9 +198,7 @@ class FrameJudge:
         space = self.target.space(place[0])
         return f"{place[0] if space is None else space.name}#{place[1]:#x}"
 
-    def _judge_caller(
-        self, batch: WaveBatch, call: Call | None, row: int, activation: Activation, visits: int
-    ) -> bool:
+    def _judge_caller(self, batch: WaveBatch, call: Call | None, row: int, activation: Activation, visits: int) -> bool:
         """Judge the return address."""
         information, thread = activation.information, activation.thread
         number = information.return_register
@@ -286,7 +282,9 @@ class FrameJudge:
         )
         if level == 0:
             return True  # which is a finding of its own
-        known = pcs[:level][-1]
+        known = pcs[level - 1]
+        if not self.sightings.counts(known).wrong.isdisjoint(range(known - LONGEST_CALL, known)):
+            return True  # it was found where the call was made
         where, offset = self.sightings.function(known)
         why = f"ends ({stack.end.message})" if stack.end is not None and level >= len(pcs) else "is wrong"
         message = f"behind {where}+{offset:#x} the chain of callers {why}"
@@ -303,7 +301,9 @@ class FrameJudge:
         start = call.start
         before = np.array([call.rows[wave] for wave in batch.waves[rows].tolist()])
         is_right = True
-        for name, (number, kind) in plan.kinds.items():
+        for register in self._held(call):
+            name, number = register.name, register.number
+            kind = plan.kinds.get(number, ELSEWHERE)
             if kind is ELSEWHERE:
                 continue
             old = column_of(start, name)
@@ -383,21 +383,36 @@ class FrameJudge:
     # --- Rows -----------------------------------------------------------------------------------------------------
 
     def _plan(self, information: Information, activation: Activation) -> RowPlan:
-        """Return what a row does with each register; found once."""
-        row, key = information.row, _row_key(information)
+        """Return what is known of a row."""
+        key = _row_key(information)
         plan = self._plans.get(key)
         if plan is None:
-            kinds: dict[str, tuple[int, str]] = {}
-            for register in self.target.registers():
-                has_rule = register.number in row.registers
-                is_told = register.number == self.target.stack_pointer or register.name in _TOLD_BY_PC
-                if register.number == self.target.program_counter or (is_told and not has_rule):
-                    continue  # which the CFA and the return address tell
-                kinds[register.name] = register.number, self._kind(activation, register, has_rule)
-            plan = self._plans[key] = RowPlan(row, kinds)
+            plan = self._plans[key] = RowPlan(information.row)
         return plan
 
-    def _kind(self, activation: Activation, register: TargetRegister, has_rule: bool) -> str:  # noqa: FBT001
+    def _held(self, call: Call) -> list[TargetRegister]:
+        """Return the registers in which the caller has something that a rule could find, or the lack of one."""
+        if call.held is None:
+            target = self.target
+            call.held = [
+                register
+                for register in target.registers()
+                if register.number != target.program_counter and column_of(call.start, register.name) is not None
+            ]
+        return call.held
+
+    def _kind(self, plan: RowPlan, activation: Activation, register: TargetRegister) -> str:
+        """Return what becomes of a register by a row."""
+        kind = plan.kinds.get(register.number)
+        if kind is None:
+            has_rule = register.number in plan.explicit
+            is_told = register.number == self.target.stack_pointer or register.name in _TOLD_BY_PC
+            # what has no rule and is told by the CFA and the return address is judged with them
+            kind = UNDEFINED if is_told and not has_rule else self._kind_of(activation, register, has_rule=has_rule)
+            plan.kinds[register.number] = kind
+        return kind
+
+    def _kind_of(self, activation: Activation, register: TargetRegister, *, has_rule: bool) -> str:
         try:
             location = activation.entry_register(register.number, activation.thread.lanes)
         except DwarfGpuError:
@@ -475,7 +490,8 @@ def _chosen(rows: Any, visits: int) -> list[int]:
     count = len(rows)
     if visits > 2:
         return [int(rows[visits % count])]
-    return [int(rows[index]) for index in sorted({i * (count - 1) // (WAVES_AT_ONCE - 1) for i in range(WAVES_AT_ONCE)})]
+    last = count - 1
+    return [int(rows[index]) for index in sorted({i * last // (WAVES_AT_ONCE - 1) for i in range(WAVES_AT_ONCE)})]
 
 
 def _is_preserved(name: str) -> bool:
