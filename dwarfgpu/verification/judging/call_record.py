@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.running.device import Device
     from dwarfgpu.isa.instruction import GpuInstruction
 
-NOTHING_PENDING, CALL, JUMP, END = range(4)
+NOTHING_PENDING, CALL, JUMP = range(3)
 _KINDS = {
     "s_swappc_b64": CALL,
     "s_call_b64": CALL,
     "s_setpc_b64": JUMP,
-    "s_endpgm": END,
-    "s_endpgm_saved": END,
-    "s_endpgm_ordered_ps_done": END,
 }
 MAX_DEPTH = 4096
 """The calls that are followed into each other; what is called deeper counts as part of the last one."""
@@ -102,8 +99,8 @@ class CallRecord:
             instruction = self._instructions[pc] = decode(device.code_at(pc), 0, device.processor, device.lanes)
         return instruction
 
-    def observe(self, batch: WaveBatch) -> None:
-        """Take notice of a batch that is about to execute an instruction."""
+    def observe(self, batch: WaveBatch) -> GpuInstruction:
+        """Take notice of a batch that is about to execute an instruction, and return the instruction."""
         if len(self._current) != self.device.machine.wave_count:
             self._resize()
         waves = batch.waves
@@ -112,11 +109,14 @@ class CallRecord:
             self._arrive(batch, pending)
         instruction = self.instruction(batch.pc)
         kind = _KINDS.get(instruction.name, NOTHING_PENDING)
-        if kind == END:
-            self._current[waves] = 0
-        elif kind:
+        if kind:
             self._pending[waves] = kind
             self._behind[waves] = batch.pc + instruction.size
+        return instruction
+
+    def end(self, batch: WaveBatch) -> None:
+        """Take notice of waves that end; the calls that they are in stay open."""
+        self._current[batch.waves] = 0
 
     def _arrive(self, batch: WaveBatch, pending: Any) -> None:
         """Find out what an instruction was that went elsewhere."""

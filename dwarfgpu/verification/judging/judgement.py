@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.immutable import frozen
-from dwarfgpu.verification.judging import unwinding
+from dwarfgpu.program.stack.stopped import Stopped
+from dwarfgpu.verification.judging import lane_places, unwinding
 from dwarfgpu.verification.judging.call_record import CallRecord
+from dwarfgpu.verification.judging.lane_places import LaneJudge
 from dwarfgpu.verification.judging.sightings import Sightings
 from dwarfgpu.verification.judging.unwinding import FrameJudge
+from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 from dwarfgpu.verification.reports import FileReport
 
 if TYPE_CHECKING:
@@ -16,8 +19,9 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.running.halts import Halt
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.verification.findings import CheckRule
+    from dwarfgpu.verification.judging.call_record import Call
 
-RULES: dict[str, CheckRule] = {rule.name: rule for part in (unwinding,) for rule in part.RULES.values()}
+RULES: dict[str, CheckRule] = {rule.name: rule for part in (unwinding, lane_places) for rule in part.RULES.values()}
 """The rules that execution judges by."""
 
 
@@ -44,6 +48,12 @@ class Judgement:
     """What was executed, counted once for each wave."""
 
 
+OFTEN = 4
+"""The visits of an instruction in one chain of calls that are all judged; of later ones, every power of two."""
+WAVES_AT_ONCE = 4
+"""The waves, of those that are at an instruction together, for which expressions are evaluated."""
+
+
 class Judge:
     """Runs a kernel, and judges its debugging information at every instruction."""
 
@@ -51,14 +61,35 @@ class Judge:
         self.running = running
         self.sightings = Sightings(running)
         device = running.machine.device
-        self.frames = FrameJudge(running, self.sightings)
-        self.calls = CallRecord(device, self.frames.end)
+        self.registers = WaveRegisters(running.machine)
+        stopped = Stopped(self.registers, running.attached.stopped.loaded)
+        self.frames = FrameJudge(running, self.sightings, self.registers)
+        self.lanes = LaneJudge(running, self.sightings, stopped)
+        self.calls = CallRecord(device, self._end_call)
+        self._visits: dict[tuple[tuple[int, ...], int], int] = {}
+        """How often waves have come to an instruction, by the chain of calls and its address."""
         device.observer = self._observe
 
+    def _end_call(self, call: Call, batch: WaveBatch, rows: Any) -> None:
+        self.frames.end(call, batch, rows)
+        self.lanes.leave(call, batch.waves[rows].tolist())
+
     def _observe(self, batch: WaveBatch) -> bool:
-        self.calls.observe(batch)
+        instruction = self.calls.observe(batch)
+        self.lanes.observe(batch, instruction)
         for call, rows in self.calls.groups(batch):
-            self.frames.judge(batch, call, rows)
+            key = () if call is None else call.chain, batch.pc
+            visits = self._visits[key] = self._visits.get(key, 0) + 1
+            if visits > OFTEN and visits & (visits - 1):
+                continue
+            self.registers.show(batch)
+            chosen = _chosen(rows, visits)
+            self.frames.judge(batch, call, rows, chosen, visits)
+            for row in chosen:
+                self.lanes.judge(batch, call, row, visits)
+        if instruction.name.startswith("s_endpgm"):
+            self.calls.end(batch)
+            self.lanes.end(batch)
         return False
 
     def run(self, limit: int | None = None) -> Judgement:
@@ -81,3 +112,12 @@ class Judge:
         file = running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
         return Judgement(report, tuple(functions), halt, device.executed)
+
+
+def _chosen(rows: Any, visits: int) -> list[int]:
+    """Return the rows of the waves that are judged one by one: at first some of all, later one in turn."""
+    count = len(rows)
+    if visits > 2:
+        return [int(rows[visits % count])]
+    last = count - 1
+    return [int(rows[index]) for index in sorted({i * last // (WAVES_AT_ONCE - 1) for i in range(WAVES_AT_ONCE)})]

@@ -120,7 +120,8 @@ class Sightings:
         where = f"{function}+{offset:#x}" if first == last else f"{function}+{offset:#x} to +{end:#x}"
         line = running.line_at(first)
         seen = f"{'' if sighting.lane is None else f'lane {sighting.lane} of '}wave {sighting.wave}"
-        seen += f" at --until {function}+{offset:#x}" + (f", visit {sighting.visit}" if sighting.visit > 1 else "")
+        place = f"{function}+{offset:#x}" if function.isidentifier() else f"{first:#x}"
+        seen += f" at --until {place}" + (f", visit {sighting.visit}" if sighting.visit > 1 else "")
         finding = FileFinding(
             subject.rule,
             subject.rule.severity,

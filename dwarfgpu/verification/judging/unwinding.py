@@ -18,7 +18,7 @@ from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
-from dwarfgpu.verification.judging.wave_registers import WaveRegisters, column_of, contents
+from dwarfgpu.verification.judging.wave_registers import column_of, contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import TargetRegister
     from dwarfgpu.verification.judging.call_record import Call
     from dwarfgpu.verification.judging.sightings import Sightings
+    from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 
 RULES: dict[str, CheckRule] = rules(
     "unwind",
@@ -47,10 +48,6 @@ RULES: dict[str, CheckRule] = rules(
      "write where the register is saved"),
 )  # fmt: skip
 
-OFTEN = 4
-"""The visits of an instruction in one chain of calls that are all judged; of later ones, every power of two."""
-WAVES_AT_ONCE = 4
-"""The waves of those that are at an instruction together in which rules that need evaluation are judged."""
 LONGEST_CALL = 8
 """The bytes of the longest instruction that makes a call."""
 _TOLD_BY_PC = ("s30", "s31")
@@ -77,27 +74,21 @@ class RowPlan:
 class FrameJudge:
     """Judges the call frame information of what a device executes."""
 
-    def __init__(self, running: Running, sightings: Sightings) -> None:
+    def __init__(self, running: Running, sightings: Sightings, registers: WaveRegisters) -> None:
         self.running = running
         self.sightings = sightings
         self.state = running.attached.state
         self.target = running.machine.target
         self.code = running.attached.stopped.loaded
-        self.registers = WaveRegisters(running.machine)
-        self._visits: dict[tuple[tuple[int, ...], int], int] = {}
+        self.registers = registers
         self._plans: dict[tuple[int, int, int], RowPlan] = {}
         self._chains: set[tuple[tuple[int, ...], int]] = set()
         self._texts: dict[Any, str] = {}
 
     # --- Observing ------------------------------------------------------------------------------------------------
 
-    def judge(self, batch: WaveBatch, call: Call | None, rows: Any) -> None:
-        """Judge what unwinding gives for waves of a batch that are in one call."""
-        chain = () if call is None else call.chain
-        key = chain, batch.pc
-        visits = self._visits[key] = self._visits.get(key, 0) + 1
-        if visits > OFTEN and visits & (visits - 1):
-            return
+    def judge(self, batch: WaveBatch, call: Call | None, rows: Any, chosen: list[int], visits: int) -> None:
+        """Judge what unwinding gives for waves of a batch that are in one call; for the chosen ones in full."""
         counts = self.sightings.counts(batch.pc)
         counts.seen.add(batch.pc)
         try:
@@ -110,8 +101,6 @@ class FrameJudge:
             counts.wrong.add(batch.pc)
             self._see("failed", "", batch, rows, f"the call frame information cannot be read: {error.message}", visits)
             return
-        self.registers.show(batch)
-        chosen = _chosen(rows, visits)
         try:
             wrong = [row for row in chosen if not self._judge_wave(batch, call, row, information, visits)]
             is_right = not wrong
@@ -483,15 +472,6 @@ def batch_number(target: Any, name: str) -> int:
     """Return the DWARF number of a register with a name of the target."""
     register = target.register_named(name)
     return -1 if register is None else int(register.number)
-
-
-def _chosen(rows: Any, visits: int) -> list[int]:
-    """Return the rows of the waves that are judged one by one: at first some of all, later one in turn."""
-    count = len(rows)
-    if visits > 2:
-        return [int(rows[visits % count])]
-    last = count - 1
-    return [int(rows[index]) for index in sorted({i * last // (WAVES_AT_ONCE - 1) for i in range(WAVES_AT_ONCE)})]
 
 
 def _is_preserved(name: str) -> bool:
