@@ -23,17 +23,14 @@ class WaveRegisters(WaveBackend):
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.target = machine.target
+        self.ids = machine.ids
         self.capabilities = machine.capabilities
         self.batch: WaveBatch | None = None
         self._rows: dict[int, int] = {}
 
-    @property
-    def ids(self) -> list[str]:  # type: ignore[override]
-        return self.machine.ids
-
     def show(self, batch: WaveBatch) -> None:
         """Have the registers of a batch from now on."""
-        self.batch = batch
+        self.batch, self.ids = batch, self.machine.ids
         self._rows = {wave: row for row, wave in enumerate(batch.waves.tolist())}
         self.changes += 1
 
