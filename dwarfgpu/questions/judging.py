@@ -26,7 +26,9 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
 
     Frames: the calls are followed as they are made. At every instruction, those of prologues and epilogues too,
     unwinding must give the place to which the call returns, the same CFA in a whole activation, and the registers of
-    the caller in every lane.
+    the caller in every lane. Lanes: those that wait must be where they stopped or go on, and the active ones must be
+    those that execute the source. Variables: they must be readable where statements begin, and what is in registers
+    must change only where a statement names the variable.
 
     KERNEL, ARG and the sizes are those of `run`. A finding names the function, the instructions from the first to the
     last, what is wrong, and the row that says it. The exit status of the program is 1 if there are findings.
@@ -57,6 +59,9 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     if not judgement.halt.has_ended:
         document.status = NO_ANSWER
         document.hints.append("the kernel has not ended: what it has not executed is not judged")
+    if judgement.without_text:
+        files = ", ".join(judgement.without_text[:4])
+        document.hints.append(f"the text of {files} was not found, so changes of variables there are not judged")
     return document
 
 

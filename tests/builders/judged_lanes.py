@@ -19,11 +19,13 @@ SOURCE = FOLDER / "asm" / "lane-pc.s"
 
 # the function with all lanes is called where the kernel would end; its caller's EXEC is in s34 meanwhile
 CALL = """
+before_call:
   s_mov_b32 s32, 0
   s_getpc_b64 s[8:9]
   s_add_u32 s8, s8, whole_wave@rel32@lo+4
   s_addc_u32 s9, s9, whole_wave@rel32@hi+12
   s_swappc_b64 s[30:31], s[8:9]
+after_call:
   s_endpgm
 lex_end:
 """
@@ -37,6 +39,8 @@ class LaneDefect:
     old: str
     new: str
     label: str
+    behind: int = 0
+    """How many bytes behind the label."""
 
 
 def text_of(processor: Processor) -> str:
@@ -51,6 +55,9 @@ def text_of(processor: Processor) -> str:
     )
     text = text.replace("  all_lanes 34\n", f"  all_lanes 34\n.cfi_escape {saved}\n", 1)
     same = "0x11" if wide else "0x01"
+    text = text.replace("ENTRY result_known, lex_end", "ENTRY result_known, before_call", 1)  # the callee changes v1
+    # what is returned leaves the parameter where it is
+    text = text.replace("  v_mov_b32_e32 v0, v1\n  s_setpc", "  v_mov_b32_e32 v4, v1\n  s_setpc", 1)
     return text.replace("  restore_exec 34\nwhole", f"  restore_exec 34\n.cfi_escape 0x08, {same}\nwhole", 1)
 
 
@@ -62,6 +69,8 @@ def assembled(processor: Processor, tools: tuple[str, str], folder: Path, defect
         text = text.replace(defect.old, defect.new)
     source, built, linked = (folder / f"lanes{end}" for end in (".s", ".o", ".co"))
     source.write_text(text)
+    (folder / "src" / "asm").mkdir(parents=True, exist_ok=True)
+    (folder / "src" / "asm" / "lane-pc.c").write_text((FOLDER / "asm" / "lane-pc.c").read_text())
     words = [tools[0], "-triple", "amdgcn-amd-amdhsa", f"-mcpu={processor.name}", "-filetype=obj", "-dwarf-version=5"]
     words += ["-defsym", f"WAVE={processor.lanes}", "-defsym", "OLD_NUMBERS=1", "-I", str(FOLDER / "asm")]
     subprocess.run([*words, str(source), "-o", str(built)], check=True)
@@ -114,3 +123,29 @@ def lane_defects() -> Iterator[LaneDefect]:
     yield LaneDefect("active-register", old, old.replace("34", "36"), "whole_wave_begin")
     yield LaneDefect("active-exec", old, old.replace("MASK_IN_SGPR 34", "DW_OP_regx EXEC"), "whole_wave_begin")
     yield LaneDefect("active-late", old, old.replace("whole_wave_begin", "sum_known"), "whole_wave_begin")
+
+
+def value_defects() -> Iterator[LaneDefect]:
+    """Yield variables in registers that get other values, and one in a register that has none."""
+    vector = "    LANE_OF_VGPR {}\n  END\n  LIST_END\n\n.L{}_list"
+    for name, register, following, others in (
+        ("result", 1, "left", {2: ("arguments_known", 0), 3: ("arguments_known", 0)}),
+        ("left", 3, "even", {1: ("even_known", 4)}),
+    ):
+        old = vector.format(register, following)
+        for other, (label, behind) in others.items():
+            yield LaneDefect(f"{name}-in-v{other}", old, vector.format(other, following), label, behind)
+    old = '    .asciz "lane"\n    .byte 0, 6\n    .long .Ldie_int - .Lunit\n    EXPR\n      LANE_OF_VGPR 0\n'
+    for other, label, behind in ((1, "result_known", 0), (1, "even_known", 4), (2, "result_known", -4)):
+        yield LaneDefect(f"lane-in-v{other}-at-{label}", old, old.replace("VGPR 0", f"VGPR {other}"), label, behind)
+    old = "    DW_OP_regx SGPR + 6\n"
+    for other in (36, 40, 46):
+        yield LaneDefect(f"limit-in-s{other}", old, old.replace("6", str(other)), "arguments_known")
+    old = "    DW_OP_regx SGPR + 4\n    DW_OP_piece 4\n    DW_OP_regx SGPR + 5\n"
+    yield LaneDefect("out-in-s36", old, old.replace("+ 5", "+ 37").replace("+ 4", "+ 36"), "arguments_known")
+    yield LaneDefect("out-in-s45", old, old.replace("+ 5", "+ 45"), "arguments_known")
+    old = "      DW_OP_lit 16\n      DW_OP_lit ASPACE_private_lane\n"
+    new = old.replace("DW_OP_lit 16", "DW_OP_lit 31\n      DW_OP_lit 31\n      DW_OP_shl")
+    yield LaneDefect("slots-elsewhere", old, new, "result_known", -4)
+    old = "ENTRY result_known, before_call"
+    yield LaneDefect("result-behind-call", old, "ENTRY result_known, lex_end", "after_call")

@@ -80,6 +80,33 @@ def test_findings_as_sarif(capsys):
     assert result["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/hip/calls.hip"
 
 
+def test_what_a_repair_reads_as_meant_is_found_without_it(capsys):
+    words = (
+        "judge",
+        "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
+        "saxpy",
+        *SIZES,
+        "zeros(64)",
+        "ones(64)",
+        "2",
+        "64",
+    )
+    rules = {}
+    for policy in ("auto", "off"):
+        status, out, _err = run(capsys, *words, "--repair", policy, "--json")
+        assert status == 1  # there is no call frame information either way
+        rules[policy] = {finding["rule"] for finding in json.loads(out)["findings"]}
+    assert rules == {"auto": {"unwind-missing"}, "off": {"unwind-missing", "value-failed"}}
+
+
+def test_a_source_that_is_not_here_is_named(capsys, tmp_path):
+    path = tmp_path / "moved.co"
+    path.write_bytes((ROOT / RIGHT[1]).read_bytes())
+    status, _out, err = run(capsys, "judge", str(path), *RIGHT[2:])
+    assert status == 0
+    assert "the text of src/asm/lane-pc.c was not found, so changes of variables there are not judged" in err
+
+
 def test_a_kernel_that_has_not_ended_is_no_success(capsys):
     status, out, err = run(capsys, *RIGHT, "--limit", "5")
     assert status == 1

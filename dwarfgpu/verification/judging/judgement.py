@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.stopped import Stopped
-from dwarfgpu.verification.judging import lane_places, unwinding
+from dwarfgpu.verification.judging import lane_places, unwinding, variable_values
 from dwarfgpu.verification.judging.call_record import CallRecord
 from dwarfgpu.verification.judging.lane_places import LaneJudge
 from dwarfgpu.verification.judging.sightings import Sightings
 from dwarfgpu.verification.judging.unwinding import FrameJudge
+from dwarfgpu.verification.judging.variable_values import ValueJudge
 from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 from dwarfgpu.verification.reports import FileReport
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.findings import CheckRule
     from dwarfgpu.verification.judging.call_record import Call
 
-RULES: dict[str, CheckRule] = {rule.name: rule for part in (unwinding, lane_places) for rule in part.RULES.values()}
+RULES: dict[str, CheckRule] = {
+    rule.name: rule for part in (unwinding, lane_places, variable_values) for rule in part.RULES.values()
+}
 """The rules that execution judges by."""
 
 
@@ -46,6 +49,8 @@ class Judgement:
     halt: Halt
     instructions: int
     """What was executed, counted once for each wave."""
+    without_text: tuple[str, ...] = ()
+    """The source files whose text was not found, so that changes of variables are not judged."""
 
 
 OFTEN = 4
@@ -65,6 +70,7 @@ class Judge:
         stopped = Stopped(self.registers, running.attached.stopped.loaded)
         self.frames = FrameJudge(running, self.sightings, self.registers)
         self.lanes = LaneJudge(running, self.sightings, stopped)
+        self.values = ValueJudge(running, self.sightings, stopped, self.registers, self.lanes.record)
         self.calls = CallRecord(device, self._end_call)
         self._visits: dict[tuple[tuple[int, ...], int], int] = {}
         """How often waves have come to an instruction, by the chain of calls and its address."""
@@ -73,11 +79,13 @@ class Judge:
     def _end_call(self, call: Call, batch: WaveBatch, rows: Any) -> None:
         self.frames.end(call, batch, rows)
         self.lanes.leave(call, batch.waves[rows].tolist())
+        self.values.end(batch.waves[rows], call)
 
     def _observe(self, batch: WaveBatch) -> bool:
         instruction = self.calls.observe(batch)
         self.lanes.observe(batch, instruction)
         for call, rows in self.calls.groups(batch):
+            self.values.observe(batch, call, rows)
             key = () if call is None else call.chain, batch.pc
             visits = self._visits[key] = self._visits.get(key, 0) + 1
             if visits > OFTEN and visits & (visits - 1):
@@ -87,7 +95,10 @@ class Judge:
             self.frames.judge(batch, call, rows, chosen, visits)
             for row in chosen:
                 self.lanes.judge(batch, call, row, visits)
+            self.values.judge(batch, chosen[0], visits)
         if instruction.name.startswith("s_endpgm"):
+            for call, rows in self.calls.groups(batch):
+                self.values.end(batch.waves[rows], call)
             self.calls.end(batch)
             self.lanes.end(batch)
         return False
@@ -111,7 +122,7 @@ class Judge:
         ]
         file = running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
-        return Judgement(report, tuple(functions), halt, device.executed)
+        return Judgement(report, tuple(functions), halt, device.executed, tuple(sorted(self.values.without_text)))
 
 
 def _chosen(rows: Any, visits: int) -> list[int]:

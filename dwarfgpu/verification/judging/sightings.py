@@ -62,6 +62,7 @@ class Sightings:
         self.functions: dict[str, FunctionCounts] = {}
         self.left_out: dict[str, int] = {}
         self._subjects: dict[tuple[str, Subject], dict[int, Sighting]] = {}
+        self._noted: dict[tuple[str, str], set[int]] = {}
         self._names: dict[int, tuple[str, int]] = {}
         self._kept = 0
 
@@ -80,6 +81,10 @@ class Sightings:
         if counts is None:
             counts = self.functions[name] = FunctionCounts()
         return counts
+
+    def note(self, rule: CheckRule, pc: int) -> None:
+        """Note that a rule was judged at an address, of those that are not judged at every one."""
+        self._noted.setdefault((self.function(pc)[0], rule.name), set()).add(pc)
 
     def add(self, subject: Subject, pc: int, sighting: Sighting) -> None:
         """Add what was seen at an address, unless it has been seen there before."""
@@ -100,7 +105,8 @@ class Sightings:
     def _findings(self, function: str, subject: Subject, places: dict[int, Sighting]) -> Iterator[FileFinding]:
         """Yield one finding for each range of addresses without one in it where the same was right."""
         counts = self.functions.get(function)
-        seen = sorted(places.keys() | (counts.seen if counts is not None else set()))
+        judged = self._noted.get((function, subject.rule.name), set() if counts is None else counts.seen)
+        seen = sorted(places.keys() | judged)
         first: int | None = None
         last = 0
         for pc in [*seen, None]:

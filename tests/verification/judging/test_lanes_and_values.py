@@ -1,4 +1,4 @@
-"""What a file says of lanes, judged by execution."""
+"""What a file says of lanes and of variables in their registers, judged by execution."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.judged_calls import GFX90A, GFX1100
-from tests.builders.judged_lanes import assembled, lane_defects
+from tests.builders.judged_lanes import assembled, lane_defects, value_defects
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda each: each.name)
 FEW = 8
@@ -33,13 +33,13 @@ def offset_of(path, label):
     return file.image.symbol_named(label).value - section.address
 
 
-def check_defects(processor, tools, folder, judged, defects):
+def check_defects(processor, tools, folder, judged, defects, part="lane"):
     missed = []
     for defect in defects:
         path = assembled(processor, tools, folder, defect)
         findings = judged(path, "X", **SIZES).report.findings
-        places = {finding.offset for finding in findings if finding.rule.part == "lane"}
-        if offset_of(path, defect.label) not in places:
+        places = {finding.offset for finding in findings if finding.rule.part == part}
+        if offset_of(path, defect.label) + defect.behind not in places:
             missed.append((defect.name, [(hex(finding.offset), finding.message) for finding in findings]))
     assert not missed
 
@@ -55,3 +55,10 @@ def test_every_defect_is_found_at_its_instruction(processor, tools, tmp_path, ju
     defects = list(lane_defects())
     assert len(defects) >= 50
     check_defects(processor, tools, tmp_path, judged, defects)
+
+
+@PROCESSORS
+def test_a_variable_in_a_register_of_another_is_found(processor, tools, tmp_path, judged):
+    defects = list(value_defects())
+    assert len(defects) == 13
+    check_defects(processor, tools, tmp_path, judged, defects, "value")
