@@ -26,8 +26,10 @@ _KINDS = {
     "s_call_b64": CALL,
     "s_setpc_b64": JUMP,
 }
-MAX_DEPTH = 4096
-"""The calls that are followed into each other; what is called deeper counts as part of the last one."""
+MAX_DEPTH = 512
+"""The calls that are followed into each other; a wave that goes deeper is not judged any more."""
+LOST = -1
+"""In place of the number of a call, for waves that are not followed."""
 RETURN_LOW, RETURN_HIGH = 30, 31
 """The scalar registers with the return address of a function (AMDGPU usage, "Non-Kernel Functions")."""
 
@@ -123,8 +125,9 @@ class CallRecord:
         waves = batch.waves
         behind = self._behind[waves]
         self._pending[waves] = NOTHING_PENDING
-        calls = pending == CALL
-        jumps = pending == JUMP
+        is_followed = self._current[waves] != LOST
+        calls = (pending == CALL) & is_followed
+        jumps = (pending == JUMP) & is_followed
         if jumps.any():
             made_by_hand = jumps & (_return_addresses(batch) == behind)  # s_getpc, s_add, s_setpc
             returning = jumps & ~made_by_hand
@@ -139,6 +142,7 @@ class CallRecord:
             part = batch.copy() if flags.all() else batch.part(flags)
             caller = self._calls.get(int(key[1]))
             if caller is not None and caller.depth >= MAX_DEPTH:
+                self._current[part.waves] = LOST
                 continue
             self._numbers += 1
             part.pc = batch.pc
@@ -168,13 +172,14 @@ class CallRecord:
             self._calls.pop(call.number, None)
 
     def groups(self, batch: WaveBatch) -> Iterator[tuple[Call | None, Any]]:
-        """Yield the calls that waves of a batch are in, each with the rows of its waves."""
+        """Yield the calls that waves of a batch are in, each with the rows of its waves; None is the kernel."""
         numbers = self._current[batch.waves]
         first = int(numbers[0])
         if (numbers == first).all():
-            yield self._calls.get(first), np.arange(batch.count)
+            if first != LOST:
+                yield self._calls.get(first), np.arange(batch.count)
             return
-        for number in np.unique(numbers).tolist():
+        for number in np.unique(numbers[numbers != LOST]).tolist():
             yield self._calls.get(number), np.nonzero(numbers == number)[0]
 
     def open_calls(self) -> Iterator[Call]:

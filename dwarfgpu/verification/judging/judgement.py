@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.stopped import Stopped
 from dwarfgpu.verification.judging import lane_places, unwinding, variable_values
@@ -82,7 +83,10 @@ class Judge:
         self.values.end(batch.waves[rows], call)
 
     def _observe(self, batch: WaveBatch) -> bool:
-        instruction = self.calls.observe(batch)
+        try:
+            instruction = self.calls.observe(batch)
+        except MachineFault:  # there is no code, which stops the waves
+            return False
         self.lanes.observe(batch, instruction)
         for call, rows in self.calls.groups(batch):
             self.values.observe(batch, call, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders.judged_calls import GFX90A, GFX1100, defects_of, offsets_of, steps_of
+from tests.builders.judged_calls import GFX90A, GFX1100, Step, assembly, defects_of, entry_facts, offsets_of, steps_of
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda each: each.name)
 FEW = 9
@@ -89,3 +89,29 @@ def test_a_kernel_that_is_stopped_is_judged_so_far(assembler, judged):
     judgement = judged(assembler(GFX90A).with_defect(None), "calling", limit=30)
     assert not judgement.halt.has_ended
     assert "leaf" not in {function.name for function in judgement.functions}
+
+
+RECURSIVE = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
+
+
+def functions_of(judgement):
+    return {function.name: function.judged for function in judgement.functions}
+
+
+def test_waves_that_go_too_deep_are_not_judged_any_more(judged, monkeypatch):
+    args = ["zeros(64)", "zeros(64)", 3]
+    whole = judged(RECURSIVE, "_Z5callsPiPfi", grid=32, work_group=32, args=args)
+    monkeypatch.setattr("dwarfgpu.verification.judging.call_record.MAX_DEPTH", 2)
+    part = judged(RECURSIVE, "_Z5callsPiPfi", grid=32, work_group=32, args=args)
+    assert set(functions_of(part)) < set(functions_of(whole))
+    found = {(finding.rule.name, finding.path) for finding in whole.report.findings}
+    assert {(finding.rule.name, finding.path) for finding in part.report.findings} <= found
+
+
+def test_a_wave_that_jumps_out_of_the_code_faults_as_it_does_without_a_judge(assembler, judged):
+    tool = assembler(GFX90A)
+    kernel, function = steps_of(GFX90A)
+    text = assembly(GFX90A, [*kernel[:-1], Step("s_setpc_b64 s[34:35]")], function, entry_facts())
+    judgement = judged(tool.code(text), "calling")
+    assert judgement.halt.kind == "fault"
+    assert "no code" in judgement.halt.reason
