@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 RULES: dict[str, CheckRule] = rules(
     "value",
-    ("failed", ERROR, "A.2.6.1", "A variable with a location can be read where a statement begins.",
+    ("failed", ERROR, "A.4.1 (1)", "A variable with a location can be read where a statement begins.",
      "correct the location, or let the list say nothing for the addresses that are named"),
-    ("changed", WARNING, "A.2.6.1", "A variable in registers changes only where a statement names it.",
+    ("changed", WARNING, "A.4.1 (1)", "A variable in registers changes only where a statement names it.",
      "end the range of the location where its register gets another value"),
 )  # fmt: skip
 
