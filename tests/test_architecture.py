@@ -100,6 +100,7 @@ ONLY_IN: dict[str, set[str]] = {
         *("program.stack.all_waves", "program.stack.lane_state"),  # many waves at once
         *("program.variables.answers", "program.variables.columns"),
         *("program.launch.argument_values", "program.running"),  # buffers of kernels
+        "verification.judging",  # what waves that run have in their registers
     },
     "prompt_toolkit": {"repl", "cli"},
     "pygments": {"repl", "cli"},
