@@ -265,7 +265,7 @@ def minimal(seed: str, number: int, found: Difference, folder: Path) -> Differen
                     else:
                         index += 1
             lines = kernel.phases[phase].result.split("\n")
-            for line in list(lines):
+            for line in filter(None, list(lines)):
                 smaller = copy.deepcopy(kernel)
                 rest = [each for each in lines if each != line]
                 smaller.phases[phase].result = "\n".join(rest)
