@@ -103,7 +103,9 @@ def inputs(seed: str) -> Any:
     numbers = np.random.default_rng(sum(seed.encode()))
     words = numbers.integers(0, 1 << 32, INPUTS, np.uint32)
     words[::3] >>= numbers.integers(0, 32, len(words[::3]), np.uint32)
-    words[1::7] = numbers.choice(np.array([0, 1, 0x80000000, 0x7FFFFFFF, 0xFFFFFFFF, 0x3F800000], np.uint32), len(words[1::7]))
+    words[1::7] = numbers.choice(
+        np.array([0, 1, 0x80000000, 0x7FFFFFFF, 0xFFFFFFFF, 0x3F800000], np.uint32), len(words[1::7])
+    )
     return words
 
 
@@ -119,7 +121,17 @@ class Host:
 
     def __init__(self, code: str, folder: Path, name: str) -> None:
         path = folder / f"{name}.so"
-        words = ["-x", "c", "-std=gnu2x", "-O1", "-shared", "-fPIC", "-lm", "-Xclang", "-ffloat16-excess-precision=none"]
+        words = [
+            "-x",
+            "c",
+            "-std=gnu2x",
+            "-O1",
+            "-shared",
+            "-fPIC",
+            "-lm",
+            "-Xclang",
+            "-ffloat16-excess-precision=none",
+        ]
         compile_with([*words, *COMMON], code, path)
         self.library = ctypes.CDLL(str(path))
         path.unlink()
@@ -159,7 +171,6 @@ class Runs:
         if not halt.has_ended:
             raise RuntimeError(f"{halt}: {self.instruction(halt.pc)}")
         return self.buffers[0].copy(), self.buffers[2].copy()
-
 
     def instruction(self, address: int | None) -> str:
         """Return the text of an instruction; nothing without an address."""

@@ -59,7 +59,20 @@ REFUSED = "the instruction cannot be executed ("
 """How the reason of a wave begins whose instruction failed inside."""
 REGISTERS = 12
 """The vector registers that random instructions have."""
-MEMORY_FORMATS = ("SMEM", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "VBUFFER", "VFLAT", "VGLOBAL", "VSCRATCH", "VDS")
+MEMORY_FORMATS = (
+    "SMEM",
+    "DS",
+    "FLAT",
+    "GLOBAL",
+    "SCRATCH",
+    "MUBUF",
+    "MTBUF",
+    "VBUFFER",
+    "VFLAT",
+    "VGLOBAL",
+    "VSCRATCH",
+    "VDS",
+)
 
 
 class Finding(NamedTuple):
@@ -144,7 +157,9 @@ def instruction(processor: str, lanes: int, numbers: random.Random) -> bytes:
             size = sum(count for _, count in pieces)
             value = numbers.getrandbits(size)
             if size == 9:
-                value = numbers.choice((256 + numbers.randrange(REGISTERS), numbers.randrange(107), numbers.randrange(124, 256)))
+                value = numbers.choice(
+                    (256 + numbers.randrange(REGISTERS), numbers.randrange(107), numbers.randrange(124, 256))
+                )
             elif size == 8 and ("v" in name or "addr" in name or "data" in name):
                 value = numbers.randrange(REGISTERS)
             elif size == 8:

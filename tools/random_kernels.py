@@ -127,7 +127,9 @@ def _prelude() -> Iterator[str]:
             f" return ({kind})(r ^ o); }}"
         )
         for source in FLOATS:
-            low, high = ("-1.0", float(2**bits)) if kind[0] == "u" else (f"-{float(2 ** (bits - 1))}", 2.0 ** (bits - 1))
+            low, high = (
+                ("-1.0", float(2**bits)) if kind[0] == "u" else (f"-{float(2 ** (bits - 1))}", 2.0 ** (bits - 1))
+            )
             sign = ">" if kind[0] == "u" else ">="
             yield (
                 f"INLINE {kind} {kind}_of_{source}({source} x) {{"
@@ -453,7 +455,9 @@ class Writer:
             places = [str(self.random.randrange(2 * int(count))) for _ in range(int(count))]
             return f"__builtin_shufflevector({sub()}, {sub()}, {', '.join(places)})"
         if form == 2:
-            sources = INTEGERS if element[0] != "f" else tuple(each for each in SCALARS if element != "f16" or each != "f32")
+            sources = (
+                INTEGERS if element[0] != "f" else tuple(each for each in SCALARS if element != "f16" or each != "f32")
+            )
             return f"__builtin_convertvector({sub(f'{self.any(sources)}x{count}')}, {kind})"
         if form == 3:
             mask = f"i{bits_of(element)}x{count}"

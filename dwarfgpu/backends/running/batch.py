@@ -148,7 +148,9 @@ def lane_mask(flags: Any, batch: WaveBatch) -> Any:
         flags = flags & batch.mask
     if flags.shape[1] != batch.lanes:
         flags = np.broadcast_to(flags, (flags.shape[0], batch.lanes))
-    words = np.ascontiguousarray(np.packbits(flags, axis=1, bitorder="little")).view(np.uint64 if batch.lanes == 64 else np.uint32)
+    words = np.ascontiguousarray(np.packbits(flags, axis=1, bitorder="little")).view(
+        np.uint64 if batch.lanes == 64 else np.uint32
+    )
     return number_of(words)
 
 
