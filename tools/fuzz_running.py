@@ -6,8 +6,8 @@
 
 A mutant is a kernel of a fixture of which bytes are changed (in the code, the descriptor, the metadata, or anywhere),
 or whose arguments are any numbers, or whose code is replaced: by random words, or by valid instructions with random
-operands. It is launched with a small grid and executes at most some thousand instructions. It must end with a stop reason
-or with a DwarfGpuError, within a limit of processor time and of memory, and no valid instruction may be refused
+operands. It is launched with a small grid and executes at most some thousand instructions. It must end with a stop
+reason or with a DwarfGpuError, within a limit of processor time and of memory, and no valid instruction may be refused
 because an array operation in it fails. What does not is a finding; the exit status is 1. The mutant with a number
 depends on the seed alone.
 """

@@ -1,4 +1,4 @@
-"""Random kernels in C whose results every correct machine agrees on: the same text is compiled for a GPU and for the host.
+"""Random kernels in C on whose results all machines agree: the same text is compiled for a GPU and for the host.
 
 Nothing in them is undefined: shifts are masked, divisors are tested, numbers are clamped before they become integers,
 signaling NaNs do not occur and the bits of a NaN are never seen. Operations of floats are those of IEEE 754, without
@@ -45,7 +45,7 @@ def bits_of(kind: str) -> int:
     return int(kind[1:])
 
 
-def _prelude() -> Iterator[str]:
+def _prelude() -> Iterator[str]:  # noqa: PLR0915 (one after the other)
     """Yield the types, and the functions that say what an operation gives where C leaves that open."""
     yield "#ifdef __OPENCL_C_VERSION__"
     yield "#pragma OPENCL EXTENSION cl_khr_fp16 : enable"
@@ -109,7 +109,7 @@ def _prelude() -> Iterator[str]:
         wide = {8: "i32", 16: "i32", 32: "i64"}.get(bits)
         if wide:
             wide = wide if kind[0] == "i" else "u" + wide[1:]
-            yield f"INLINE {kind} mulhi_{kind}({kind} a, {kind} b) {{ return ({kind})(({wide})a * ({wide})b >> {bits}); }}"
+            yield f"INLINE {kind} mulhi_{kind}({kind} a, {kind} b) {{ return ({kind})(({wide})a * ({wide})b >> {bits}); }}"  # noqa: E501 (C)
         else:
             word = "__int128" if kind[0] == "i" else "unsigned __int128"
             yield f"INLINE {kind} mulhi_{kind}({kind} a, {kind} b) {{ return ({kind})(({word})a * ({word})b >> 64); }}"
@@ -140,14 +140,14 @@ def _prelude() -> Iterator[str]:
         ("f32", 0x7F800000, 0x400000),
         ("f64", 0x7FF0000000000000, 0x8000000000000),
     ):
-        bits = f"u{bits_of(kind)}"
+        word = f"u{bits_of(kind)}"
         suffix = "ul" if kind == "f64" else "u"
         yield (
-            f"INLINE {bits} bits_{kind}({kind} x) {{ union {{ {kind} f; {bits} u; }} p; p.f = x;"
-            f" return x != x ? ({bits}){exponent | quiet:#x}{suffix} : p.u; }}"
+            f"INLINE {word} bits_{kind}({kind} x) {{ union {{ {kind} f; {word} u; }} p; p.f = x;"
+            f" return x != x ? ({word}){exponent | quiet:#x}{suffix} : p.u; }}"
         )
         yield (
-            f"INLINE {kind} float_{kind}({bits} x) {{ union {{ {kind} f; {bits} u; }} p;"
+            f"INLINE {kind} float_{kind}({word} x) {{ union {{ {kind} f; {word} u; }} p;"
             f" p.u = (x & {2 * exponent - 1 & ~(1 << bits_of(kind) - 1) | exponent:#x}{suffix}) > {exponent:#x}{suffix}"
             f" ? x | {quiet:#x}{suffix} : x; return p.f; }}"
         )
@@ -332,7 +332,7 @@ class Writer:
                 return f"({kind}){name}[{place}]"
         return self.floating(kind, depth) if kind[0] == "f" else self.integer(kind, depth)
 
-    def integer(self, kind: str, depth: int) -> str:
+    def integer(self, kind: str, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912 (one for each form)
         """Return an expression of an integer type."""
         bits = bits_of(kind)
 
@@ -441,7 +441,7 @@ class Writer:
         source = self.any()
         return f"f16_of_f32({sub(source)})" if (kind, source) == ("f16", "f32") else f"({kind}){sub(source)}"
 
-    def vector(self, kind: str, depth: int) -> str:
+    def vector(self, kind: str, depth: int) -> str:  # noqa: PLR0911 (one for each form)
         """Return an expression of a vector type."""
         element, _, count = kind.partition("x")
 
@@ -605,7 +605,7 @@ class Writer:
                 f"NOINLINE {result} {name}_r(u32 depth, {heads}) {{ if (!depth) return {self.expression(result, 2)};"
                 f" {result} deeper = {name}_r(depth - 1, {step});"
                 f" return ({result})(deeper + {self.expression(result, 2)}); }}\n"
-                f"NOINLINE {result} {name}({heads}) {{ return {name}_r({self.index(4)}, {', '.join(f'p{n}' for n in range(len(parameters)))}); }}"
+                f"NOINLINE {result} {name}({heads}) {{ return {name}_r({self.index(4)}, {', '.join(f'p{n}' for n in range(len(parameters)))}); }}"  # noqa: E501 (C)
             )
         else:
             text = f"NOINLINE {result} {name}({heads}) {{ return {self.expression(result, 3)}; }}"
@@ -621,7 +621,7 @@ class Writer:
             functions.append(
                 f"NOINLINE u32 {name}_a(u32 p0, u32 p1) {{ return p0 * 3 + p1; }}\n"
                 f"NOINLINE u32 {name}_b(u32 p0, u32 p1) {{ return p0 ^ p1 >> 3; }}\n"
-                f"NOINLINE u32 {name}_p(u32 p0, u32 p1) {{ u32 (*f)(u32, u32) = p0 & 1 ? {name}_a : {name}_b; return f(p0, p1); }}"
+                f"NOINLINE u32 {name}_p(u32 p0, u32 p1) {{ u32 (*f)(u32, u32) = p0 & 1 ? {name}_a : {name}_b; return f(p0, p1); }}"  # noqa: E501 (C)
             )
             known.append((f"{name}_p", "u32", ("u32", "u32")))
         phases = []
@@ -640,7 +640,7 @@ class Writer:
         for kind in self.random.sample(SCALARS, 4):
             name = self.name("v")
             bits = bits_of(kind)
-            load = f"((GLOBAL const u{bits} *)in)[(gid * {self.random.randrange(1, 8)} + {self.random.randrange(64)}) & {INPUTS * 32 // bits - 1}]"
+            load = f"((GLOBAL const u{bits} *)in)[(gid * {self.random.randrange(1, 8)} + {self.random.randrange(64)}) & {INPUTS * 32 // bits - 1}]"  # noqa: E501 (C)
             lines.append(f"{kind} {name} = {f'float_{kind}({load})' if kind[0] == 'f' else f'({kind}){load}'};")
             self.scope.variables.setdefault(kind, []).append(name)
         self.scope.variables.setdefault("u64", []).append("acc")
@@ -652,7 +652,7 @@ class Writer:
         for _ in range(self.random.choice((0, 0, 1))):
             kind, size, name = self.any(), self.random.choice((4, 8, 8, 16)), self.name("a")
             lines.append(
-                f"{kind} {name}[{size}]; for (u32 i = 0; i < {size}; i++) {name}[i] = ({kind})(in[(gid + i) & {INPUTS - 1}] >> (i & 15));"
+                f"{kind} {name}[{size}]; for (u32 i = 0; i < {size}; i++) {name}[i] = ({kind})(in[(gid + i) & {INPUTS - 1}] >> (i & 15));"  # noqa: E501 (C)
             )
             self.scope.arrays.append((name, kind, size))
         return lines
@@ -679,10 +679,12 @@ class Writer:
         return "\n".join(lines)
 
 
-SHARED = """CONSTANT u64 table[16] = {1, 2, 3, 0x8000000000000000ul, 5, 0x7ffffffful, 7, 0x123456789abcdeful, 9, 0xfffffffful,
-11, 12, 0xfffffffffffffffful, 14, 0x80000000ul, 16};
-NOINLINE struct pair pairs(u32 a, f32 d) { struct pair p; p.a = a * 3; p.b = (i16)(a >> 3); p.c = (u8)a; p.d = d + 1.0f; return p; }
-NOINLINE struct wide wides(u64 a, f64 c) { struct wide w; w.a[0] = a; w.a[1] = a * a; w.a[2] = ~a; w.b = (u16)(a >> 7); w.c = c * 2.0; return w; }
+SHARED = """CONSTANT u64 table[16] = {1, 2, 3, 0x8000000000000000ul, 5, 0x7ffffffful, 7, 0x123456789abcdeful, 9,
+0xfffffffful, 11, 12, 0xfffffffffffffffful, 14, 0x80000000ul, 16};
+NOINLINE struct pair pairs(u32 a, f32 d) {
+struct pair p; p.a = a * 3; p.b = (i16)(a >> 3); p.c = (u8)a; p.d = d + 1.0f; return p; }
+NOINLINE struct wide wides(u64 a, f64 c) {
+struct wide w; w.a[0] = a; w.a[1] = a * a; w.a[2] = ~a; w.b = (u16)(a >> 7); w.c = c * 2.0; return w; }
 """
 
 
