@@ -226,7 +226,7 @@ def arguments(file: CodeObject, kernel: str, numbers: random.Random) -> list[Any
         elif 0 < size <= 8:
             given.append(numbers.choice((0, 1, 64, numbers.getrandbits(8 * size), (1 << 8 * size) - 1)))
         else:
-            given.append(numbers.randbytes(min(size, 4096)))
+            given.append(numbers.randbytes(max(0, min(size, 4096))))
     return given
 
 
