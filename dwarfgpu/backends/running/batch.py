@@ -23,7 +23,21 @@ SCALARS = 132
 
 
 class _Unset(int):
-    """A number that nothing has written."""
+    """A number that nothing has written.
+
+    For numpy it is the integer 0, which takes the type of the array that it meets; an instance of another class than
+    int would be a signed number of 64 bits.
+    """
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return getattr(function, method)(*(_plain(each) for each in inputs), **options)
+
+    def __array_function__(self, function: Any, _types: Any, arguments: Any, options: Any) -> Any:
+        return function(*(_plain(each) for each in arguments), **options)
+
+
+def _plain(value: Any) -> Any:
+    return 0 if isinstance(value, _Unset) else value
 
 
 UNSET = _Unset(0)
@@ -142,7 +156,9 @@ def lane_mask(flags: Any, batch: WaveBatch) -> Any:
             return (1 << batch.lanes) - 1
     if flags.shape[1] != batch.lanes:
         flags = np.broadcast_to(flags, (flags.shape[0], batch.lanes))
-    words = np.packbits(flags.reshape(-1), bitorder="little").view(np.uint64 if batch.lanes == 64 else np.uint32)
+    words = np.ascontiguousarray(np.packbits(flags.reshape(-1), bitorder="little")).view(
+        np.uint64 if batch.lanes == 64 else np.uint32
+    )
     return number_of(words[:, None])
 
 

@@ -497,6 +497,8 @@ class MemoryAccess:
     def _local_places(
         self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
     ) -> list[tuple[Segment, Lanes, Lanes]]:
+        if self.local_size < size:
+            return []
         inside = (address >= 0) & (address <= self.local_size - size)
         rows = self.group_of[batch.waves][:, None] * self.local_size
         if not inside.all():
@@ -512,6 +514,8 @@ class MemoryAccess:
         if outside.any():
             wanted = int(address[outside][0])
             raise MachineFault(f"no private memory at {wanted:#x}", outside, kind=MEMORY_VIOLATION)
+        if limit < size:
+            return []
         rows = batch.waves[:, None] * self.scratch_size
         return [(self.scratch, mask, rows + (address >> 2) * (4 * self.lanes) + self.lane_numbers * 4 + (address & 3))]
 
