@@ -85,6 +85,10 @@ class FamilyRules:
     """Whether a release waits for lgkmcnt in tgsplit mode, which has no LDS."""
     waits_for_direct_loads: bool = False
     """Whether loads that write LDS directly are waited for."""
+    repeated_accesses_are_waited_for: bool = True
+    """Whether a release in a loop waits for its own access of the iteration before."""
+    write_backs_are_waited_for: bool = True
+    """Whether a write-back counts as outstanding by itself, so that the wait behind it stays if no store is pending."""
 
 
 DIFFERENCES: dict[str, str] = {
@@ -110,6 +114,10 @@ DIFFERENCES: dict[str, str] = {
     "the text, and does in LLVM",
     "split_waits_for_local": "in tgsplit mode, where no LDS is allocated, LLVM waits for lgkmcnt before a release, as "
     "GDS counts there",
+    "repeated_accesses_are_waited_for": "a release in a loop: LLVM leaves out the wait for the same access in the "
+    "iteration before, as it drops waits that the first iteration does not need",
+    "write_backs_are_waited_for": "after buffer_wbl2 LLVM leaves out the wait for vmcnt where no access is outstanding; "
+    "the text waits for the write-back, too",
     "waits_for_direct_loads": "LLVM waits for loads that write LDS directly, which the text does not name",
 }
 """The fields in which rule sets differ, and how."""
@@ -156,6 +164,7 @@ def _of_llvm(text: FamilyRules, **changes: object) -> FamilyRules:
         one_space_is_kept_by_seq_cst=True,
         seq_cst_waits_before_keep_one_space=True,
         atomics_without_return_wait_for_local=True,
+        repeated_accesses_are_waited_for=False,
         volatile_load_waits=text.loaded,
         volatile_store_waits=text.stored,
         **changes,
@@ -190,7 +199,9 @@ GFX90A_TEXT = evolve(
     volatile_load_waits=VM,
     volatile_store_waits=VM,
 )
-GFX90A_LLVM = _of_llvm(GFX90A_TEXT, waits_for_direct_loads=True, split_waits_for_local=True)
+GFX90A_LLVM = _of_llvm(
+    GFX90A_TEXT, waits_for_direct_loads=True, split_waits_for_local=True, write_backs_are_waited_for=False
+)
 
 _GFX942_WIDE = {
     "agent": ScopeLevel("sc1", "sc1", "", True, ("buffer_wbl2 sc1",), ("buffer_inv sc1",)),
@@ -211,7 +222,9 @@ GFX942_TEXT = evolve(
     volatile=("sc0 sc1", "sc0 sc1"),
     nontemporal=("nt", "nt"),
 )
-GFX942_LLVM = _of_llvm(GFX942_TEXT, waits_for_direct_loads=True, split_waits_for_local=True)
+GFX942_LLVM = _of_llvm(
+    GFX942_TEXT, waits_for_direct_loads=True, split_waits_for_local=True, write_backs_are_waited_for=False
+)
 
 
 def _gfx10(load: str, invalidate: tuple[str, ...]) -> dict[str, Levels]:
