@@ -283,8 +283,8 @@ class CheckedFunction(OutstandingFlow):
             return
         for counter in sorted(fence.acquire.before):
             rows = state.pending.get(counter, {})
-            for source in self._ordered(rows, fence.acquire.cell):
-                if source != BEFORE and self.function.steps[source].action.operation:
+            for source in self._ordered(rows):
+                if source == BEFORE or not self.function.steps[source].action.write_back:
                     message = f"{fence.acquire.name}: {self.named(source)} is outstanding at {self.named(index)}"
                     self._tell("early-invalidate", index, f"{message}: {counter} is not waited for", fence.acquire)
                     return
@@ -314,14 +314,14 @@ class CheckedFunction(OutstandingFlow):
             if not any(covers(done, text) for done in state.written_back):
                 yield "write-back", f"there is no {text} behind the last store"
         for counter in sorted(rule.before):
-            accesses = self._ordered(state.pending.get(counter, {}), rule.cell)
+            accesses = self._ordered(state.pending.get(counter, {}))
             if not self.rule_set.repeated_accesses_are_waited_for:
                 accesses = [index for index in accesses if index != own]
             if accesses:
                 yield "wait-before", f"{self.named(accesses[-1])} is outstanding ({counter})"
 
-    def _ordered(self, rows: dict[int, int], operation: SequenceCell) -> list[int]:
-        """Return those of some outstanding accesses that an operation orders, the earliest first."""
+    def _ordered(self, rows: dict[int, int]) -> list[int]:
+        """Return those of some outstanding accesses that are ordered, the earliest first."""
         accesses = []
         for index in sorted(rows):
             if index == BEFORE:
@@ -329,8 +329,6 @@ class CheckedFunction(OutstandingFlow):
                 continue
             step = self.function.steps[index]
             action = step.action
-            if operation.space == LOCAL and action.space == LOCAL and operation.operation != FENCE:
-                continue  # LDS operations of a wave are performed in their order
             is_write_back = bool(action.write_back) and self.rule_set.write_backs_are_waited_for
             if step.is_call or is_write_back or action.is_shared:
                 accesses.append(index)

@@ -40,7 +40,7 @@ class OutstandingState:
         self.written_back: frozenset[str] = frozenset()
         """What was written back since the last store."""
         self.invalidated: frozenset[str] = frozenset()
-        """What was invalidated since the last load."""
+        """What was invalidated since the last access."""
 
     def copy(self) -> OutstandingState:
         """Return a state that can be changed."""
@@ -145,8 +145,7 @@ class OutstandingFlow:
         elif action.is_shared:
             if action.operation != "load":
                 state.written_back = frozenset()
-            if action.operation != "store":
-                state.invalidated = frozenset()
+            state.invalidated = frozenset()
         for counter in action.counters:
             rows = state.pending.setdefault(counter, {})
             for other in list(rows):
