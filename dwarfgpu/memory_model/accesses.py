@@ -26,7 +26,9 @@ INVALIDATES = (
 )
 RANKS = {
     "": 0,
-    **{"sc0": 1, "sc1": 2, "sc0 sc1": 3},
+    "sc0": 1,
+    "sc1": 2,
+    "sc0 sc1": 3,
     **{f"scope:SCOPE_{name}": rank for rank, name in enumerate(SCOPE_BITS)},
 }
 """How far the bits of a write-back or an invalidate reach."""
@@ -91,9 +93,9 @@ class CounterNames:
 
 def counters_of(major: int) -> CounterNames:
     """Return the counters of a generation."""
-    if major <= 9:  # noqa: PLR2004
+    if major <= 9:
         return CounterNames("vmcnt", "vmcnt", "lgkmcnt", "lgkmcnt", "vmcnt", "vmcnt")
-    if major <= 11:  # noqa: PLR2004
+    if major <= 11:
         return CounterNames("vmcnt", "vscnt", "lgkmcnt", "lgkmcnt", "vmcnt", "vmcnt")
     return CounterNames("loadcnt", "storecnt", "dscnt", "kmcnt", "samplecnt", "bvhcnt")
 
@@ -113,9 +115,7 @@ def registers_of(operand: GpuOperand) -> tuple[Register, ...]:
 def used_registers(instruction: GpuInstruction) -> frozenset[Register]:
     """Return the registers that an instruction reads or writes at once: all but those that a load writes later."""
     parts = instruction.components or (instruction,)
-    return frozenset(
-        register for part in parts for operand in part.operands for register in registers_of(operand)
-    )
+    return frozenset(register for part in parts for operand in part.operands for register in registers_of(operand))
 
 
 def read_registers(instruction: GpuInstruction) -> frozenset[Register]:
@@ -167,13 +167,13 @@ def _vector(instruction: GpuInstruction, major: int) -> MemoryAction:
     if encoding in {"MIMG", "VIMAGE", "VSAMPLE"}:
         counter = names.store if operation in {STORE, RMW} else _image_counter(name, encoding, names)
         return MemoryAction(operation, GLOBAL, (counter,), bits=_bits(instruction, major), written=written)
-    counters = (names.store if operation in {STORE, RMW} else names.load,)
+    counters: tuple[str, ...] = (names.store if operation in {STORE, RMW} else names.load,)
     space = GLOBAL
     if encoding == "SCRATCH" or (encoding in {"MUBUF", "VBUFFER"} and _is_stack(instruction)):
         space = PRIVATE
     elif encoding == "FLAT":
         space = GENERIC
-        if major >= 9:  # noqa: PLR2004 (before, accesses that are known to be global are flat ones, too)
+        if major >= 9:
             counters = (*counters, names.local)
     return MemoryAction(operation, space, counters, bits=_bits(instruction, major), written=written)
 
@@ -204,14 +204,14 @@ def _local_operation(name: str, *, has_result: bool) -> str:
         return ""
     if name.startswith(("ds_read", "ds_load")):
         return LOAD
-    if name.startswith(("ds_write", "ds_store")):
+    if name.startswith(("ds_write", "ds_store")) and "xchg" not in name:
         return STORE
     return RMW_RETURN if has_result else RMW
 
 
 def _bits(instruction: GpuInstruction, major: int) -> tuple[str, ...]:
     modifiers = instruction.modifiers
-    if major >= 12:  # noqa: PLR2004
+    if major >= 12:
         scope = (f"scope:SCOPE_{SCOPE_BITS[modifiers.get('scope', 0) & 3]}",) if modifiers.get("scope") else ()
         hint = (f"th:{modifiers['th']}",) if modifiers.get("th") else ()
         return (*hint, *scope)
@@ -287,13 +287,13 @@ def _waits(instruction: GpuInstruction, major: int) -> tuple[tuple[str, int], ..
 
 def _combined(value: int, major: int) -> tuple[tuple[str, int], ...]:
     """Return the fields of ``s_waitcnt``: those that are not at their highest value wait for something."""
-    if major >= 11:  # noqa: PLR2004
+    if major >= 11:
         vector, vector_most, rest, rest_most = value >> 10 & 63, 63, value >> 4 & 63, 63
     else:
         vector, vector_most = value & 15, 15
-        if major >= 9:  # noqa: PLR2004
+        if major >= 9:
             vector, vector_most = vector | value >> 14 << 4, 63
-        rest_most = 63 if major >= 10 else 15  # noqa: PLR2004
+        rest_most = 63 if major >= 10 else 15
         rest = value >> 8 & rest_most
     waits = []
     if vector != vector_most:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.decoder import text as instruction_text
-from dwarfgpu.memory_model.accesses import GENERIC, LOCAL, PRIVATE, SCALAR, covers, has_bits
+from dwarfgpu.memory_model.accesses import GENERIC, covers, has_bits
 from dwarfgpu.memory_model.families import family_of, family_rules, mode_of
 from dwarfgpu.memory_model.function_code import FunctionReader
 from dwarfgpu.memory_model.intents import BARRIER, FENCE, intents_of
@@ -32,7 +31,7 @@ from dwarfgpu.program.code.disassemblers import machine_of
 from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dwarfgpu.memory_model.families import FamilyRules
     from dwarfgpu.memory_model.function_code import FunctionCode
@@ -172,7 +171,7 @@ class CheckedFunction(OutstandingFlow):
     def __init__(
         self,
         function: FunctionCode,
-        requirements: dict[int, tuple[tuple[str, Requirement], ...]],
+        requirements: Mapping[int, tuple[tuple[str, Requirement], ...]],
         fences: Sequence[FenceGroup] = (),
         report: Callable[[str, int, str, Requirement | None], None] | None = None,
         *,
@@ -296,9 +295,7 @@ class CheckedFunction(OutstandingFlow):
             self._tell("cache-bits", index, message, rule)
         self._check_release(state, index, rule, index)
 
-    def _check_release(
-        self, state: OutstandingState, index: int, rule: Requirement, own: int | None = None
-    ) -> None:
+    def _check_release(self, state: OutstandingState, index: int, rule: Requirement, own: int | None = None) -> None:
         """Report what is not complete, or not written back, at an operation that releases."""
         for failure, message in self.release_failures(state, rule, own):
             self._tell(failure, index, f"{rule.name}: {message} at {self.named(index)}", rule)
@@ -359,7 +356,9 @@ class CheckedFunction(OutstandingFlow):
             for register in step.needed:
                 owners = flying.get(register)
                 if owners:
-                    message = f"{self.named(index)} uses {_register(register)} before {self.named(owners[0])} is complete"
+                    message = (
+                        f"{self.named(index)} uses {_register(register)} before {self.named(owners[0])} is complete"
+                    )
                     self._tell("value-in-flight", index, message, None)
                     break
         if step.is_return:
@@ -390,9 +389,9 @@ class CheckedFunction(OutstandingFlow):
 def _register(register: int | str) -> str:
     if isinstance(register, str):
         return register
-    if register >= 1024:  # noqa: PLR2004
+    if register >= 1024:
         return f"s{register - 1024}"
-    return f"a{register - 512}" if register >= 512 else f"v{register}"  # noqa: PLR2004
+    return f"a{register - 512}" if register >= 512 else f"v{register}"
 
 
 # --- A file -----------------------------------------------------------------------------------------------------------
@@ -499,14 +498,18 @@ class MemoryCheck:
             yield from self.function_findings(function)
         for statement in self.expected:
             if statement not in self.met:
-                message = f"no access and no fence of {statement.path}:{statement.line} can be {statement.intent.ordering}"
-                raise NotFound("no_access", message, hint="`dwarfgpu memmodel show FILE` lists accesses with their lines")
+                message = (
+                    f"no access and no fence of {statement.path}:{statement.line} can be {statement.intent.ordering}"
+                )
+                raise NotFound(
+                    "no_access", message, hint="`dwarfgpu memmodel show FILE` lists accesses with their lines"
+                )
 
     def mode_of(self, function: FunctionCode) -> str:
         """Return the execution mode of a function: that of the kernel, or that of the compiler."""
         known = family_rules(self.processor)
         chosen = self.mode or function.mode
-        return mode_of(known, chosen if chosen in known.modes or self.mode else None)
+        return mode_of(known, chosen if chosen in known.caches or self.mode else None)
 
     def function_findings(self, function: FunctionCode) -> list[FileFinding]:
         """Return the findings of one function."""
@@ -599,7 +602,7 @@ class MemoryCheck:
             if statement.intent is intent:
                 self.met.add(statement)
         space = action.space
-        if space == GENERIC and function.major < 9:  # noqa: PLR2004
+        if space == GENERIC and function.major < 9:
             space = "global"  # accesses that are known to be global are flat ones, too
         return requirement(
             cell(self.family, mode, self.rule_set, operation, intent.ordering, intent.scope, space), intent, place
@@ -622,9 +625,11 @@ class MemoryCheck:
 
     def _is_quiet(self, function: FunctionCode, first: int, stop: int) -> bool:
         """Return whether some instructions access nothing, and are all executed one after the other."""
-        if stop > len(function.steps) or stop - first > 8:  # noqa: PLR2004
+        if stop > len(function.steps) or stop - first > 8:
             return False
-        quiet = all(not step.action.operation and not step.is_exit and not step.is_call for step in function.steps[first:stop])
+        quiet = all(
+            not step.action.operation and not step.is_exit and not step.is_call for step in function.steps[first:stop]
+        )
         return quiet and not any(first <= block.first <= stop for block in function.blocks)
 
     def _fence(
@@ -638,7 +643,9 @@ class MemoryCheck:
             known = cell(self.family, mode, self.rule_set, "fence", ordering, intent.scope, intent.spaces)
             return requirement(known, intent, place)
 
-        pivot = next((index for index in indices if function.steps[index].instruction.name.startswith("s_barrier")), None)
+        pivot = next(
+            (index for index in indices if function.steps[index].instruction.name.startswith("s_barrier")), None
+        )
         release = None if intent.ordering in {"acquire", "monotonic"} else made("release")
         acquire = made("acquire") if intent.ordering in ACQUIRES else None
         return FenceGroup(indices[0], indices[-1], pivot, release, acquire)
@@ -660,13 +667,3 @@ def processor_of(file: CodeObject) -> str:
         message = f"{file.name} has no code of an AMD GPU, so there is no memory model for it"
         raise Unsupported("no_memory_model", message, hint="name a code object, or an image in a file: FILE@gfx90a")
     return processor
-
-
-def is_private(space: str) -> bool:
-    """Return whether no other thread sees an address space."""
-    return space in {PRIVATE, SCALAR, ""} or space not in {GENERIC, LOCAL, "global"}
-
-
-def shown(function: FunctionCode, index: int) -> str:
-    """Return the text of an instruction."""
-    return instruction_text(function.steps[index].instruction)

@@ -8,7 +8,7 @@ memory legalizer of LLVM 22 inserts. A field of the rules in which the two diffe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, fields
 
@@ -63,7 +63,7 @@ class FamilyRules:
     """The counters of vector memory that an acquire fence waits for."""
     local: str
     """The counter of LDS operations."""
-    modes: Mapping[str, Levels]
+    caches: Mapping[str, Levels]
     """For each execution mode, for each scope from workgroup on, its level."""
     volatile: tuple[str, str]
     """The cache bits of volatile loads and stores."""
@@ -92,7 +92,7 @@ class FamilyRules:
 
 
 DIFFERENCES: dict[str, str] = {
-    "modes": "the caches that are written back or invalidated, and with which instruction: on GFX12 the text writes "
+    "caches": "the caches that are written back or invalidated, and with which instruction: on GFX12 the text writes "
     "back at every scope, LLVM only at system scope, since narrower caches write through; on GFX6 only "
     "buffer_wbinvl1 exists; GFX10 invalidates L1 before L0",
     "acquire_fence": "an acquire fence waits for loads and stores alone in LLVM, since no sample and no BVH "
@@ -116,8 +116,8 @@ DIFFERENCES: dict[str, str] = {
     "GDS counts there",
     "repeated_accesses_are_waited_for": "a release in a loop: LLVM leaves out the wait for the same access in the "
     "iteration before, as it drops waits that the first iteration does not need",
-    "write_backs_are_waited_for": "after buffer_wbl2 LLVM leaves out the wait for vmcnt where no access is outstanding; "
-    "the text waits for the write-back, too",
+    "write_backs_are_waited_for": "after buffer_wbl2 LLVM leaves out the wait for vmcnt where no access is "
+    "outstanding; the text waits for the write-back, too",
     "waits_for_direct_loads": "LLVM waits for loads that write LDS directly, which the text does not name",
 }
 """The fields in which rule sets differ, and how."""
@@ -140,7 +140,7 @@ GFX9_TEXT = FamilyRules(
     stored=VM,
     acquire_fence=VM,
     local="lgkmcnt",
-    modes={
+    caches={
         "cu": {
             "workgroup": NOTHING,
             **_same("agent", "system", level=ScopeLevel("glc", waits=True, invalidate=_WBINVL1)),
@@ -155,7 +155,7 @@ GFX8_TEXT = evolve(GFX9_TEXT, family="GFX7-GFX8")
 GFX6_TEXT = evolve(GFX9_TEXT, family="GFX6")
 
 
-def _of_llvm(text: FamilyRules, **changes: object) -> FamilyRules:
+def _of_llvm(text: FamilyRules, **changes: Any) -> FamilyRules:
     """Return what LLVM 22 makes of a text."""
     return evolve(
         text,
@@ -175,7 +175,7 @@ GFX9_LLVM = _of_llvm(GFX9_TEXT, waits_for_direct_loads=True)
 GFX8_LLVM = _of_llvm(GFX8_TEXT)
 GFX6_LLVM = _of_llvm(
     GFX6_TEXT,
-    modes={
+    caches={
         "cu": {
             "workgroup": NOTHING,
             **_same("agent", "system", level=ScopeLevel("glc", waits=True, invalidate=("buffer_wbinvl1",))),
@@ -192,7 +192,7 @@ GFX90A_TEXT = evolve(
     GFX9_TEXT,
     family="GFX90A",
     table="Memory Model Code Sequences GFX90A",
-    modes={
+    caches={
         "cu": {"workgroup": NOTHING, **_GFX90A_WIDE},
         "tgsplit": {"workgroup": _GFX90A_AGENT, **_GFX90A_WIDE},
     },
@@ -212,7 +212,7 @@ GFX942_TEXT = evolve(
     GFX90A_TEXT,
     family="GFX942",
     table="Memory Model Code Sequences GFX940, GFX942",
-    modes={
+    caches={
         "cu": {"workgroup": _GFX942_GROUP, **_GFX942_WIDE},
         "tgsplit": {
             "workgroup": evolve(_GFX942_GROUP, waits=True, invalidate=("buffer_inv sc0",)),
@@ -242,23 +242,23 @@ GFX10_TEXT = evolve(
     before=VM_VS,
     stored=("vscnt",),
     acquire_fence=VM_VS,
-    modes=_gfx10("glc dlc", _GL),
+    caches=_gfx10("glc dlc", _GL),
     volatile=("glc dlc", ""),
     nontemporal=("slc", "slc"),
 )
 GFX10_LLVM = _of_llvm(
-    GFX10_TEXT, modes=_gfx10("glc dlc", _GL_LLVM), nontemporal=("slc", "glc slc"), waits_for_direct_loads=True
+    GFX10_TEXT, caches=_gfx10("glc dlc", _GL_LLVM), nontemporal=("slc", "glc slc"), waits_for_direct_loads=True
 )
 GFX11_TEXT = evolve(
     GFX10_TEXT,
     family="GFX11",
-    modes=_gfx10("glc", _GL),
+    caches=_gfx10("glc", _GL),
     volatile=("glc dlc", "dlc"),
     nontemporal=("slc dlc", "glc slc dlc"),
     volatile_load_waits=VM,
     volatile_store_waits=("vscnt",),
 )
-GFX11_LLVM = _of_llvm(GFX11_TEXT, modes=_gfx10("glc", _GL_LLVM))
+GFX11_LLVM = _of_llvm(GFX11_TEXT, caches=_gfx10("glc", _GL_LLVM))
 
 
 def _gfx12(*, writes_back: bool) -> dict[str, Levels]:
@@ -282,7 +282,7 @@ GFX12_TEXT = FamilyRules(
     stored=("storecnt",),
     acquire_fence=("bvhcnt", "samplecnt", "storecnt", "loadcnt"),
     local="dscnt",
-    modes=_gfx12(writes_back=True),
+    caches=_gfx12(writes_back=True),
     volatile=("scope:SCOPE_SYS", "scope:SCOPE_SYS"),
     nontemporal=("th:TH_LOAD_NT", "th:TH_STORE_NT"),
     volatile_load_waits=("loadcnt",),
@@ -295,7 +295,7 @@ GFX12_LLVM = evolve(
     _of_llvm(
         GFX12_TEXT,
         acquire_fence=("loadcnt", "storecnt"),
-        modes=_gfx12(writes_back=False),
+        caches=_gfx12(writes_back=False),
         volatile_store_waits_before=("loadcnt", "samplecnt", "bvhcnt", "kmcnt", "storecnt"),
     ),
     volatile_load_waits=("bvhcnt", "samplecnt", "loadcnt"),
@@ -331,7 +331,7 @@ def family_of(processor: str) -> str:
         return "GFX90A"
     if name.startswith(("gfx94", "gfx95", "gfx9-4")):
         return "GFX942"
-    if name.startswith(("gfx125", "gfx12-5")) or major > 12 or major < 6:  # noqa: PLR2004
+    if name.startswith(("gfx125", "gfx12-5")) or major > 12 or major < 6:
         message = f"there is no memory model for {name}"
         raise Unsupported("no_memory_model", message, hint="there are those of GFX6 to GFX12.0")
     return {6: "GFX6", 7: "GFX7-GFX8", 8: "GFX7-GFX8"}.get(major, f"GFX{major}")
@@ -345,11 +345,16 @@ def family_rules(processor: str, rule_set: str = "llvm22") -> FamilyRules:
 def mode_of(rules: FamilyRules, mode: str | None) -> str:
     """Return an execution mode that a family has; the default is that of the compiler."""
     if mode is None:
-        return "wgp" if "wgp" in rules.modes else "cu"
-    if mode not in rules.modes:
-        known = ", ".join(rules.modes)
+        return "wgp" if "wgp" in rules.caches else "cu"
+    if mode not in rules.caches:
+        known = ", ".join(rules.caches)
         raise UsageError(f"{rules.family} has no execution mode {mode!r}", hint=f"it has {known}")
     return mode
+
+
+def difference_name(field: str) -> str:
+    """Return the name of a difference, as users see it: ``acquire-fence``."""
+    return field.replace("_", "-")
 
 
 def differences_of(family: str) -> dict[str, str]:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import NotFound
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
+from dwarfgpu.memory_model.accesses import Register, action_of, read_registers, used_registers
 from dwarfgpu.program.code.disassemblers import machine_of
-from dwarfgpu.memory_model.accesses import NO_ACTION, Register, action_of, read_registers, used_registers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.memory_model.accesses import MemoryAction
+    from dwarfgpu.objfile.elf.symbols import Symbol
+    from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
 
 ENDS = frozenset({"s_endpgm", "s_endpgm_saved", "s_setpc_b64", "s_branch", "s_rfe_b64", "s_endpgm_ordered_ps_done"})
@@ -77,11 +79,13 @@ class FunctionReader:
         kernels = {kernel.entry: kernel for kernel in file.kernels.kernels}
         modes = {mode for kernel in kernels.values() if (mode := _mode(kernel)) is not None}
         shared = modes.pop() if len(modes) == 1 else None
-        rows = {}
+        rows: dict[tuple[int, int], Symbol] = {}
         for symbol in file.symbol_image.symbols():
             if symbol.type in {"FUNC", "AMDGPU_HSA_KERNEL"} and symbol.is_defined and symbol.size:
                 rows.setdefault((symbol.section_index, symbol.value), symbol)
-        wanted = [row for row in rows.values() if name is None or name in {row.name, row.demangled, _bare(row.demangled)}]
+        wanted = [
+            row for row in rows.values() if name is None or name in {row.name, row.demangled, _bare(row.demangled)}
+        ]
         if name is not None and not wanted:
             message = f"there is no function {name[:60]!r} in {file.name}"
             raise NotFound("no_function", message, hint="`dwarfgpu info FILE` and `dwarfgpu kernels FILE` list names")
@@ -101,7 +105,8 @@ class FunctionReader:
         self, name: str, start: int, code: bytes, wave_size: int, mode: str | None, *, is_kernel: bool
     ) -> FunctionCode:
         decode = decoder(self.processor, wave_size)
-        addresses, steps = [], []
+        addresses: list[int] = []
+        steps: list[CodeStep] = []
         targets: dict[int, int] = {}
         at = 0
         known = self._known
@@ -124,9 +129,9 @@ def _bare(name: str) -> str:
     return name.partition("(")[0]
 
 
-def _mode(kernel: object) -> str | None:
+def _mode(kernel: Kernel) -> str | None:
     """Return the execution mode that a kernel asks for (AMDGPU usage, WGP_MODE and TG_SPLIT)."""
-    descriptor = getattr(kernel, "descriptor", None)
+    descriptor = kernel.descriptor
     if descriptor is None:
         return None
     wgp, split = descriptor.field("WGP_MODE"), descriptor.field("TG_SPLIT")
@@ -145,16 +150,14 @@ def _step(instruction: GpuInstruction, major: int) -> CodeStep:
     source = instruction.operand("ssrc0")
     is_return = name == "s_setpc_b64" and source is not None and source.index == RETURN_REGISTER
     is_exit = name in ENDS and instruction.branch is None
-    return CodeStep(instruction, action or NO_ACTION, needed, name in CALLS, is_return, is_exit)
+    return CodeStep(instruction, action, needed, name in CALLS, is_return, is_exit)
 
 
 def _blocks(addresses: list[int], steps: list[CodeStep], targets: dict[int, int]) -> tuple[CodeBlock, ...]:
     """Cut instructions into blocks."""
     index = {address: number for number, address in enumerate(addresses)}
     leaders = {0, *(index[target] for target in targets.values() if target in index)}
-    leaders |= {
-        number + 1 for number, step in enumerate(steps) if number in targets or step.instruction.name in ENDS
-    }
+    leaders |= {number + 1 for number, step in enumerate(steps) if number in targets or step.instruction.name in ENDS}
     starts = sorted(leader for leader in leaders if leader < len(steps))
     numbers = {first: number for number, first in enumerate(starts)}
     blocks = []

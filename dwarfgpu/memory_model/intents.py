@@ -30,11 +30,23 @@ _ORDER = re.compile(
 _SCOPE = re.compile(r"\b(?:__HIP_MEMORY_SCOPE_|__MEMORY_SCOPE_|memory_scope_)(\w+)\b")
 _STRING = re.compile(r'"([^"]*)"')
 _SCOPES = {
-    **{"system": "system", "systm": "system", "all_svm_devices": "system", "all_devices": "system"},
-    **{"agent": "agent", "device": "agent", "dvc": "agent"},
-    **{"workgroup": "workgroup", "work_group": "workgroup", "wrkgrp": "workgroup", "clstr": "agent"},
-    **{"wavefront": "wavefront", "wvfrnt": "wavefront", "sub_group": "wavefront"},
-    **{"singlethread": "singlethread", "single": "singlethread", "work_item": "singlethread"},
+    "system": "system",
+    "systm": "system",
+    "all_svm_devices": "system",
+    "all_devices": "system",
+    "agent": "agent",
+    "device": "agent",
+    "dvc": "agent",
+    "workgroup": "workgroup",
+    "work_group": "workgroup",
+    "wrkgrp": "workgroup",
+    "clstr": "agent",
+    "wavefront": "wavefront",
+    "wvfrnt": "wavefront",
+    "sub_group": "wavefront",
+    "singlethread": "singlethread",
+    "single": "singlethread",
+    "work_item": "singlethread",
 }
 _ORDERINGS = {"relaxed": "monotonic", "consume": "acquire"}
 _STRENGTH = ("monotonic", "acquire", "release", "acq_rel", "seq_cst")
@@ -155,7 +167,7 @@ def _builtin_fence(text: str) -> tuple[str, str, str, str] | None:
     scope = "system" if strings[0] == "" else strings[0]
     if scope not in SCOPE_NAMES and scope != "one-as":
         return None
-    spaces = strings[1] if len(strings) == 2 and strings[1] in {"global", "local"} else "all"  # noqa: PLR2004
+    spaces = strings[1] if len(strings) == 2 and strings[1] in {"global", "local"} else "all"
     name = order[1].lower()
     return FENCE, _ORDERINGS.get(name, name), "system-one-as" if scope == "one-as" else scope, spaces
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.memory_model.accesses import PRIVATE, SCALAR, CounterNames, Register, counters_of, covers
+from dwarfgpu.memory_model.accesses import CounterNames, Register, counters_of, covers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.memory_model.function_code import CodeStep, FunctionCode
+    from dwarfgpu.memory_model.function_code import FunctionCode
 
 BEFORE = -1
 """What stands for the accesses before the function was called."""

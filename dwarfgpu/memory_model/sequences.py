@@ -99,9 +99,7 @@ def keys(family: str) -> Iterator[tuple[str, str, str, str]]:
                     yield operation, ordering, scope, space
 
 
-def cell(
-    family: str, mode: str, rule_set: str, operation: str, ordering: str, scope: str, space: str
-) -> SequenceCell:
+def cell(family: str, mode: str, rule_set: str, operation: str, ordering: str, scope: str, space: str) -> SequenceCell:
     """Return one cell, with the named differences that change it."""
     rules = FAMILIES[family][rule_set]
     steps = _Sequence(rules, mode).of(operation, ordering, scope, space)
@@ -216,7 +214,7 @@ class _Sequence:
 
     def level(self, scope: str) -> ScopeLevel:
         """Return the level of a scope."""
-        return self.rules.modes[self.mode].get(scope, NOTHING)
+        return self.rules.caches[self.mode].get(scope, NOTHING)
 
     def _waits(
         self,

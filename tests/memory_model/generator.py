@@ -67,8 +67,10 @@ def function(number: int, pick: random.Random) -> list[str]:
     elif shape == "loop":
         middle = ["  for (int i = 0; i < x; i++) {", *middle, "    v ^= r[i];", "  }"]
     elif shape == "two":
-        second = [line.replace("int e", "int e2").replace("&e", "&e2").replace("+= e;", "+= e2;")
-                  for line in operation(kind, order, scope, pick)]
+        second = [
+            line.replace("int e", "int e2").replace("&e", "&e2").replace("+= e;", "+= e2;")
+            for line in operation(kind, order, scope, pick)
+        ]
         middle = [*middle, "  r[7] = v;", *second]
     lines += [*before, *middle, *after]
     return [*lines, "  r[0] = v;" if is_kernel else "  return v;", "}", ""]

@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 _LABEL = re.compile(r"(f\d+):")
 _WAITCNT = re.compile(r"\ts_waitcnt ([^;]*\w)")
 _FIELD = re.compile(r"(vmcnt|lgkmcnt)\((\d+)\)")
-_WAIT = re.compile(r"\ts_wait_(loadcnt|storecnt|dscnt|samplecnt|bvhcnt|kmcnt|loadcnt_dscnt|storecnt_dscnt) (0x[0-9a-f]+)")
-_CACHE = re.compile(r"\t(buffer_wbl2|buffer_inv|buffer_invl2|buffer_wbinvl1_vol|buffer_gl[01]_inv|global_wb|global_inv)\b")
-_ACCESS = re.compile(r"\t(?:global|flat|buffer)_(load|store|atomic)\w*\s.*?((?: (?:glc|dlc|sc0|sc1|scope:SCOPE_\w+))+)\s*$")
+_WAIT = re.compile(
+    r"\ts_wait_(loadcnt|storecnt|dscnt|samplecnt|bvhcnt|kmcnt|loadcnt_dscnt|storecnt_dscnt) (0x[0-9a-f]+)"
+)
+_CACHE = re.compile(
+    r"\t(buffer_wbl2|buffer_inv|buffer_invl2|buffer_wbinvl1_vol|buffer_gl[01]_inv|global_wb|global_inv)\b"
+)
+_ACCESS = re.compile(
+    r"\t(?:global|flat|buffer)_(load|store|atomic)\w*\s.*?((?: (?:glc|dlc|sc0|sc1|scope:SCOPE_\w+))+)\s*$"
+)
 _LOCATION = re.compile(r"\t\.loc\t\d+ (\d+) (\d+)")
 NOP = "\ts_nop 0"
 """What stands where an instruction was, so that the line it was made for is still there."""
@@ -34,7 +40,9 @@ def assembled(text: str, target: str, output: Path) -> Path:
     source = output.with_suffix(".s")
     source.write_text(text)
     options = ("-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib")
-    subprocess.run(["clang-22", "-x", "assembler", *options, str(source), "-o", str(output)], check=True, capture_output=True)
+    subprocess.run(
+        ["clang-22", "-x", "assembler", *options, str(source), "-o", str(output)], check=True, capture_output=True
+    )
     return output
 
 
@@ -46,7 +54,7 @@ def defects_of(line: str) -> list[tuple[str, str]]:
         if not fields:
             return []
         made = [("wait removed", NOP)]
-        for name, value in fields:
+        for name, _value in fields:
             others = " ".join(f"{other}({number})" for other, number in fields if other != name)
             weaker = " ".join(f"{other}({int(number) + (other == name)})" for other, number in fields)
             if others:
@@ -71,7 +79,12 @@ def defects_of(line: str) -> list[tuple[str, str]]:
         return made
     if _CACHE.match(line):
         made = [("write-back removed" if "wb" in line and "inv" not in line else "invalidate removed", NOP)]
-        for wide, narrow in (("SCOPE_SYS", "SCOPE_DEV"), ("SCOPE_DEV", "SCOPE_SE"), ("sc0 sc1", "sc1"), (" sc1", " sc0")):
+        for wide, narrow in (
+            ("SCOPE_SYS", "SCOPE_DEV"),
+            ("SCOPE_DEV", "SCOPE_SE"),
+            ("sc0 sc1", "sc1"),
+            (" sc1", " sc0"),
+        ):
             if wide in line:
                 made.append(("scope weakened", line.replace(wide, narrow)))
                 break
@@ -117,8 +130,8 @@ def seeded(text: str, source: str, pick: random.Random) -> tuple[str, dict[str, 
         if is_entry and is_wait:
             continue  # the function waits for what its caller has loaded
         is_entry = False
-        if line.startswith("\ts_waitcnt_vscnt") and not is_ordering:
-            continue  # GFX10.1 needs such waits for a reason that is none of memory: LDS and vector memory around branches
+        if line.startswith("\ts_waitcnt_vscnt") and (not is_ordering or "gfx1010" in lines[0]):
+            continue  # GFX10.1 needs such waits between LDS and vector memory, around branches, for another reason
         code = line.split(";")[0].rstrip()
         for kind, changed in [*defects_of(code), *access_defects(code)]:
             choices.setdefault(name, []).append((number, kind, changed))
