@@ -7,7 +7,6 @@ so. A step counts wherever it is, as long as it is on every path.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
@@ -26,8 +25,10 @@ from dwarfgpu.memory_model.sequences import (
     WRITE_BACK,
     cell,
 )
-from dwarfgpu.program.code.code_lookup import line_table
+from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.disassemblers import machine_of
+from dwarfgpu.program.code.source_files import SourceReader
+from dwarfgpu.program.program import Program
 from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from dwarfgpu.memory_model.function_code import FunctionCode
     from dwarfgpu.memory_model.intents import MemoryIntent, StatedIntent
     from dwarfgpu.memory_model.sequences import SequenceCell, SequenceStep
+    from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
 
 _TEXT = "AMDGPU usage, Memory Model"
@@ -398,11 +400,14 @@ def _register(register: int | str) -> str:
 
 
 class SourceLines:
-    """Tells the source line of addresses, and the text of source files."""
+    """Tells the source line of addresses, and what the calls of a line ask for."""
 
     def __init__(self, file: CodeObject, search: Sequence[str] = ()) -> None:
         self.file = file.debug
-        self.search = tuple(search)
+        self.reader = SourceReader()
+        self.reader.directories = (*self.reader.directories, *search)
+        self._program = Program(file)
+        self._units: dict[str, Unit] = {}
         self._texts: dict[str, tuple[str, ...] | None] = {}
         self._has_columns: dict[int, bool] = {}
         self._intents: dict[tuple[str, int], tuple[MemoryIntent, ...]] = {}
@@ -426,6 +431,8 @@ class SourceLines:
         path = table.path(row.file, unit.directory or "")
         if path is None:
             return None
+        path = tidy(path)
+        self._units.setdefault(path, unit)
         has_columns = self._has_columns.get(id(table))
         if has_columns is None:
             has_columns = self._has_columns[id(table)] = any(place & 0xFFFFFFFF for place in table.rows.places)
@@ -442,26 +449,17 @@ class SourceLines:
         return known
 
     def text(self, path: str) -> tuple[str, ...] | None:
-        """Return the lines of a source file; None if it cannot be read."""
+        """Return the lines of a source file, which may be embedded; None if it cannot be read."""
         if path not in self._texts:
-            self._texts[path] = self._read(path)
+            source = self._program.state.sources.with_path(path, self._units.get(path))
+            text = None if source is None else self.reader.read(source)
+            self._texts[path] = None if text is None or text.missing is not None else text.lines
         return self._texts[path]
 
     @property
     def missing(self) -> list[str]:
         """The source files that could not be read."""
         return [path for path, lines in self._texts.items() if lines is None]
-
-    def _read(self, path: str) -> tuple[str, ...] | None:
-        names = [path, *(os.path.join(folder, os.path.basename(path)) for folder in self.search)]  # noqa: PTH118, PTH119
-        for name in names:
-            try:
-                if os.path.isfile(name):  # noqa: PTH113
-                    with open(name, encoding="utf-8", errors="replace") as text:  # noqa: PTH123
-                        return tuple(text.read(1 << 24).split("\n"))
-            except (OSError, ValueError):
-                continue
-        return None
 
 
 class MemoryCheck:

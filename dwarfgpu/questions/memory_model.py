@@ -37,9 +37,10 @@ def memory_model(selection: Selection, arguments: Arguments) -> Document:
     """`table -target T [WORD...]` shows the code of each operation by its ordering, its scope and its address space,
     with the clause; WORDs choose cells (`store release agent`). `show FILE` lists the accesses of a file that other
     threads may see, with the strongest ordering and scope that the code around them implements on all paths; with -pc
-    what may be outstanding at an address. `check FILE...` finds what code forgets: waits, write-backs, invalidates, scopes and
-    cache bits of operations whose ordering the source says (`__hip_atomic_*`, `__scoped_atomic_*`, `__atomic_*`,
-    `atomic_*_explicit`, fences, barriers) or -expect states, and registers that are used before they are loaded.
+    what may be outstanding at an address. `check FILE...` finds what code forgets: waits, write-backs, invalidates,
+    scopes and cache bits of operations whose ordering the source says (`__hip_atomic_*`, `__scoped_atomic_*`,
+    `__atomic_*`, `atomic_*_explicit`, fences, barriers) or -expect states, and registers that are used before they are
+    loaded.
 
     -rules says which rules hold: llvm22, what the compiler makes, or text, what the AMDGPU usage of LLVM asks for. The
     exit status of `check` is 1 if something is found.
