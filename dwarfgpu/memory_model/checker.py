@@ -132,6 +132,8 @@ class Requirement:
     @property
     def name(self) -> str:
         """How the operation is called in messages."""
+        if not self.intent.first:
+            return self.intent.text
         return f"{self.intent.text} ({self.cell.ordering}, {self.cell.scope})"
 
 
@@ -300,7 +302,7 @@ class CheckedFunction(OutstandingFlow):
     def _check_release(self, state: OutstandingState, index: int, rule: Requirement, own: int | None = None) -> None:
         """Report what is not complete, or not written back, at an operation that releases."""
         for failure, message in self.release_failures(state, rule, own):
-            self._tell(failure, index, f"{rule.name}: {message} at {self.named(index)}", rule)
+            self._tell(failure, index, f"{rule.name}: {message}, at {self.named(index)}", rule)
 
     def release_failures(
         self, state: OutstandingState, rule: Requirement, own: int | None = None

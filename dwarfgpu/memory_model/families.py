@@ -97,7 +97,6 @@ DIFFERENCES: dict[str, str] = {
     "buffer_wbinvl1 exists; GFX10 invalidates L1 before L0",
     "acquire_fence": "an acquire fence waits for loads and stores alone in LLVM, since no sample and no BVH "
     "instruction is atomic; the text waits for samplecnt and bvhcnt too",
-    "volatile": "the cache bits of volatile stores of GFX11",
     "nontemporal": "the cache bits of nontemporal accesses",
     "volatile_load_waits": "what a volatile load waits for afterwards",
     "volatile_store_waits": "what a volatile store waits for afterwards",

@@ -98,7 +98,10 @@ class FunctionReader:
                 said = kernel.descriptor or kernel.code
                 wave_size = (said.wavefront_size if said is not None else None) or wave_size
                 mode = _mode(kernel)
-            code = file.symbol_image.symbol_bytes(symbol, symbol.size)
+            if file.image.is_linked:  # the symbols may be those of a separate file
+                code = bytes(file.image.read(symbol.value, symbol.size))
+            else:
+                code = file.image.symbol_bytes(symbol, symbol.size)
             yield self._function(symbol.demangled, symbol.value, code, wave_size, mode, is_kernel=has_kernel)
 
     def _function(

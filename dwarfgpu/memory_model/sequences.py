@@ -7,6 +7,7 @@ Model"): so the table of a family, some hundreds of cells, comes out of the few 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -99,6 +100,7 @@ def keys(family: str) -> Iterator[tuple[str, str, str, str]]:
                     yield operation, ordering, scope, space
 
 
+@cache
 def cell(family: str, mode: str, rule_set: str, operation: str, ordering: str, scope: str, space: str) -> SequenceCell:
     """Return one cell, with the named differences that change it."""
     rules = FAMILIES[family][rule_set]
@@ -106,12 +108,19 @@ def cell(family: str, mode: str, rule_set: str, operation: str, ordering: str, s
     other = FAMILIES[family]["text" if rule_set == "llvm22" else "llvm22"]
     differences = []
     if _Sequence(other, mode).of(operation, ordering, scope, space) != steps:
-        for name in differences_of(family):
-            changed = evolve(rules, **{name: getattr(other, name)})
+        for name, changed in _variants(family, rule_set):
             if _Sequence(changed, mode).of(operation, ordering, scope, space) != steps:
                 differences.append(name)
     clause = f"{rules.table}: {_row(operation, ordering, scope, space)}"
     return SequenceCell(operation, ordering, scope, space, steps, clause, tuple(differences))
+
+
+@cache
+def _variants(family: str, rule_set: str) -> tuple[tuple[str, FamilyRules], ...]:
+    """Return the rules with one field as the other rule set has it, for each field in which they differ."""
+    rules = FAMILIES[family][rule_set]
+    other = FAMILIES[family]["text" if rule_set == "llvm22" else "llvm22"]
+    return tuple((name, evolve(rules, **{name: getattr(other, name)})) for name in differences_of(family))
 
 
 def _row(operation: str, ordering: str, scope: str, space: str) -> str:
