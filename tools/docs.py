@@ -530,7 +530,7 @@ For those who write or read code that orders memory: the instructions that make 
 scope say, for each family of processors, as LLVM 22 inserts them; where its own text asks for something else, the
 difference is named. [memory-model.md](memory-model.md) explains it, and `dwarfgpu memmodel table --target gfx1200 load
 acquire agent` shows single cells with their clauses. Scopes that are not listed, and unordered operations, need nothing
-but the access. The scopes that order one address space alone (`agent-one-as`) are left out: they wait for that space only.
+but the access. Scopes that order one address space alone (`agent-one-as`) are left out: they wait for that space only.
 `access` is the load, store or atomic instruction, with its cache bits.
 """
 

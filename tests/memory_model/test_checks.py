@@ -47,11 +47,12 @@ def assemble(tmp_path, require_tool):
     def make(text: str, target: str = "gfx1100"):
         lines = []
         for part in text.split(";"):
-            line, separator, instruction = part.strip().partition(": ")
+            code = part.strip()
+            line, separator, instruction = code.partition(": ")
             if separator and line.isdigit():
                 lines.append(f"\t.loc 0 {line} 1")
-                part = instruction
-            lines.append(part.strip() if part.strip().endswith(":") else f"\t{part.strip()}")
+                code = instruction
+            lines.append(code.strip() if code.strip().endswith(":") else f"\t{code.strip()}")
         (tmp_path / "k.s").write_text(HEAD + "\n".join(lines) + TAIL)
         words = [mc, "-triple=amdgcn-amd-amdhsa", f"-mcpu={target}", "-filetype=obj", "-dwarf-version=5"]
         subprocess.run([*words, str(tmp_path / "k.s"), "-o", str(tmp_path / "k.o")], check=True, capture_output=True)

@@ -50,7 +50,8 @@ def test_nothing_is_found_in_the_fixtures_but_what_llvm_leaves_out(folder):
             check = MemoryCheck(opened(str(path)))
             rows = list(check.findings())
         except DwarfGpuError as error:
-            assert error.kind in {"no_memory_model", "unknown_processor", "usage"}, f"{path.name}: {error}"
+            if error.kind not in {"no_memory_model", "unknown_processor", "usage"}:
+                raise
             continue
         count += check.instructions
         assert [row for row in rows if row.path[0] not in LEFT_OUT_BY_LLVM] == []

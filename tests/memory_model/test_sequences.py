@@ -15,7 +15,7 @@ def compare(llc: str, processor: str, mode: str, folder) -> int:
     """Compare each cell; return how many there are."""
     expected = of_llvm(llc, processor, mode, folder)
     table = {
-        ".".join((row.operation, row.ordering, row.scope, row.space)): of_table(row)
+        f"{row.operation}.{row.ordering}.{row.scope}.{row.space}": of_table(row)
         for row in cells(family_of(processor), mode, "llvm22")
     }
     assert table == expected
@@ -37,42 +37,88 @@ def steps(family: str, mode: str, words: str, rule_set: str = "text") -> list[st
     return [step.text for step in cell(family, mode, rule_set, *words.split()).steps]
 
 
-# fmt: off
-@pytest.mark.parametrize("family,mode,words,expected", [
-    # AMDGPU usage, memory model code sequences GFX6-GFX10
-    ("GFX9", "cu", "load acquire workgroup global", ["buffer/global_load"]),
-    ("GFX9", "cu", "load acquire workgroup generic", ["flat_load", "s_waitcnt lgkmcnt(0)"]),
-    ("GFX9", "cu", "load acquire agent global", ["buffer/global_load glc", "s_waitcnt vmcnt(0)", "buffer_wbinvl1_vol"]),
-    ("GFX9", "cu", "store release agent global", ["s_waitcnt vmcnt(0) lgkmcnt(0)", "buffer/global_store"]),
-    ("GFX9", "cu", "store release workgroup local", ["ds_store"]),
-    ("GFX9", "cu", "load plain none global", ["buffer/global_load"]),
-    ("GFX9", "cu", "load volatile none global", ["buffer/global_load glc"]),
-    ("GFX9", "cu", "load nontemporal none global", ["buffer/global_load glc slc"]),
-    ("GFX10", "wgp", "load acquire workgroup global", ["buffer/global_load glc", "s_waitcnt vmcnt(0)", "buffer_gl0_inv"]),
-    ("GFX10", "cu", "load acquire workgroup generic", ["flat_load", "s_waitcnt lgkmcnt(0)"]),
-    ("GFX10", "cu", "store release workgroup global", ["s_waitcnt lgkmcnt(0)", "buffer/global_store"]),
-    ("GFX10", "wgp", "store release workgroup local", ["s_waitcnt vmcnt(0)", "s_waitcnt_vscnt null, 0x0", "ds_store"]),
-    ("GFX10", "wgp", "load acquire agent global",
-     ["buffer/global_load glc dlc", "s_waitcnt vmcnt(0)", "buffer_gl0_inv", "buffer_gl1_inv"]),
-    ("GFX10", "wgp", "rmw acquire agent global",
-     ["buffer/global_atomic", "s_waitcnt_vscnt null, 0x0", "buffer_gl0_inv", "buffer_gl1_inv"]),
-    ("GFX10", "wgp", "fence acquire singlethread all", []),
-    # AMDGPU usage, memory model code sequences GFX12
-    ("GFX12", "wgp", "load acquire workgroup global",
-     ["buffer/global_load scope:SCOPE_SE", "s_wait_loadcnt 0x0", "global_inv scope:SCOPE_SE"]),
-    ("GFX12", "cu", "load acquire workgroup global", ["buffer/global_load"]),
-    ("GFX12", "cu", "load acquire workgroup generic", ["flat_load", "s_wait_dscnt 0x0"]),
-    ("GFX12", "wgp", "store release agent-one-as global",
-     ["global_wb scope:SCOPE_DEV", "s_wait_bvhcnt 0x0", "s_wait_samplecnt 0x0", "s_wait_storecnt 0x0",
-      "s_wait_loadcnt 0x0", "buffer/global_store scope:SCOPE_DEV"]),
-    ("GFX12", "cu", "store release workgroup global", ["s_wait_dscnt 0x0", "buffer/global_store"]),
-    ("GFX12", "wgp", "rmw-return acquire system global",
-     ["buffer/global_atomic th:TH_ATOMIC_RETURN scope:SCOPE_SYS", "s_wait_loadcnt 0x0", "global_inv scope:SCOPE_SYS"]),
-    ("GFX12", "cu", "rmw acquire workgroup generic", ["flat_atomic"]),
-    ("GFX12", "cu", "fence acquire workgroup all", ["s_wait_dscnt 0x0"]),
-    ("GFX12", "wgp", "store volatile none global", ["buffer/global_store scope:SCOPE_SYS", "s_wait_storecnt 0x0"]),
-])
-# fmt: on
+@pytest.mark.parametrize(
+    "family,mode,words,expected",
+    [
+        # AMDGPU usage, memory model code sequences GFX6-GFX10
+        ("GFX9", "cu", "load acquire workgroup global", ["buffer/global_load"]),
+        ("GFX9", "cu", "load acquire workgroup generic", ["flat_load", "s_waitcnt lgkmcnt(0)"]),
+        (
+            "GFX9",
+            "cu",
+            "load acquire agent global",
+            ["buffer/global_load glc", "s_waitcnt vmcnt(0)", "buffer_wbinvl1_vol"],
+        ),
+        ("GFX9", "cu", "store release agent global", ["s_waitcnt vmcnt(0) lgkmcnt(0)", "buffer/global_store"]),
+        ("GFX9", "cu", "store release workgroup local", ["ds_store"]),
+        ("GFX9", "cu", "load plain none global", ["buffer/global_load"]),
+        ("GFX9", "cu", "load volatile none global", ["buffer/global_load glc"]),
+        ("GFX9", "cu", "load nontemporal none global", ["buffer/global_load glc slc"]),
+        (
+            "GFX10",
+            "wgp",
+            "load acquire workgroup global",
+            ["buffer/global_load glc", "s_waitcnt vmcnt(0)", "buffer_gl0_inv"],
+        ),
+        ("GFX10", "cu", "load acquire workgroup generic", ["flat_load", "s_waitcnt lgkmcnt(0)"]),
+        ("GFX10", "cu", "store release workgroup global", ["s_waitcnt lgkmcnt(0)", "buffer/global_store"]),
+        (
+            "GFX10",
+            "wgp",
+            "store release workgroup local",
+            ["s_waitcnt vmcnt(0)", "s_waitcnt_vscnt null, 0x0", "ds_store"],
+        ),
+        (
+            "GFX10",
+            "wgp",
+            "load acquire agent global",
+            ["buffer/global_load glc dlc", "s_waitcnt vmcnt(0)", "buffer_gl0_inv", "buffer_gl1_inv"],
+        ),
+        (
+            "GFX10",
+            "wgp",
+            "rmw acquire agent global",
+            ["buffer/global_atomic", "s_waitcnt_vscnt null, 0x0", "buffer_gl0_inv", "buffer_gl1_inv"],
+        ),
+        ("GFX10", "wgp", "fence acquire singlethread all", []),
+        # AMDGPU usage, memory model code sequences GFX12
+        (
+            "GFX12",
+            "wgp",
+            "load acquire workgroup global",
+            ["buffer/global_load scope:SCOPE_SE", "s_wait_loadcnt 0x0", "global_inv scope:SCOPE_SE"],
+        ),
+        ("GFX12", "cu", "load acquire workgroup global", ["buffer/global_load"]),
+        ("GFX12", "cu", "load acquire workgroup generic", ["flat_load", "s_wait_dscnt 0x0"]),
+        (
+            "GFX12",
+            "wgp",
+            "store release agent-one-as global",
+            [
+                "global_wb scope:SCOPE_DEV",
+                "s_wait_bvhcnt 0x0",
+                "s_wait_samplecnt 0x0",
+                "s_wait_storecnt 0x0",
+                "s_wait_loadcnt 0x0",
+                "buffer/global_store scope:SCOPE_DEV",
+            ],
+        ),
+        ("GFX12", "cu", "store release workgroup global", ["s_wait_dscnt 0x0", "buffer/global_store"]),
+        (
+            "GFX12",
+            "wgp",
+            "rmw-return acquire system global",
+            [
+                "buffer/global_atomic th:TH_ATOMIC_RETURN scope:SCOPE_SYS",
+                "s_wait_loadcnt 0x0",
+                "global_inv scope:SCOPE_SYS",
+            ],
+        ),
+        ("GFX12", "cu", "rmw acquire workgroup generic", ["flat_atomic"]),
+        ("GFX12", "cu", "fence acquire workgroup all", ["s_wait_dscnt 0x0"]),
+        ("GFX12", "wgp", "store volatile none global", ["buffer/global_store scope:SCOPE_SYS", "s_wait_storecnt 0x0"]),
+    ],
+)
 def test_a_cell_of_the_text(family, mode, words, expected):
     assert steps(family, mode, words) == expected
 
@@ -103,7 +149,9 @@ def test_every_processor_has_a_family_or_none():
         try:
             families.add(family_of(row.name))
         except Unsupported as error:
-            assert row.name.startswith(("gfx125", "gfx12-5")) or row.major > 12, error
+            if not row.name.startswith(("gfx125", "gfx12-5")) and row.major <= 12:
+                raise
+            assert error.kind == "no_memory_model"
     assert families == set(FAMILIES)
 
 
