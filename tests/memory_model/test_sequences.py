@@ -148,10 +148,10 @@ def test_every_processor_has_a_family_or_none():
     for row in processors():
         try:
             families.add(family_of(row.name))
-        except Unsupported as error:
+        except Unsupported:
             if not row.name.startswith(("gfx125", "gfx12-5")) and row.major <= 12:
                 raise
-            assert error.kind == "no_memory_model"
+            continue
     assert families == set(FAMILIES)
 
 
