@@ -18,7 +18,7 @@ def test_some_random_kernels_give_what_the_host_gives(require_tool, processor, t
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(1, 5))
+@pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_random_kernels_give_what_the_host_gives(require_tool, processor, number, tmp_path):
     require_tool("clang-22")
