@@ -167,7 +167,8 @@ class LaneJudge:
             self._judge_active(batch, row, simt, active, visits)
             if not simt.says_places:
                 if active != entered:
-                    waiting = f"{(active ^ entered).bit_count()} lanes wait, and nothing says where"
+                    count = (active ^ entered).bit_count()
+                    waiting = f"{'1 lane waits' if count == 1 else f'{count} lanes wait'}, and nothing says where"
                     self._see("missing", "places", batch, row, waiting, visits, active ^ entered)
                 return
             places = simt.lane_pcs()
