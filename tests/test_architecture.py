@@ -55,9 +55,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "program": LIBRARY,
     # what is wrong with a file
     "verification": LIBRARY,
-    "render": EVALUATOR | {"dialects", "program", "verification"},
+    # which code orders memory, and what code forgets of it
+    "memory_model": LIBRARY | {"verification"},
+    "render": EVALUATOR | {"dialects", "program", "verification", "memory_model"},
     # the questions that a user can ask, whichever face asks
-    "questions": GROUND | {"targets", "dialects", "expr", "program", "verification", "render"},
+    "questions": GROUND | {"targets", "dialects", "expr", "program", "verification", "memory_model", "render"},
     # the JSON contract of case files
     "cases": LIBRARY,
     # the faces
@@ -100,6 +102,7 @@ ONLY_IN: dict[str, set[str]] = {
         *("program.stack.all_waves", "program.stack.lane_state"),  # many waves at once
         *("program.variables.answers", "program.variables.columns"),
         *("program.launch.argument_values", "program.running"),  # buffers of kernels
+        "verification.judging",  # what waves that run have in their registers
     },
     "prompt_toolkit": {"repl", "cli"},
     "pygments": {"repl", "cli"},

@@ -88,9 +88,12 @@ def _reports(path: str, *, dialect: str | None, attributes: str | None, ignored:
 
 def read_baseline(path: str) -> Counter[tuple[str, ...]]:
     """Read the findings of an earlier answer in JSON, which are not reported again."""
-    from dwarfgpu.strict_json import parse
+    from dwarfgpu.strict_json import NotACase, parse
 
-    document: Any = parse(read_input(path).decode("utf-8", "replace"))
+    try:
+        document: Any = parse(read_input(path).decode("utf-8", "replace"))
+    except NotACase:
+        document = None
     findings = document.get("findings") if isinstance(document, dict) else None
     if not isinstance(findings, list):
         hint = "write one with `dwarfgpu verify FILE... --json -o BASELINE`"

@@ -48,6 +48,7 @@ ASKED = {
     "explain": "even",
     "locate": "even",
     "coverage": "",
+    "report": "",
     "verify": "",
     "maint disasm": "31 23 04",
     "maint asm": "DW_OP_lit1",
@@ -61,6 +62,7 @@ ASKED = {
     "maint info address-aliases": "local#0x10",
     "maint core": "info docs/examples/crash.core",
     "maint launch-state": "-grid 64 -work-group 64 X",
+    "maint judge": "-grid 64 -work-group 64 X zeros(64) 40",
     "maint print structure": "",
     "info vtbl": "even",
 }

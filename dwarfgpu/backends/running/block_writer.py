@@ -16,6 +16,8 @@ from dwarfgpu.backends.running import lane_moves
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics import integer_rows
+from dwarfgpu.isa.semantics.integer_rows import merged
 from dwarfgpu.isa.semantics.numbers import flag
 from dwarfgpu.isa.semantics.rounding import direction, in_direction
 
@@ -36,6 +38,7 @@ SPECIAL = {
 
 _KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
 """Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
+_HIGH = np.uint64(32)
 _SIGNS = {"f2": np.uint16(0x8000), "f4": np.uint32(0x80000000), "f8": np.uint64(1 << 63)}
 
 
@@ -45,22 +48,35 @@ def joined(wide: dict[int, Any], registers: list[Any], index: int) -> Any:
     known = wide.get(index)
     if known is not None and known[0] is low and known[1] is high:
         return known[2]
-    whole = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
+    whole = high.astype(np.uint64)
+    whole <<= _HIGH
+    if whole.size == 1:
+        whole = low.astype(np.uint64) | whole if whole[0, 0] else low.astype(np.uint64)
+    else:
+        whole = np.bitwise_or(whole, low, out=whole if low.size <= whole.size else None)
     wide[index] = low, high, whole
     return whole
 
 
 def put_long(wide: dict[int, Any], registers: list[Any], index: int, value: Any, mask: Any) -> None:
     """Write two vector registers in the executing lanes."""
-    whole = np.ascontiguousarray(value).view(np.uint64)
-    words = whole.view(np.uint32)
-    low, high = words[:, 0::2], words[:, 1::2]
+    whole = value.view(np.uint64)
+    low, high = whole.astype(np.uint32), _upper(whole)
     if mask is None:
         wide[index] = low, high, whole
     else:
-        low = np.where(mask, low, registers[index])
-        high = np.where(mask, high, registers[index + 1])
+        low = merged(mask, low, registers[index])
+        high = merged(mask, high, registers[index + 1])
     registers[index], registers[index + 1] = low, high
+
+
+def _upper(whole: Any) -> Any:
+    """Return the upper words of numbers of 64 bits; as one if all are the same, which those of addresses often are."""
+    if whole.size >= integer_rows.MANY:
+        highest = int(whole.max()) >> 32
+        if int(whole.min()) >> 32 == highest:
+            return columns.uniform(highest)
+    return (whole >> _HIGH).astype(np.uint32)
 
 
 def absolute(value: Any) -> Any:
@@ -88,14 +104,9 @@ def clamped(value: Any) -> Any:
     return np.where(np.isnan(value), kind(0), np.clip(value, kind(0), kind(1)))
 
 
-def merged(mask: Any, new: Any, old: Any) -> Any:
-    """Return a register with new values in the executing lanes."""
-    return np.where(mask, new, old)
-
-
 HELPERS = {
     "np": np, "joined": joined, "put_long": put_long, "absolute": absolute, "negative": negative, "flushed": flushed,
-    "clamped": clamped, "merged": np.where, "uniform": columns.uniform, "flags": columns.lane_flags,
+    "clamped": clamped, "merged": merged, "uniform": columns.uniform, "flags": columns.lane_flags,
     "mask_of": columns.lane_mask, "number": columns.number_of, "flag": flag,
 }  # fmt: skip
 
@@ -202,7 +213,7 @@ class BlockWriter:
         if register.startswith("ttmp"):
             return self.sgpr(108 + int(register[4:].strip("[").partition(":")[0].strip("]") or 0), bits)
         if register in self.names_of_apertures:
-            return str(self.names_of_apertures[register])
+            return str(self.names_of_apertures[register] & (1 << bits) - 1)
         if register in SPECIAL:
             at = SPECIAL[register]
             return f"s[{at}]" if bits <= 32 else f"(s[{at}] | s[{at + 1}] << 32)"
@@ -290,7 +301,7 @@ class BlockWriter:
     def _source(self, operand: GpuOperand, kind: str, instruction: GpuInstruction, position: int) -> str:
         size = int(kind[1])
         if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL):
-            return self.constant(operand.value, kind)
+            return self.constant(_bits_of_constant(operand, size), kind)
         if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
             text = self.scalar(operand, 64 if size == 8 else 32)
             if size == 2:
@@ -309,6 +320,8 @@ class BlockWriter:
             return _viewed(f"joined(b.wide_{file}, {file}, {operand.index})", kind, "u8")
         word = self.rearranged(word, operand, instruction, position)
         if size == 4:
+            if operand.half is not None:
+                word = f"({word} >> 16)" if operand.half else f"({word} & 0xffff)"
             return _viewed(word, kind, "u4")
         if self._is_high(operand, instruction, position):
             word = f"({word} >> 16)"
@@ -323,7 +336,8 @@ class BlockWriter:
         size = BITS[kind] // 8
         numpy_kind = KINDS[kind]
         if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL):
-            return self.constant(operand.value >> (8 * size if is_high else 0), numpy_kind)
+            number = _bits_of_constant(operand, size) if numpy_kind == "f2" else operand.value
+            return self.constant(number >> (8 * size if is_high else 0), numpy_kind)
         if operand.kind in (OperandKind.VGPR, OperandKind.AGPR):
             file = "v" if operand.kind is OperandKind.VGPR else "a"
             if size == 4:
@@ -389,8 +403,11 @@ class BlockWriter:
             text = self._half_result(_viewed(f"({text})", "u2", numpy_kind), f"{file}[{index}]", operand, instruction)
         else:
             text = _viewed(f"({text})", "u4", numpy_kind)
+            if operand.half is not None:
+                text = self._half_result(text, f"{file}[{index}]", operand, instruction)
         if instruction.variant == "sdwa" and instruction.modifiers.get("dst_sel", lane_moves.DWORD) != lane_moves.DWORD:
             selection, unused = instruction.modifiers["dst_sel"], instruction.modifiers.get("dst_unused", 0)
+            lane_moves.check_part(selection)
             text = f"{self.name(lane_moves.merged_part)}({file}[{index}], {text}, {selection}, {unused})"
         self.write_register(f"{file}[{index}]", text)
 
@@ -439,3 +456,20 @@ class BlockWriter:
 
 def _viewed(text: str, kind: str, have: str) -> str:
     return text if kind == have else f"{text}.view('{kind}')"
+
+
+def constant_bits(operand: GpuOperand, kind: str) -> int:
+    """Return the bits of a constant in a float type; the tables expand it for one of the two types only."""
+    text = re.sub(r"neg\(|[-|)]", "", operand.text) if operand.negated or operand.absolute else operand.text
+    if "." not in text:
+        return int(text, 0) & (0xFFFF if kind == "f2" else 0xFFFFFFFF)
+    return int(np.dtype(kind).type(text).view(f"u{kind[1]}"))
+
+
+def _bits_of_constant(operand: GpuOperand, size: int) -> int:
+    """Return the bits of a constant in an operation on numbers of some bytes.
+
+    The operands of operations on halfs are in the tables of GFX9 as operands of 32 bits where they have modifiers.
+    """
+    is_half = size == 2 and operand.kind is OperandKind.CONSTANT and operand.bits == 32 and "." in operand.text
+    return constant_bits(operand, "f2") if is_half else operand.value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running import halts
-from dwarfgpu.backends.running.memory_access import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH
+from dwarfgpu.backends.running.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.running.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH, ValueChange

@@ -1,0 +1,91 @@
+"""Reports: what the check of each of some files has found, of files that may be many and may be broken."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.memory_model.checker import MemoryCheck
+from dwarfgpu.program.code.code_object import list_contents, opened
+from dwarfgpu.progress import counted
+from dwarfgpu.verification.reports import FileReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.memory_model.intents import StatedIntent
+    from dwarfgpu.program.code.code_object import CodeObject
+
+
+@frozen
+class CheckWish:
+    """What a check is to be like."""
+
+    rule_set: str = "llvm22"
+    mode: str | None = None
+    function: str | None = None
+    expected: tuple[StatedIntent, ...] = ()
+    from_source: bool = True
+    search: tuple[str, ...] = ()
+
+
+@frozen
+class MemoryReport:
+    """What the check of one file has found, and how much was checked."""
+
+    file: FileReport
+    instructions: int = 0
+    operations: int = 0
+    """The accesses and fences whose ordering was known, so that it was checked."""
+    missing: tuple[str, ...] = ()
+    """The source files that were not found."""
+
+
+def check_code(file: CodeObject, wish: CheckWish) -> MemoryReport:
+    """Check a file that is open."""
+    check = MemoryCheck(
+        file,
+        rule_set=wish.rule_set,
+        mode=wish.mode,
+        expected=wish.expected,
+        from_source=wish.from_source,
+        search=wish.search,
+    )
+    findings = tuple(check.findings(wish.function))
+    return MemoryReport(
+        FileReport(file.name, findings), check.instructions, check.operations, tuple(check.lines.missing)
+    )
+
+
+def check_paths(paths: Sequence[str], wish: CheckWish, jobs: int = 1) -> Iterator[MemoryReport]:
+    """Yield the report of each code object in some files, in their order; ``jobs`` processes share the work."""
+    check = partial(_reports, wish=wish)
+    if jobs <= 1 or len(paths) == 1:
+        for reports in counted(map(check, paths), "files", len(paths)):
+            yield from reports
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(min(jobs, len(paths))) as pool:
+        for reports in counted(pool.map(check, paths), "files", len(paths)):
+            yield from reports
+
+
+def _reports(path: str, wish: CheckWish) -> list[MemoryReport]:
+    """Return the reports of the code objects in a file; of a file with several those for AMD GPUs."""
+    try:
+        entries = list_contents(path).entries
+        names = [path] if len(entries) <= 1 else [f"{path}@{number}" for number in range(len(entries))]
+    except DwarfGpuError as error:
+        return [MemoryReport(FileReport(path, error=error))]
+    reports = []
+    for name in names:
+        try:
+            file = opened(name)
+            if len(names) == 1 or file.is_amdgpu:
+                reports.append(check_code(file, wish))
+        except DwarfGpuError as error:
+            reports.append(MemoryReport(FileReport(name, error=error)))
+    return reports
