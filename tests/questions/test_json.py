@@ -62,7 +62,7 @@ ASKED = {
     "maint info address-aliases": "local#0x10",
     "maint core": "info docs/examples/crash.core",
     "maint launch-state": "-grid 64 -work-group 64 X",
-    "memmodel": "table -target gfx1200 store release agent",
+    "memmodel": "-target gfx1200 table store release agent",
     "maint judge": "-grid 64 -work-group 64 X zeros(64) 40",
     "maint print structure": "",
     "info vtbl": "even",
