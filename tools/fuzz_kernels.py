@@ -2,7 +2,7 @@
 """Run random kernels on the machine of dwarfgpu and on the host, and compare what they leave in memory.
 
     python3 tools/dev.py fuzz --kernels --count 200 --seed 7
-    python3 tools/dev.py fuzz --kernels --replay SEED/FILE/NUMBER --processor gfx1100 ...
+    python3 tools/dev.py fuzz --kernels --seed C --first 9 --count 25 --processor gfx1100    file C/9 alone, there
 
 tools/random_kernels.py makes the kernels, some in a file. clang-22 compiles each file for x86-64 and for every
 processor: some files as C, where private objects are reached by flat addresses, and some as OpenCL C; some with -O0 and
