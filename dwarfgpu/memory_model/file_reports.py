@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.memory_model.checker import MemoryCheck
-from dwarfgpu.program.code.code_object import list_contents, opened
-from dwarfgpu.progress import counted
-from dwarfgpu.verification.reports import FileReport
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.verification.reports import FileReport, each_file, image_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,23 +60,13 @@ def check_code(file: CodeObject, wish: CheckWish) -> MemoryReport:
 
 def check_paths(paths: Sequence[str], wish: CheckWish, jobs: int = 1) -> Iterator[MemoryReport]:
     """Yield the report of each code object in some files, in their order; ``jobs`` processes share the work."""
-    check = partial(_reports, wish=wish)
-    if jobs <= 1 or len(paths) == 1:
-        for reports in counted(map(check, paths), "files", len(paths)):
-            yield from reports
-        return
-    from concurrent.futures import ProcessPoolExecutor
-
-    with ProcessPoolExecutor(min(jobs, len(paths))) as pool:
-        for reports in counted(pool.map(check, paths), "files", len(paths)):
-            yield from reports
+    return each_file(partial(_reports, wish=wish), paths, jobs)
 
 
 def _reports(path: str, wish: CheckWish) -> list[MemoryReport]:
     """Return the reports of the code objects in a file; of a file with several those for AMD GPUs."""
     try:
-        entries = list_contents(path).entries
-        names = [path] if len(entries) <= 1 else [f"{path}@{number}" for number in range(len(entries))]
+        names = image_names(path)
     except DwarfGpuError as error:
         return [MemoryReport(FileReport(path, error=error))]
     reports = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import NotFound
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
+from dwarfgpu.isa.instruction import CALLS, JUMPS
 from dwarfgpu.memory_model.accesses import Register, action_of, read_registers, used_registers
 from dwarfgpu.program.code.disassemblers import machine_of
 
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
 
-ENDS = frozenset({"s_endpgm", "s_endpgm_saved", "s_setpc_b64", "s_branch", "s_rfe_b64", "s_endpgm_ordered_ps_done"})
+ENDS = frozenset({"s_endpgm", "s_endpgm_saved", "s_branch", "s_rfe_b64", "s_endpgm_ordered_ps_done"}) | JUMPS
 """What never goes on with the next instruction."""
-CALLS = frozenset({"s_swappc_b64", "s_call_b64"})
 RETURN_REGISTER = 30
 """The first of the two registers of the return address (AMDGPU usage, "Call Convention")."""
 
@@ -151,7 +151,7 @@ def _step(instruction: GpuInstruction, major: int) -> CodeStep:
     if name in {"s_setpc_b64", "s_swappc_b64"}:
         needed = read_registers(instruction)
     source = instruction.operand("ssrc0")
-    is_return = name == "s_setpc_b64" and source is not None and source.index == RETURN_REGISTER
+    is_return = name in JUMPS and source is not None and source.index == RETURN_REGISTER
     is_exit = name in ENDS and instruction.branch is None
     return CodeStep(instruction, action, needed, name in CALLS, is_return, is_exit)
 

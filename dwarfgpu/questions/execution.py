@@ -146,22 +146,32 @@ def continue_(debugger: Debugger, arguments: Arguments) -> Document:
             point.ignored = count - 1
             if not arguments.form:
                 debugger.output.line(f"{ignoring(point)}  Continuing.")
-    stop = debugging.go_on
     if count == 1 and not arguments.form and not debugging.has_ended:
         debugger.output.line("Continuing.")
-    return stopped(debugger, debugging, stop())
+    return stopped(debugger, debugging, debugging.go_on())
 
 
-def _steps(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Stop]) -> Document:
-    debugging = _ready(debugger, arguments)
+def _repeated(
+    debugger: Debugger,
+    arguments: Arguments,
+    debugging: Debugging,
+    step: Callable[[Debugging, int], Stop],
+    is_last: Callable[[Stop], bool],
+) -> Document:
+    """Do a step of the wave that is selected as often as the command says, unless a stop is the last there can be."""
     count = _count(arguments)
     wave = debugger.wave.index
     stop = step(debugging, wave)
     for _ in range(count - 1):
-        if stop.halt.kind != "step" or stop.points:
+        if is_last(stop):
             break
         stop = step(debugging, wave)
     return stopped(debugger, debugging, stop)
+
+
+def _steps(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Stop]) -> Document:
+    debugging = _ready(debugger, arguments)
+    return _repeated(debugger, arguments, debugging, step, lambda stop: stop.halt.kind != "step" or bool(stop.points))
 
 
 def stepi(debugger: Debugger, arguments: Arguments) -> Document:
@@ -235,14 +245,7 @@ def jump(debugger: Debugger, arguments: Arguments) -> Document:
 
 def _back(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Stop]) -> Document:
     debugging = session(debugger, arguments.command)
-    count = _count(arguments)
-    wave = debugger.wave.index
-    stop = step(debugging, wave)
-    for _ in range(count - 1):
-        if stop.is_at_start:
-            break
-        stop = step(debugging, wave)
-    return stopped(debugger, debugging, stop)
+    return _repeated(debugger, arguments, debugging, step, lambda stop: stop.is_at_start)
 
 
 def reverse_stepi(debugger: Debugger, arguments: Arguments) -> Document:

@@ -221,13 +221,7 @@ def _status(report: MemoryReport) -> int:
 
 
 def _sarif(reports: list[MemoryReport]) -> Document:
-    import json
-
-    from dwarfgpu import __version__
     from dwarfgpu.memory_model.checker import RULES
-    from dwarfgpu.render.verification import sarif
+    from dwarfgpu.questions.verification import sarif_document
 
-    log = sarif([report.file for report in reports], list(RULES.values()), __version__)
-    document = Document(log, lambda _output: [json.dumps(log, indent=2)])
-    document.status = max(map(_status, reports), default=0)
-    return document
+    return sarif_document([report.file for report in reports], RULES, max(map(_status, reports), default=0))

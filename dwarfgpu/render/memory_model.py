@@ -95,7 +95,7 @@ def accesses_text(accesses: Iterable[SurveyedAccess], width: int) -> Iterator[st
         ordering = f"{access.ordering} {access.scope}".strip()
         counters = ", ".join(access.counters)
         yield from fitted(f"          {access.operation}, {access.space}, {counters}: {ordering}", width, 12)
-    yield counted(count, "access").replace("accesss", "accesses")
+    yield counted(count, "access", "accesses")
 
 
 def outstanding_json(function: FunctionCode, address: int, rows: Sequence[OutstandingAccess]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.cli import main
+from tests.builders.commands import run as run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = ("--grid", "64", "--work-group", "64")
@@ -23,26 +23,20 @@ WRONG = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _in_the_checkout(monkeypatch):
-    monkeypatch.chdir(ROOT)
+def run(*words):
+    done = run_command(*words)
+    return done.returncode, done.stdout, done.stderr
 
 
-def run(capsys, *words):
-    status = main(list(words))
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
-def test_a_file_that_is_right_has_no_findings(capsys):
-    status, out, err = run(capsys, *RIGHT)
+def test_a_file_that_is_right_has_no_findings():
+    status, out, err = run(*RIGHT)
     assert (status, err) == (0, "")
     assert out.splitlines()[-1] == "26 instructions executed: no findings"
     assert "  X                    26   100%     0%             0%" in out
 
 
-def test_what_is_wrong_is_named_with_function_range_row_and_clause(capsys):
-    status, out, err = run(capsys, *WRONG)
+def test_what_is_wrong_is_named_with_function_range_row_and_clause():
+    status, out, err = run(*WRONG)
     assert (status, err) == (1, "")
     text = " ".join(out.split())
     assert "error: outer(int, int)+0x10 to +0x18: exec of the caller is" in text
@@ -51,36 +45,36 @@ def test_what_is_wrong_is_named_with_function_range_row_and_clause(capsys):
     assert "frames in" in out
 
 
-def test_the_first_place_of_a_finding_is_one_that_run_stops_at(capsys):
-    _status, out, _err = run(capsys, *WRONG, "--json")
+def test_the_first_place_of_a_finding_is_one_that_run_stops_at():
+    _status, out, _err = run(*WRONG, "--json")
     seen = json.loads(out)["findings"][0]["seen"]
     place = seen.partition("--until ")[2].partition(",")[0]
-    status, out, _err = run(capsys, "run", *WRONG[1:], "--until", place)
+    status, out, _err = run("run", *WRONG[1:], "--until", place)
     assert status == 0
     assert place in out
 
 
-def test_a_baseline_leaves_nothing(capsys, tmp_path):
+def test_a_baseline_leaves_nothing(tmp_path):
     path = str(tmp_path / "known.json")
-    status, _out, _err = run(capsys, *WRONG, "--json", "-o", path)
+    status, _out, _err = run(*WRONG, "--json", "-o", path)
     assert status == 1
     document = json.loads(Path(path).read_text())
     assert document["functions"][0]["function"] == "calls(int*, float*, int)"
     assert document["ended"]
-    status, out, err = run(capsys, *WRONG, "--baseline", path)
+    status, out, err = run(*WRONG, "--baseline", path)
     assert (status, err) == (0, "")
     assert f"no findings ({len(document['findings'])} of the baseline)" in out
 
 
-def test_findings_as_sarif(capsys):
-    status, out, err = run(capsys, *WRONG, "--sarif")
+def test_findings_as_sarif():
+    status, out, err = run(*WRONG, "--sarif")
     assert (status, err) == (1, "")
     (result,) = json.loads(out)["runs"]
     assert {each["ruleId"] for each in result["results"]} <= {each["id"] for each in result["tool"]["driver"]["rules"]}
     assert result["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/hip/calls.hip"
 
 
-def test_what_a_repair_reads_as_meant_is_found_without_it(capsys):
+def test_what_a_repair_reads_as_meant_is_found_without_it():
     words = (
         "judge",
         "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
@@ -93,22 +87,22 @@ def test_what_a_repair_reads_as_meant_is_found_without_it(capsys):
     )
     rules = {}
     for policy in ("auto", "off"):
-        status, out, _err = run(capsys, *words, "--repair", policy, "--json")
+        status, out, _err = run(*words, "--repair", policy, "--json")
         assert status == 1  # there is no call frame information either way
         rules[policy] = {finding["rule"] for finding in json.loads(out)["findings"]}
     assert rules == {"auto": {"unwind-missing"}, "off": {"unwind-missing", "value-failed"}}
 
 
-def test_a_source_that_is_not_here_is_named(capsys, tmp_path):
+def test_a_source_that_is_not_here_is_named(tmp_path):
     path = tmp_path / "moved.co"
     path.write_bytes((ROOT / RIGHT[1]).read_bytes())
-    status, _out, err = run(capsys, "judge", str(path), *RIGHT[2:])
+    status, _out, err = run("judge", str(path), *RIGHT[2:])
     assert status == 0
     assert "the text of src/asm/lane-pc.c was not found, so changes of variables there are not judged" in err
 
 
-def test_a_kernel_that_has_not_ended_is_no_success(capsys):
-    status, out, err = run(capsys, *RIGHT, "--limit", "5")
+def test_a_kernel_that_has_not_ended_is_no_success():
+    status, out, err = run(*RIGHT, "--limit", "5")
     assert status == 1
     assert "what it has not executed is not judged" in err
     assert "5 instructions have been executed" in out
@@ -122,8 +116,8 @@ def test_a_kernel_that_has_not_ended_is_no_success(capsys):
         (("judge", RIGHT[1], "X", *SIZES, "zeros(64)"), "no value for limit of X"),
     ],
 )
-def test_a_wrong_question_is_refused(capsys, words, message):
-    status, out, err = run(capsys, *words)
+def test_a_wrong_question_is_refused(words, message):
+    status, out, err = run(*words)
     assert status in (1, 2)
     assert out == ""
     assert message in err

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu.backends.running import halts
 from dwarfgpu.backends.running.stops import MachineFault
-from dwarfgpu.dwarf_constants import DW_TAG_inlined_subroutine, DW_TAG_lexical_block
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.instruction import CALLS, JUMPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached
 
 THREAD_EXITED = "Command aborted, thread exited."
-_CALLS = ("s_swappc_b64", "s_call_b64", "s_swap_pc_i64", "s_call_i64")
-_RETURNS = ("s_setpc_b64", "s_set_pc_i64")
 
 
 @frozen
@@ -72,7 +70,7 @@ class CodeReader:
         die = None if code is None or not code.file.has_dwarf else code.function_at(pc)
         if die is not None and code is not None:
             place = code.in_file(pc)
-            depth = 1 + _inlined_around(die, place)
+            depth = len(code.functions_at(pc))
             low = next((low for low, high in die.ranges() if low <= place < high), None)
             if low is not None:
                 entry = code.in_program(low)
@@ -80,7 +78,7 @@ class CodeReader:
                 is_prologue = entry <= pc < body
         where = None if line is None else (line.file.path, line.line)
         is_start = line is not None and line.start == pc
-        return CodeFacts(size, name in _CALLS, name in _RETURNS, where, is_start, depth, body, is_prologue)
+        return CodeFacts(size, name in CALLS, name in JUMPS, where, is_start, depth, body, is_prologue)
 
     def _body_of(self, entry: int) -> int:
         """Return where the second line of a function begins, as GDB finds the end of a prologue."""
@@ -97,22 +95,6 @@ class CodeReader:
                     body = following.start
             self._bodies[entry] = body
         return body
-
-
-def _inlined_around(die: Any, place: int) -> int:
-    """Return how many inlined calls contain an address."""
-    count = 0
-    waiting = list(die.children())
-    while waiting:
-        child = waiting.pop()
-        if child.tag not in (DW_TAG_inlined_subroutine, DW_TAG_lexical_block):
-            continue
-        ranges = list(child.ranges())
-        if ranges and not any(low <= place < high for low, high in ranges):
-            continue
-        count += child.tag == DW_TAG_inlined_subroutine and bool(ranges)
-        waiting += child.children()
-    return count
 
 
 class CallDepth:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dwarfgpu.backends.running.batch import UNSET
 from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.instruction import CALLS, JUMPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
 
 NOTHING_PENDING, CALL, JUMP = range(3)
-_KINDS = {
-    "s_swappc_b64": CALL,
-    "s_call_b64": CALL,
-    "s_setpc_b64": JUMP,
-}
 MAX_DEPTH = 512
 """The calls that are followed into each other; a wave that goes deeper is not judged any more."""
 LOST = -1
@@ -110,7 +106,7 @@ class CallRecord:
         if pending.any():
             self._arrive(batch, pending)
         instruction = self.instruction(batch.pc)
-        kind = _KINDS.get(instruction.name, NOTHING_PENDING)
+        kind = CALL if instruction.name in CALLS else JUMP if instruction.name in JUMPS else NOTHING_PENDING
         if kind:
             self._pending[waves] = kind
             self._behind[waves] = batch.pc + instruction.size

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from dwarfgpu.immutable import frozen
 from dwarfgpu.verification.findings import FileFinding
 
@@ -128,7 +126,7 @@ class Sightings:
         seen = f"{'' if sighting.lane is None else f'lane {sighting.lane} of '}wave {sighting.wave}"
         place = f"{function}+{offset:#x}" if function.isidentifier() else f"{first:#x}"
         seen += f" at --until {place}" + (f", visit {sighting.visit}" if sighting.visit > 1 else "")
-        finding = FileFinding(
+        return FileFinding(
             subject.rule,
             subject.rule.severity,
             f"{where}: {sighting.message}",
@@ -139,8 +137,8 @@ class Sightings:
             (function,),
             None if line is None or not line.line else (line.file.name, line.line),
             None,
+            seen,
         )
-        return evolve(finding, seen=seen)
 
 
 def _holds(section: object, address: int) -> bool:
