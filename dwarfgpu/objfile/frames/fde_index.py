@@ -19,7 +19,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import following
 from dwarfgpu.objfile.frames.frame_section import Fde
 from dwarfgpu.objfile.info.pc_ranges import Ranges
-from dwarfgpu.objfile.info.reader_codegen import CODES, order_code
+from dwarfgpu.objfile.info.readers import CODES, order_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

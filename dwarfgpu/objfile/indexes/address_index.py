@@ -14,7 +14,7 @@ from dwarfgpu.objfile.contributions import check_address_size, following, initia
 from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
 from dwarfgpu.objfile.info.forms import ADDRESS_INDEX, NO_DATA, class_of
 from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges, is_dead
-from dwarfgpu.objfile.info.reader_codegen import CODES
+from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.objfile.info.scan import scan
 
 if TYPE_CHECKING:
