@@ -224,7 +224,7 @@ def family(format: Format) -> Family:
     return layouts
 
 
-# --- Generated functions ----------------------------------------------------------------------------------------------
+# --- Generated functions ------------------------------------------------------------------------------------------
 
 
 class ReaderBuilder:

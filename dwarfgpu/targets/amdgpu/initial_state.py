@@ -117,7 +117,7 @@ def scratch_descriptor(processor: Processor, base: int, size: int, wave_size: in
     return base & 0xFFFFFFFF, base >> 32 & 0xFFFF | swizzle_enable, size & 0xFFFFFFFF, word3
 
 
-# --- The MODE register ------------------------------------------------------------------------------------------------
+# --- The MODE register --------------------------------------------------------------------------------------------
 # A wave starts with the modes of its kernel descriptor (AMDGPU usage, "Kernel Descriptor", compute_pgm_rsrc1
 # and compute_pgm_rsrc2). The instruction set documents, "MODE", say where each is in the register.
 
@@ -169,7 +169,7 @@ def mode(fields: Mapping[str, int]) -> int:
     return sum(value << first for _name, first, _width, value in mode_fields(fields))
 
 
-# --- The rules --------------------------------------------------------------------------------------------------------
+# --- The rules ----------------------------------------------------------------------------------------------------
 # AMDGPU usage, "Initial Kernel Execution State" and "Kernel Prolog", of 2020 and of LLVM 22; for
 # ``amd_kernel_code_t`` the AMDGPU Compute ABI 0.40, "Initial kernel register state". What a
 # rule computes is right for one wave and for arrays of waves (`WavePosition`).
@@ -449,7 +449,7 @@ VCC = InitialRule("VCC", "", 2, NOBODY, STATE, "the documents do not mention it"
 STATUS = InitialRule("STATUS", "", 1, NOBODY, STATE, "the documents do not mention it; bit 0 is SCC", _no_words)
 
 
-# --- The rows ---------------------------------------------------------------------------------------------------------
+# --- The rows -----------------------------------------------------------------------------------------------------
 
 
 @frozen
