@@ -16,6 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dwarfgpu.backends.running.local_places import LocalPlaces
+
 VCC, VCC_HI, M0, EXEC, EXEC_HI = 106, 107, 124, 126, 127
 FLAT_SCRATCH = 130
 """The places of special registers among the scalar ones. VCC of waves of 64 lanes is one number of 64 bits."""
@@ -74,7 +76,7 @@ class WaveBatch:
         self.wide_v: dict[int, Any] = {}
         self.wide_a: dict[int, Any] = {}
         """Pairs of registers that have been read or written as one number, by the first."""
-        self.local: list[tuple[Any, int, Any]] = []
+        self.local: list[LocalPlaces] = []
         """The columns that were the latest addresses of local memory, with what is known of them."""
         self.scc: Any = 0
         self.mode = 0
