@@ -360,9 +360,7 @@ class MemoryAccess:
         lane = f"joined(b.wide_v, v, {vaddr.index})"
         return f"({lane} + {constant})" if offset else lane
 
-    def _write_row(
-        self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, question: Any
-    ) -> bool:
+    def _write_row(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, question: Any) -> bool:
         """Write a question about the memory that the lanes reach, if it has an answer; ``r`` is the answer."""
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
         if shape.space not in (GLOBAL, FLAT) or vaddr is None or vaddr.kind is not OperandKind.VGPR:
