@@ -1,9 +1,9 @@
 """The figures of kernels that run: against the same work written in numpy, and what a breakpoint costs.
 
-What is written in numpy gives the same results, bit for bit. The compiler makes one fused operation of a product and a
-sum of singles, so numpy multiplies and adds doubles, which rounds once too; beside the ratio is what it is against
-numpy that multiplies and adds singles, which is not the same work. Both sides are measured in turns, each once after a
-launch, so that neither has the caches for itself.
+What is written in numpy gives the same results, bit for bit. By default the compiler makes one fused operation of a
+product and a sum of singles, so numpy multiplies and adds doubles, which rounds once too. The same kernels with
+-ffp-contract=off multiply and add, each with a rounding, and so does numpy. Both sides are measured in turns, each once
+after a launch, so that neither has the caches for itself.
 """
 
 from __future__ import annotations
@@ -35,28 +35,36 @@ def run() -> None:
     if clang is None:
         not_measured("saxpy of 1,024 waves / numpy", "at most 6", "there is no clang-22")
         return
-    path = str(cache() / "running.gfx90a.co")
+    path, parted = str(cache() / "running.gfx90a.co"), str(cache() / "running.parted.gfx90a.co")
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     target = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-O2", "-g", "-w", "-nogpulib"]
-    subprocess.run([clang, "-x", "cl", "-cl-std=CL2.0", *target, str(SOURCE), "-o", path], check=True)
+    for name, options in ((path, []), (parted, ["-ffp-contract=off"])):
+        words = [clang, "-x", "cl", "-cl-std=CL2.0", *target, *options, str(SOURCE), "-o", name]
+        subprocess.run(words, check=True)
     count = 64 * WAVES
     random = np.random.default_rng(1)
     x, y = random.random(count, np.float32), random.random(count, np.float32)
     numbers = random.integers(1, 3000, count).astype(np.int32)
     left, right = (random.random((SIDE, SIDE), np.float32) for _ in range(2))
 
-    measured = _Kernel(path, "saxpy", (count,), (256,), [y, x, 2.5, count])
-    seconds, once, twice = measured.in_turns(lambda: _saxpy(2.5, x, y), lambda: 2.5 * x + y, rounds=SHORT_ROUNDS)
-    assert (measured.buffer("y") == _saxpy(2.5, x, y)).all()
-    text = f"{measured.text}; {seconds / twice:.1f} if numpy rounds twice"
-    show("saxpy of 1,024 waves / numpy that rounds once", seconds / once, "at most 6", text)
+    for name, text, peer in (
+        (path, "saxpy of 1,024 waves, fused / numpy rounding once", lambda: _saxpy(2.5, x, y)),
+        (parted, "saxpy of 1,024 waves, not fused / numpy", lambda: 2.5 * x + y),
+    ):
+        measured = _Kernel(name, "saxpy", (count,), (256,), [y, x, 2.5, count])
+        seconds, other = measured.in_turns(peer, rounds=SHORT_ROUNDS)
+        assert (measured.buffer("y") == peer()).all()
+        show(text, seconds / other, "at most 6", measured.text)
 
     zeros = np.zeros((SIDE, SIDE), np.float32)
-    measured = _Kernel(path, "product", (SIDE, SIDE), (16, 16), [zeros, left, right, SIDE])
-    seconds, once, twice = measured.in_turns(lambda: _product(left, right), lambda: _product_of_singles(left, right))
-    assert (measured.buffer("c") == _product(left, right)).all()
-    text = f"{measured.text}; {seconds / twice:.1f} if numpy rounds twice"
-    show("matrix product in tiles / numpy that rounds once", seconds / once, "at most 10", text)
+    for name, text, peer in (
+        (path, "matrix product in tiles, fused / numpy rounding once", lambda: _product(left, right)),
+        (parted, "matrix product in tiles, not fused / numpy", lambda: _product_of_singles(left, right)),
+    ):
+        measured = _Kernel(name, "product", (SIDE, SIDE), (16, 16), [zeros, left, right, SIDE])
+        seconds, other = measured.in_turns(peer)
+        assert (measured.buffer("c") == peer()).all()
+        show(text, seconds / other, "at most 10", measured.text)
 
     measured = _Kernel(path, "steps_", (count,), (256,), [np.zeros(count, np.int32), numbers])
     seconds, peer = measured.in_turns(lambda: _steps(numbers))

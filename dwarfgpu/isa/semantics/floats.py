@@ -41,22 +41,6 @@ def _to_odd(total: Lanes, left: Lanes, right: Lanes) -> Lanes:
 
 def fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     """Return ``left * right + other`` of singles with one rounding."""
-    if max(left.size, right.size, other.size) <= 2 * PART or not left.ndim == right.ndim == other.ndim:
-        return _fused_single(left, right, other)
-    result = np.empty(np.broadcast_shapes(left.shape, right.shape, other.shape), np.float32)
-    rows = max(1, PART // result[0].size)
-    for first in range(0, len(result), rows):
-        part = slice(first, first + rows)
-        columns = (column[part] if len(column) > 1 else column for column in (left, right, other))
-        result[part] = _fused_single(*columns)
-    return result
-
-
-PART = 1 << 14
-"""The lanes that are computed together where doubles of all of them would leave the cache."""
-
-
-def _fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     product = left.astype(np.float64)  # exact
     fits = right.size == 1 or right.shape == left.shape
     product = np.multiply(product, right.astype(np.float64), out=product if fits else None)
@@ -73,7 +57,7 @@ def _fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
         is_exact &= np.subtract(total, addend, out=rest) == product
         if not is_exact.all():
             doubtful = (total.view(np.uint64) << _ABOVE_TIE == 0) & ~is_exact
-            result = np.where(doubtful, _to_odd(total, product, addend).astype(np.float32), result)
+            np.copyto(result, _to_odd(total, product, addend).astype(np.float32), where=doubtful)
     return result
 
 
