@@ -21,8 +21,8 @@ from dwarfgpu.backends.running.access_shapes import (
 )
 from dwarfgpu.backends.running.batch import M0, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
-from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, first_of_row, gather, scatter
-from dwarfgpu.backends.running.local_places import LocalPlaces
+from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.lane_patterns import LocalPlaces, start_of_row
 from dwarfgpu.backends.running.stops import (
     ADDRESS_ERROR,
     MEMORY_VIOLATION,
@@ -548,7 +548,7 @@ class MemoryAccess:
         if known[0] is low and known[1] is high and known[2] == size * count:
             first = known[3]
         else:
-            first = first_of_row(low, size * count)
+            first = start_of_row(batch, low, size * count)
             if first is not None and high is not None:
                 upper = int(high[0, 0])
                 first = first | upper << 32 if (high == upper).all() else None

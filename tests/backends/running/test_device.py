@@ -12,11 +12,11 @@ from dwarfgpu.backends.running.batch import NOTHING, WaveBatch, lane_flags, lane
 from dwarfgpu.backends.running.block_writer import joined, put_long
 from dwarfgpu.backends.running.device import Device
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment, gather, scatter
-from dwarfgpu.backends.running.instructions import shifted_index
-from dwarfgpu.backends.running.local_places import LocalPlaces
+from dwarfgpu.backends.running.lane_patterns import LocalPlaces, added_to_row, known_row, shifted_index
 from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import MachineFault
-from dwarfgpu.isa.semantics.integer_rows import merged
+from dwarfgpu.isa.semantics.integer_rows import add_carry_out, merged
+from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.program.launch.launch import launch, machine_for
 
 LAUNCH = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
@@ -331,17 +331,37 @@ def test_places_in_local_memory_that_are_used_again(pattern):
 
 
 def test_indices_are_shifted_as_words_where_nothing_is_lost():
-    low = np.arange(1024, dtype=np.uint32).reshape(16, 64) + np.uint32(0x3FFF_F000)
-    zero = np.zeros((1, 1), np.uint32)
-    for places in (0, 1, 2, 40, 66):
-        count = np.full((1, 1), places, np.uint32)
-        shifted = shifted_index(count, low, zero)
-        whole = low.astype(np.uint64) << np.uint64(places & 63)
-        assert (shifted is None) == bool((whole >> np.uint64(32)).any())
-        assert shifted is None or (shifted == whole).all()
-    two = np.full((1, 1), 2, np.uint32)
-    assert shifted_index(two, low + np.uint32(0xC00), zero) is not None
-    assert shifted_index(two, low + np.uint32(0xC01), zero) is None
-    assert shifted_index(two, low, zero + np.uint32(1)) is None
-    assert shifted_index(two, low, np.zeros((16, 1), np.uint32)) is None
-    assert shifted_index(np.full((16, 1), 2, np.uint32), low, zero) is None
+    batch = WaveBatch(range(16), 64, 0, 0)
+    row = np.arange(1024, dtype=np.uint32).reshape(16, 64) + np.uint32(0x3FFF_F000)
+    zero, two = np.zeros((1, 1), np.uint32), np.full((1, 1), 2, np.uint32)
+    for low in (row, row[::-1].copy()):
+        for places in (0, 1, 2, 40, 66):
+            count = np.full((1, 1), places, np.uint32)
+            shifted = shifted_index(batch, count, low, zero)
+            whole = low.astype(np.uint64) << np.uint64(places & 63)
+            assert (shifted is None) == bool((whole >> np.uint64(32)).any())
+            assert shifted is None or (shifted == whole).all()
+            first = 0x3FFF_F000 << (places & 63), 1 << (places & 63)
+            assert shifted is None or known_row(batch, shifted) == (first if low is row else None)
+        assert shifted_index(batch, two, low + np.uint32(0xC00), zero) is not None
+        assert shifted_index(batch, two, low + np.uint32(0xC01), zero) is None
+        assert shifted_index(batch, two, low, zero + np.uint32(1)) is None
+        assert shifted_index(batch, two, low, np.zeros((16, 1), np.uint32)) is None
+        assert shifted_index(batch, np.full((16, 1), 2, np.uint32), low, zero) is None
+
+
+def test_sums_of_a_row_are_rows_until_one_is_carried():
+    batch = WaveBatch(range(16), 64, 0, 0)
+    zero, two = np.zeros((1, 1), np.uint32), np.full((1, 1), 2, np.uint32)
+    row = shifted_index(batch, two, np.arange(1024, dtype=np.uint32).reshape(16, 64), zero)
+    for number in (0, 5, LOW - 4 * 1023, LOW - 4 * 1023 + 1, LOW):
+        column = np.full((1, 1), number, np.uint32)
+        wanted = add_carry_out(column, row)
+        total, carry = added_to_row(batch, column, row, add_carry_out)
+        assert (total == wanted[0]).all()
+        assert (np.broadcast_to(carry, row.shape) == wanted[1]).all()
+        assert known_row(batch, total) == (None if wanted[1].any() else (number, 4))
+    for column in (np.arange(16, dtype=np.uint32)[:, None], np.full((16, 1), 5, np.uint32)):
+        total, carry = added_to_row(batch, column, row, add_carry_out)
+        assert (total == row + column).all()
+        assert known_row(batch, total) is None

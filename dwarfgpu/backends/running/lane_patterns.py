@@ -1,14 +1,93 @@
-"""Addresses of local memory that lanes use again and again, such as those of tiles, and what their pattern saves."""
+"""What the numbers of lanes have in common, so that not each lane has to be asked.
+
+**Rows** are columns whose numbers grow by the same step from lane to lane and from wave to wave, as indices of arrays
+and their addresses do. A batch keeps which of its latest columns are rows, as columns never change: the sum of a row
+and a number of all lanes is one again.
+
+**Places in local memory** are used again and again where tiles are.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.backends.running.device_memory import first_of_row
+from dwarfgpu.isa.semantics import integer_rows
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.running.batch import WaveBatch
+
 Lanes = Any
+LOW = 0xFFFF_FFFF
+NO_LANES = np.zeros((1, 1), bool)
+NO_LANES.setflags(write=False)
+KEPT = 4
+"""The rows that a batch keeps."""
 RUN = 8
 """The dwords of a run: as many as numpy copies at once."""
+
+
+# --- Rows ---------------------------------------------------------------------------------------------------------
+
+
+def keep_row(batch: WaveBatch, column: Lanes, first: int, step: int) -> None:
+    """Remember that a column is a row."""
+    batch.rows = [*batch.rows[1 - KEPT :], (column, first, step)]
+
+
+def known_row(batch: WaveBatch, column: Lanes) -> tuple[int, int] | None:
+    """Return the first number and the step of a column that is known to be a row."""
+    for row, first, step in batch.rows:
+        if row is column:
+            return first, step
+    return None
+
+
+def start_of_row(batch: WaveBatch, column: Lanes, step: int) -> int | None:
+    """Return the first number of a column that is a row with a step; None for others."""
+    known = known_row(batch, column)
+    if known is None:
+        return first_of_row(column, step)
+    return known[0] if known[1] == step else None
+
+
+def shifted_index(batch: WaveBatch, count: Lanes, low: Lanes, high: Lanes) -> Lanes:
+    """Return the lower words of numbers shifted left, if the upper words of all are 0 before and after it; else None.
+
+    So indices of arrays become distances in bytes, where the words together would cost many times as much.
+    """
+    if low.size < integer_rows.MANY or high.size > 1 or count.size > 1 or high[0, 0]:
+        return None
+    places = int(count[0, 0]) & 63
+    first = first_of_row(low, 1) if low.shape == (batch.count, batch.lanes) else None
+    highest = int(low.max()) if first is None else first + low.size - 1
+    if highest << places > LOW:
+        return None
+    shifted = low << places
+    if first is not None:
+        keep_row(batch, shifted, first << places, 1 << places)
+    return shifted
+
+
+def added_to_row(batch: WaveBatch, number: Lanes, column: Lanes, add: Any) -> tuple[Lanes, Lanes]:
+    """Return the sums of a number and a column, and flags of the lanes with a carry, as an operation does that adds.
+
+    Those of a row are a row, in which no lane has a carry if the last one has none.
+    """
+    known = known_row(batch, column) if number.size == 1 else None
+    if known is not None:
+        first, step = known[0] + int(number[0, 0]), known[1]
+        if first + step * (column.size - 1) <= LOW:
+            total = number + column
+            keep_row(batch, total, first, step)
+            return total, NO_LANES
+    sums: tuple[Lanes, Lanes] = add(number, column)
+    return sums
+
+
+# --- Places in local memory ---------------------------------------------------------------------------------------
 
 
 class LocalPlaces:
