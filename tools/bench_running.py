@@ -52,9 +52,9 @@ def run() -> None:
         (parted, "saxpy of 1,024 waves, not fused / numpy", lambda: 2.5 * x + y),
     ):
         measured = _Kernel(name, "saxpy", (count,), (256,), [y, x, 2.5, count])
-        seconds, other = measured.in_turns(peer, rounds=SHORT_ROUNDS)
+        seconds, peer_seconds = measured.in_turns(peer, rounds=SHORT_ROUNDS)
         assert (measured.buffer("y") == peer()).all()
-        show(text, seconds / other, "at most 6", measured.text)
+        show(text, seconds / peer_seconds, "at most 6", measured.text)
 
     zeros = np.zeros((SIDE, SIDE), np.float32)
     for name, text, peer in (
@@ -62,14 +62,14 @@ def run() -> None:
         (parted, "matrix product in tiles, not fused / numpy", lambda: _product_of_singles(left, right)),
     ):
         measured = _Kernel(name, "product", (SIDE, SIDE), (16, 16), [zeros, left, right, SIDE])
-        seconds, other = measured.in_turns(peer)
+        seconds, peer_seconds = measured.in_turns(peer)
         assert (measured.buffer("c") == peer()).all()
-        show(text, seconds / other, "at most 10", measured.text)
+        show(text, seconds / peer_seconds, "at most 10", measured.text)
 
     measured = _Kernel(path, "steps_", (count,), (256,), [np.zeros(count, np.int32), numbers])
-    seconds, peer = measured.in_turns(lambda: _steps(numbers))
+    seconds, peer_seconds = measured.in_turns(lambda: _steps(numbers))
     assert (measured.buffer("out") == _steps(numbers)).all()
-    show("divergent loop / numpy", seconds / peer, "at most 25", measured.text)
+    show("divergent loop / numpy", seconds / peer_seconds, "at most 25", measured.text)
 
     other = _Kernel(path, "steps_", (count,), (256,), [np.zeros(count, np.int32), numbers])
     other.break_elsewhere()
