@@ -185,7 +185,8 @@ def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
 def _shift_left_long(writer: BlockWriter, instruction: GpuInstruction) -> None:
     meaning = MEANINGS[instruction.name]
     source, target = instruction.sources[1], instruction.destinations[0]
-    if source.kind is not OperandKind.VGPR or target.kind is not OperandKind.VGPR or instruction.modifiers:
+    is_plain = not instruction.modifiers and not instruction.variant
+    if not is_plain or source.kind is not OperandKind.VGPR or target.kind is not OperandKind.VGPR:
         _vector(writer, instruction, meaning)
         return
     count, whole = _source_texts(writer, instruction, meaning)
