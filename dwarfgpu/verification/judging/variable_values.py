@@ -6,7 +6,6 @@ statement which does not name the variable, the register has got another use, an
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ import numpy as np
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import STATIC
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.judging.call_record import Call
     from dwarfgpu.verification.judging.lane_places import LaneRecord
     from dwarfgpu.verification.judging.sightings import Sightings
+    from dwarfgpu.verification.judging.statements import SourceStatements
     from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 
 RULES: dict[str, CheckRule] = rules(
@@ -48,9 +47,6 @@ RULES: dict[str, CheckRule] = rules(
 
 FOLLOWED = 4
 """The waves whose variables are followed from instruction to instruction."""
-LONGEST_STATEMENT = 12
-"""The lines of a statement, at most, that are searched for a name."""
-_END = re.compile(r"[;{}:]\s*(//.*)?$")
 
 
 @frozen
@@ -88,30 +84,33 @@ class ValueJudge:
     """Judges where the variables of a file are said to be."""
 
     def __init__(
-        self, running: Running, sightings: Sightings, stopped: Stopped, registers: WaveRegisters, record: LaneRecord
+        self,
+        running: Running,
+        sightings: Sightings,
+        stopped: Stopped,
+        registers: WaveRegisters,
+        record: LaneRecord,
+        texts: SourceStatements,
     ) -> None:
         self.running = running
         self.sightings = sightings
         self.stopped = stopped
         self.registers = registers
         self.record = record
-        self.without_text: set[str] = set()
-        """The source files whose text was not found."""
-        self._reader = SourceReader()
-        folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
-        self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
+        self.texts = texts
         self._places: dict[int, CodePlace] = {}
         self._before: dict[tuple[int, int], _Before] = {}
         self._read: set[int] = set()
         count = running.machine.wave_count
-        self._followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
+        self.followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
+        """The waves whose variables are followed from instruction to instruction."""
 
     def observe(self, batch: WaveBatch, call: Call | None, rows: Any) -> None:
         """Take notice of waves that are about to execute an instruction, and judge what the last one has changed."""
         waves = batch.waves
         for row in rows.tolist():
             wave = int(waves[row])
-            if wave in self._followed:
+            if wave in self.followed:
                 self._follow(batch, call, row, wave)
 
     def end(self, waves: Any, call: Call | None) -> None:
@@ -224,23 +223,8 @@ class ValueJudge:
 
     def _statement(self, source: SourceLine) -> str | None:
         """Return the lines of the statement that a line belongs to; None where the text is not known."""
-        files = [file for file in self.running.attached.state.sources.all() if source.file in (file.name, file.path)]
-        text = self._reader.read(files[0]) if files else None
-        if text is None or not text.lines:
-            self.without_text.add(str(source.file))
-            return None
-        first = last = source.line
-        for _count in range(LONGEST_STATEMENT):
-            before = text.line(first - 1)
-            if before is None or _END.search(before):
-                break
-            first -= 1
-        for _count in range(LONGEST_STATEMENT):
-            here = text.line(last)
-            if here is None or _END.search(here):
-                break
-            last += 1
-        return "\n".join(text.lines[first - 1 : last])
+        statement = self.texts.at(str(source.file), source.line)
+        return None if statement is None else statement.text
 
 
 def _lanes(mask: int) -> list[int]:
