@@ -121,6 +121,45 @@ class CodeLine:
     """The entry of the innermost block."""
 
 
+class CodeLines:
+    """The lines of instructions, each read once."""
+
+    def __init__(self, running: Running, sightings: Sightings) -> None:
+        self.running = running
+        self.sightings = sightings
+        self._known: dict[int, CodeLine] = {}
+
+    def __getitem__(self, pc: int) -> CodeLine:
+        line = self._known.get(pc)
+        if line is None:
+            line = self._known[pc] = self._read(pc)
+        return line
+
+    def _read(self, pc: int) -> CodeLine:
+        state = self.running.attached.state
+        code = state.loaded.at(pc)
+        name = self.sightings.function(pc)[0]
+        if code is None or not code.file.has_dwarf:
+            return CodeLine("", 0, is_start=False, owner=(name, 0), block=0)
+        place = code.in_file(pc)
+        scopes = code.functions_at(pc)
+        owner = name, scopes[0].die.offset if scopes else 0
+        block = scopes[0].blocks[0].offset if scopes else 0
+        try:
+            unit = code.file.dwarf.index.unit_at(place)
+            table = None if unit is None else line_table(code.file, unit)
+            spans = [] if table is None else table.at(place, prefers_statements=True)
+        except DwarfGpuError as error:
+            code.file.dwarf.note(error)
+            spans = []
+        if not spans or table is None or unit is None:
+            return CodeLine("", 0, is_start=False, owner=owner, block=block)
+        row = spans[-1].row
+        path = tidy(table.path(row.file, unit.directory or "") or "")
+        is_start = bool(row.line) and row.is_stmt and spans[-1].start == place
+        return CodeLine(path, row.line, is_start, owner, block)
+
+
 @frozen
 class _Unread:
     """The parameters that could not be read at the first statement of a function."""
@@ -151,7 +190,7 @@ class StatementJudge:
         self._followed = followed
         """The waves whose steps are followed."""
         self._reader = CodeReader(running.attached, running.machine.device)
-        self._lines: dict[int, CodeLine] = {}
+        self.lines = CodeLines(running, sightings)
         self._executed: dict[int, Sighting] = {}
         """The instructions that lanes have executed, each with the first of them."""
         self._at: dict[tuple[int, int, tuple[str, int]], dict[int, int]] = {}
@@ -167,9 +206,7 @@ class StatementJudge:
     def observe(self, batch: WaveBatch, call: Call | None, rows: Any, instruction: GpuInstruction) -> None:
         """Take notice of waves that are about to execute an instruction."""
         pc = batch.pc
-        line = self._lines.get(pc)
-        if line is None:
-            line = self._lines[pc] = self._read(pc)
+        line = self.lines[pc]
         if pc not in self._executed:
             self._note_executed(batch, rows)
         if self._unread:
@@ -188,7 +225,7 @@ class StatementJudge:
         if pc in self._entered:
             return
         self._entered.add(pc)
-        line = self._lines[pc]
+        line = self.lines[pc]
         if self._reader.at(pc).body == pc and line.is_start:
             wave = int(batch.waves[row])
             unread = dict(self._unreadable(wave, visits))
@@ -208,30 +245,6 @@ class StatementJudge:
                 self._settle(self._unread.pop((wave, number)))
 
     # --- What is executed -----------------------------------------------------------------------------------------
-
-    def _read(self, pc: int) -> CodeLine:
-        state = self.running.attached.state
-        code = state.loaded.at(pc)
-        name = self.sightings.function(pc)[0]
-        if code is None or not code.file.has_dwarf:
-            return CodeLine("", 0, is_start=False, owner=(name, 0), block=0)
-        place = code.in_file(pc)
-        scopes = code.functions_at(pc)
-        owner = name, scopes[0].die.offset if scopes else 0
-        block = scopes[0].blocks[0].offset if scopes else 0
-        try:
-            unit = code.file.dwarf.index.unit_at(place)
-            table = None if unit is None else line_table(code.file, unit)
-            spans = [] if table is None else table.at(place, prefers_statements=True)
-        except DwarfGpuError as error:
-            code.file.dwarf.note(error)
-            spans = []
-        if not spans or table is None or unit is None:
-            return CodeLine("", 0, is_start=False, owner=owner, block=block)
-        row = spans[-1].row
-        path = tidy(table.path(row.file, unit.directory or "") or "")
-        is_start = bool(row.line) and row.is_stmt and spans[-1].start == place
-        return CodeLine(path, row.line, is_start, owner, block)
 
     def _note_executed(self, batch: WaveBatch, rows: Any) -> None:
         """Note an instruction that some lane executes; others may come to it with no lane."""
@@ -337,14 +350,14 @@ class StatementJudge:
         """Judge whether each line that was executed has statements in the function, and whether a breakpoint stops."""
         by_line: dict[tuple[tuple[str, int], str, int], list[int]] = {}
         for pc in sorted(self._executed):
-            line = self._lines[pc]
+            line = self.lines[pc]
             if line.line:
                 by_line.setdefault((line.owner, line.file, line.line), []).append(pc)
         statements = self._statements()
         for (owner, file, number), addresses in by_line.items():
             first: dict[int, int] = {}
             for pc in statements.get((file, number), ()):
-                place = self._line(pc)
+                place = self.lines[pc]
                 if place.owner == owner:
                     first.setdefault(place.block, pc)  # GDB has one breakpoint for each block
             rule = RULES["unreached" if first else "none"]
@@ -363,10 +376,6 @@ class StatementJudge:
                 self.sightings.add(
                     Subject(rule, f"{owner[1]} {file}:{number}"), pc, Sighting(message, seen.wave, seen.lane)
                 )
-
-    def _line(self, pc: int) -> CodeLine:
-        line = self._lines.get(pc)
-        return self._read(pc) if line is None else line
 
     def _statements(self) -> dict[tuple[str, int], list[int]]:
         """Return where statements begin, by file and line, in ascending order."""
@@ -395,7 +404,7 @@ class StatementJudge:
         circles = _circles(steps)
         jumps = [(before, after) for before, after in steps if after <= before]
         for (before, after), sighting in steps.items():
-            start, end = self._lines[before], self._lines[after]
+            start, end = self.lines[before], self.lines[after]
             self.sightings.note(RULES["back"], after)
             if start.file != end.file or end.line >= start.line:
                 continue
@@ -417,11 +426,11 @@ class StatementJudge:
         if not around:
             return True  # the code of the loop is not in one piece
         last, first = min(around, key=lambda loop: loop[0] - loop[1])
-        line = self._lines[after]
+        line = self.lines[after]
         inside = [
             each.line
-            for pc, each in self._lines.items()
-            if first <= pc <= last and each.is_start and each.owner == line.owner and each.file == line.file
+            for each in map(self.lines.__getitem__, (pc for pc in self._executed if first <= pc <= last))
+            if each.is_start and each.owner == line.owner and each.file == line.file
         ]
         return line.line == min(inside)
 

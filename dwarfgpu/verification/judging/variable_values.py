@@ -154,7 +154,11 @@ class ValueJudge:
             return
         where = ", ".join(f"{file}:{line}" for file, line in place.lines)
         lane = "" if lanes is None else f" in lane {lanes}"
-        message = f"{home.variable} is said to be in {home.register}, which the code of {where} has changed{lane}"
+        index = 0 if lanes is None else lanes
+        was = "" if old is None else f" from {_number(_of_row(old, before.row), index):#x}"
+        is_now = f" to {_number(_of_row(new, row), index):#x}"
+        message = f"{home.variable} is said to be in {home.register}, which the code of {where} has changed"
+        message += f"{lane}{was}{is_now}"
         sighting = Sighting(message, self.running.machine.ids[wave], lanes)
         self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
 
@@ -235,6 +239,10 @@ def _of_row(column: Any, row: int) -> Any:
     if isinstance(column, int):
         return np.array([int(column)], np.uint64)
     return column[row if column.shape[0] > 1 else 0]
+
+
+def _number(values: Any, index: int) -> int:
+    return int(values[index if len(values) > 1 else 0])
 
 
 def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
