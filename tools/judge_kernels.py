@@ -3,7 +3,7 @@
 
     python3 tools/dev.py judge_kernels [--compiler 24] [--processor gfx90a] [--level O0] [--jobs 2] [--kernels 'loops*']
 
-The kernels are those of tools/corpus_programs, of the tests that run kernels, and 25 random ones
+The kernels are those of tools/corpus_programs, of the tests that run kernels, and 12 random ones
 (tools/random_kernels.py). Each is compiled for one processor, launched with buffers of small numbers, and judged as
 `dwarfgpu judge` does. Findings are counted by rule and shown by kernel with --findings; --json FILE keeps them. The last
 lines are the time, that of the processors, and the memory of the largest process.
@@ -38,7 +38,7 @@ RUNNING = ROOT / "tests" / "backends" / "running"
 DEBUGGED = ROOT / "tests" / "program" / "running"
 SCRIPTS = ROOT / "fixtures" / "src" / "scripts"
 RANDOM = "random"
-IN_FILE = 25
+IN_FILE = 12
 GROUP, GRID = 64, 128
 LIMIT = 3_000_000
 """The instructions after which a kernel is taken for one that does not end."""
@@ -211,14 +211,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     with Pool(options.jobs, maxtasksperchild=8) as pool:  # what a process has learned of programs is forgotten
         for done, of_program in enumerate(pool.imap_unordered(judge, reversed(chosen)), 1):
             results += of_program
+            if options.json:
+                Path(options.json).write_text(json.dumps([each._asdict() for each in results], indent=1))
             last = results[-1].program if results else ""
             seconds = time.monotonic() - begun
             print(f"{done} of {len(chosen)} programs, {seconds:.0f} s: {last}", file=sys.stderr, flush=True)
         pool.close()
         pool.join()
     report(results, shows_all=options.findings)
-    if options.json:
-        Path(options.json).write_text(json.dumps([each._asdict() for each in results], indent=1))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(
         f"{time.monotonic() - begun:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processors (compilers included), "

@@ -357,6 +357,8 @@ class StatementJudge:
         for (owner, file, number), addresses in by_line.items():
             first: dict[int, int] = {}
             for pc in statements.get((file, number), ()):
+                if self.sightings.function(pc)[0] != owner[0]:
+                    continue
                 place = self.lines[pc]
                 if place.owner == owner:
                     first.setdefault(place.block, pc)  # GDB has one breakpoint for each block

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import STATIC
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.running.batch import WaveBatch
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_lookup import SourceLine
+    from dwarfgpu.program.code.scopes import FunctionScope
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.stopped import Stopped
@@ -80,6 +84,64 @@ class _Before:
     columns: dict[str, Any]
 
 
+@frozen
+class LocatedVariable:
+    """A variable by the entry of its location that is valid somewhere."""
+
+    die: Die
+    entry: int
+    """The number of the entry in the list, or the address where that is not known."""
+
+
+class LocatedVariables:
+    """The variables with a location at places of frames; the scopes and the lists are read once for many places."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[FunctionScope, list[tuple[Die, tuple[tuple[int, int], ...] | None]]]] = {}
+        """By identity of the scope, which is kept."""
+
+    def at(self, frame: Frame) -> list[LocatedVariable]:
+        """Return the variables with a location at the place of a frame, in its order."""
+        scope = frame.scope
+        if scope is None:
+            return []
+        known = self._known.get(id(scope))
+        if known is None:
+            variables = [variable for variable in frame.variables() if variable.kind != STATIC]
+            spans = [(variable.die, _spans_of(variable)) for variable in variables]
+            known = self._known[id(scope)] = scope, spans
+        place = frame.place_in_file
+        located = []
+        for die, of_die in known[1]:
+            if of_die is None:
+                located.append(LocatedVariable(die, place))
+                continue
+            for index, (start, end) in enumerate(of_die):
+                if start <= place < end:
+                    located.append(LocatedVariable(die, index))
+                    break
+        return located
+
+
+def _spans_of(variable: Variable) -> tuple[tuple[int, int], ...] | None:
+    """Return where the entries of the location of a variable are valid; None where each place has to be asked."""
+    try:
+        location = variable.definition.find_number(dw.DW_AT_location)
+        if location is None:
+            return ()
+        if location.value_class != "loclist":
+            return ((0, 1 << 64),)
+        entries = location_list(location).entries
+    except DwarfGpuError:
+        return None
+    spans = tuple((entry.start, entry.end) for entry in entries)
+    ends = [end for _start, end in sorted(spans)]
+    starts = [start for start, _end in sorted(spans)][1:]
+    if any(entry.default for entry in entries) or any(end > start for end, start in zip(ends, starts, strict=False)):
+        return None
+    return spans
+
+
 class ValueJudge:
     """Judges where the variables of a file are said to be."""
 
@@ -99,6 +161,10 @@ class ValueJudge:
         self.record = record
         self.texts = texts
         self._places: dict[int, CodePlace] = {}
+        self._located = LocatedVariables()
+        self._homes: dict[LocatedVariable, tuple[Home, ...]] = {}
+        self._readable: set[LocatedVariable] = set()
+        """What is in registers, and was read."""
         self._before: dict[tuple[int, int], _Before] = {}
         self._read: set[int] = set()
         count = running.machine.wave_count
@@ -181,28 +247,37 @@ class ValueJudge:
             return  # the prologue
         self.sightings.note(RULES["failed"], batch.pc)
         for frame in frames:
-            for variable in frame.variables():
-                if variable.kind != STATIC:
-                    self._judge_value(batch, wave, frame, variable, visits)
+            located = self._located.at(frame)
+            if all(here in self._readable for here in located):
+                continue
+            variables = {variable.die: variable for variable in frame.variables()}
+            for here in located:
+                variable = variables.get(here.die)
+                if variable is not None and here not in self._readable:
+                    is_read = self._judge_value(batch, wave, frame, variable, visits)
+                    if is_read and self._homes.get(here):
+                        self._readable.add(here)  # what is written in a register can be read from then on
 
     def _bias(self, frame: Frame) -> int:
         return 0 if frame.code is None else frame.code.bias
 
-    def _judge_value(self, batch: WaveBatch, wave: int, frame: Frame, variable: Variable, visits: int) -> None:
+    def _judge_value(self, batch: WaveBatch, wave: int, frame: Frame, variable: Variable, visits: int) -> bool:
+        """Return whether a variable can be read; report it if it cannot."""
         lane: int | None = None
         try:
             active = [] if frame.active_mask is None else _lanes(frame.active_mask)
             if frame.has_lanes and not active:
-                return
+                return False
             values = answer(variable, variable.name, [active[0], active[-1]] if active else None)
             failed = next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
             if failed is None or failed.reason is None:
-                return
+                return True
             message, lane = failed.reason.message, failed.lane
         except DwarfGpuError as error:
             message = error.message
         sighting = Sighting(f"{variable.name}: {message}", self.running.machine.ids[wave], lane, visits)
         self.sightings.add(Subject(RULES["failed"], variable.name, variable.die.offset), batch.pc, sighting)
+        return False
 
     # --- Places ---------------------------------------------------------------------------------------------------
 
@@ -214,9 +289,17 @@ class ValueJudge:
             source = frame.call.source
             if source is not None and source.file and source.line:
                 lines.append(source)
-            for variable in frame.variables():
-                if variable.kind != STATIC and not variable.is_artificial:
-                    homes += _homes(frame, variable)
+            variables: dict[Die, Variable] | None = None
+            for here in self._located.at(frame):
+                known = self._homes.get(here)
+                if known is None:
+                    if variables is None:
+                        variables = {variable.die: variable for variable in frame.variables()}
+                    variable = variables.get(here.die)
+                    is_own = variable is not None and not variable.is_artificial
+                    known = tuple(_homes(frame, variable)) if variable is not None and is_own else ()
+                    self._homes[here] = known
+                homes += known
         is_known = bool(frames) and len(lines) == len(frames)
         texts = [*map(self._statement, lines)] if is_known else [None]
         return CodePlace(
