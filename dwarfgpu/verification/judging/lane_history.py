@@ -15,6 +15,7 @@ from dwarfgpu.program.variables.variable import STATIC
 from dwarfgpu.verification.judging.call_record import CallRecord
 from dwarfgpu.verification.judging.lane_places import LaneRecord
 from dwarfgpu.verification.judging.statements import CodeLines
+from dwarfgpu.verification.judging.variable_values import is_read_reference
 from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 
 if TYPE_CHECKING:
@@ -201,7 +202,8 @@ class LaneRecorder:
             self._bad.pop(known, None)
             reason = lane_answer.reason
             message = "" if reason is None else reason.message
-            return ShownValue(WRONG if reason is not None and reason.state == "error" else NO_VALUE, message)
+            is_wrong = reason is not None and reason.state == "error" and not is_read_reference(variable, self._lane)
+            return ShownValue(WRONG if is_wrong else NO_VALUE, message)
         text = self._value_text(lane_answer)
         kind, place = _place_of(lane_answer)
         for wrong in self._passed:

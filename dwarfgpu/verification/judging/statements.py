@@ -19,6 +19,7 @@ from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import PARAMETER
 from dwarfgpu.verification.findings import WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
+from dwarfgpu.verification.judging.variable_values import is_read_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -305,8 +306,10 @@ class StatementJudge:
         try:
             values = answer(variable, variable.name, lanes or None)
             for lane_answer in values.by_lane:
-                if lane_answer.value is None and lane_answer.reason is not None:
-                    return lane_answer.reason.message, lane_answer.lane
+                reason = lane_answer.reason
+                if lane_answer.value is not None or reason is None or is_read_reference(variable, lane_answer.lane):
+                    continue
+                return reason.message, lane_answer.lane
         except DwarfGpuError as error:
             return error.message, None
         return None

@@ -16,6 +16,8 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.loaded import location_list
+from dwarfgpu.program.types.model import Pointer
+from dwarfgpu.program.types.sizes import known_size, stripped
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import STATIC
@@ -62,6 +64,8 @@ class Home:
     register: str
     is_own_lane: bool
     """Whether each lane has its element of a vector register."""
+    mask: int
+    """The bits of the register, or of its element, that are the variable's."""
 
 
 @frozen(eq=False)
@@ -203,7 +207,7 @@ class ValueJudge:
         old, new = before.columns[home.register], column_of(batch, home.register)
         if old is new or new is None:
             return
-        changed: Any = np.True_ if old is None else _of_row(old, before.row) != _of_row(new, row)
+        changed: Any = np.True_ if old is None else (_of_row(old, before.row) ^ _of_row(new, row)) & home.mask != 0
         changed = np.broadcast_to(changed, (batch.lanes if home.is_own_lane else 1,))
         lanes: int | None = None
         if home.is_own_lane:
@@ -272,6 +276,8 @@ class ValueJudge:
             failed = next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
             if failed is None or failed.reason is None:
                 return True
+            if is_read_reference(variable, failed.lane):
+                return True
             message, lane = failed.reason.message, failed.lane
         except DwarfGpuError as error:
             message = error.message
@@ -314,6 +320,18 @@ class ValueJudge:
         return None if statement is None else statement.text
 
 
+def is_read_reference(variable: Variable, lane: int | None) -> bool:
+    """Return whether a variable is a reference that can be read, whatever becomes of the object that it refers to."""
+    try:
+        kind = stripped(variable.type)
+        if not isinstance(kind, Pointer) or not kind.is_reference:
+            return False
+        variable.find(variable.frame.lane(lane if variable.frame.has_lanes else None)).read()
+    except DwarfGpuError:
+        return False
+    return True
+
+
 def _lanes(mask: int) -> list[int]:
     return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
 
@@ -337,6 +355,7 @@ def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
     if any(location is None for location in locations):
         return
     parts = [[*_registers(location)] for location in locations if location is not None]
+    size = known_size(stripped(variable.type)) if all(len(of_lane) == 1 for of_lane in parts) else None
     if not all(parts) or len({len(each) for each in parts}) != 1 or any(None in each for each in parts):
         return
     for of_lane in zip(*parts, strict=True):
@@ -344,7 +363,9 @@ def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
         lane_bits = register.register.lane_bits
         is_own = bool(lane_bits) and bool(others) and others[0][1] == offset + lane_bits and offset < lane_bits
         if is_own or (not lane_bits and offset == 0):
-            yield Home(variable.name, variable.die.offset, register.register.name, is_own)
+            bits = lane_bits if is_own else register.register.bit_size
+            mask = (1 << (bits if size is None else min(bits, 8 * size))) - 1
+            yield Home(variable.name, variable.die.offset, register.register.name, is_own, mask)
 
 
 def _location(frame: Frame, variable: Variable, lane: int) -> Location | None:
