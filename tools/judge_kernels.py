@@ -5,8 +5,8 @@
 
 The kernels are those of tools/corpus_programs, of the tests that run kernels, and 12 random ones
 (tools/random_kernels.py). Each is compiled for one processor, launched with buffers of small numbers, and judged as
-`dwarfgpu judge` does. Findings are counted by rule and shown by kernel with --findings; --json FILE keeps them. The last
-lines are the time, that of the processors, and the memory of the largest process.
+`dwarfgpu judge` does. Findings are counted by rule and shown by kernel with --findings; --json FILE keeps them. The
+last line has the time, that of the processors, and the memory of the largest process.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def arguments(program: Any, kernel: Any) -> tuple[list[Any], int]:
     parameters = parameters_of(program.file, kernel) or ()
     given: list[Any] = []
     for index, argument in enumerate(explicit):
-        kind = stripped(parameters[index].type) if len(parameters) == len(explicit) else None
+        known = parameters[index].kind if len(parameters) == len(explicit) else None
+        kind = None if known is None else stripped(known)
         if argument.value_kind == "dynamic_shared_pointer":
             given.append(8192)
         elif argument.value_kind == "global_buffer":

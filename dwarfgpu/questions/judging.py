@@ -68,7 +68,9 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         document.hints.append("the kernel has not ended: what it has not executed is not judged")
     if judgement.without_text:
         files = ", ".join(judgement.without_text[:4])
-        document.hints.append(f"the text of {files} was not found, so changes of variables there are not judged")
+        document.hints.append(
+            f"the text of {files} was not found, so changes of variables and steps back there are not judged"
+        )
     return document
 
 

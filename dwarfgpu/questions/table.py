@@ -393,7 +393,7 @@ COMMANDS = (
                       option("-work-group X,Y,Z", "the work-items of a work-group", is_required=True),
                       option("-baseline FILE", "leave out the findings of an earlier answer in JSON"),
                       option("-all", "show every finding, however many there are of one rule"),
-                      option("-html", "write a page: the findings, and a lane over time with the source and its variables"),
+                      option("-html", "write a page: the findings, and one lane over time with its variables"),
                       option("-sarif", "write a SARIF 2.1.0 log"),
                       option("-limit N", "stop after so many instructions, each counted for each wave", read=int),
                       option("-seed N", "run waves and work-groups in another order", read=int),

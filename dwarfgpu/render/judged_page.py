@@ -149,9 +149,7 @@ def _said(part: StripPart) -> str:
     return part.text.partition(": ")[2]
 
 
-def _source_blocks(
-    steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence[str]]
-) -> Iterator[html.SourceBlock]:
+def _source_blocks(steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence[str]]) -> Iterator[html.SourceBlock]:
     """Yield the lines that were executed, with a strip of the times when they were."""
     times: dict[tuple[str, int], list[int]] = {}
     for index, step in enumerate(steps):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tests.builders.judged_lanes import LaneDefect, text_of
@@ -24,7 +25,7 @@ BEFORE = {11: 10, 12: 11, 13: 12, 14: 13, 16: 12, 17: 16, 19: 17, 21: 10, 22: 21
 def statement_defects(processor: Processor) -> Iterator[tuple[str, LaneDefect]]:
     """Yield what can be wrong with rows of the line table and with parameters, with the rule that finds it."""
     rows = list(ROWS.finditer(text_of(processor)))
-    following = {row[0]: after[0] for row, after in zip(rows, rows[1:], strict=False)}
+    following = {row[0]: after[0] for row, after in pairwise(rows)}
     for row in rows:
         line, text = int(row[1]), row[0]
         label = f"row_{line}"
@@ -42,8 +43,11 @@ def statement_defects(processor: Processor) -> Iterator[tuple[str, LaneDefect]]:
         if line in (10, 24, 25):  # a statement before those of the line that nothing executes
             unreached = f"  s_branch .Lbehind\n  .loc 0 {line} 0\n  s_nop 0\n.Lbehind:\n{first}"
             defect = LaneDefect(f"unreached-{line}", first, unreached, f"row_{line}")
-            yield "unreached", LaneDefect(
-                defect.name, f"{text}\n", f"row_{line}:\n{text}\n", f"row_{line}", also=((first, unreached),)
+            yield (
+                "unreached",
+                LaneDefect(
+                    defect.name, f"{text}\n", f"row_{line}:\n{text}\n", f"row_{line}", also=((first, unreached),)
+                ),
             )
     for name in ("out", "limit"):
         old = f".L{name}_list:\n  ENTRY {FIRST[0]}, lex_end\n"
@@ -53,9 +57,7 @@ def statement_defects(processor: Processor) -> Iterator[tuple[str, LaneDefect]]:
     yield "parameter", LaneDefect("limit-elsewhere", old, old.replace("6", "45"), "result_known", -4)
 
 
-def _between(
-    processor: Processor, text: str, following: str | None, wrong: str, name: str, label: str
-) -> LaneDefect:
+def _between(processor: Processor, text: str, following: str | None, wrong: str, name: str, label: str) -> LaneDefect:
     """Return a row without is_stmt, up to the next row, which has it again."""
     if following is None:
         return LaneDefect(name, text, wrong.format(between=""), label)
@@ -130,7 +132,8 @@ amdhsa.version: [1, 2]
 amdhsa.target: amdgcn-amd-amdhsa--gfx90a
 amdhsa.kernels:
   - {{.name: loop, .symbol: loop.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 4, .group_segment_fixed_size: 0,
-     .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 16, .vgpr_count: 8, .max_flat_workgroup_size: 256}}
+     .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 16, .vgpr_count: 8,
+     .max_flat_workgroup_size: 256}}
 .end_amdgpu_metadata
 .section .debug_abbrev,"",@progbits
 .Labbreviations:

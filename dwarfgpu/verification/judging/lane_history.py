@@ -72,7 +72,7 @@ class ShownValue:
 
 @frozen
 class LaneHistory:
-    """The statements of a lane in the order of time, and for each variable what it was at those where it is in scope."""
+    """The statements of a lane in the order of time, and for each variable what it was where it is in scope."""
 
     wave: str
     lane: int
@@ -141,7 +141,7 @@ class LaneRecorder:
         if self._wave in batch.waves[rows]:
             for known in (self._good, self._bad):
                 for key in [key for key in known if key[0] == call.number]:
-                    del known[key]  # type: ignore[attr-defined]
+                    del known[key]
 
     def _observe(self, batch: WaveBatch) -> bool:
         try:
@@ -188,9 +188,7 @@ class LaneRecorder:
                         self._variables.setdefault(key, {})[index] = shown
         self._passed = []
 
-    def _shown(
-        self, call: int, key: tuple[str, str, int], variable: Variable, before: LaneStep | None
-    ) -> ShownValue:
+    def _shown(self, call: int, key: tuple[str, str, int], variable: Variable, before: LaneStep | None) -> ShownValue:
         """Return what a debugger shows of a variable, and whether that is right."""
         try:
             values = answer(variable, variable.name, [self._lane])

@@ -10,6 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.backends.running.batch import NOWHERE
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table, tidy
@@ -97,7 +98,8 @@ class SourceStatements:
     def _read(self, file: str, line: int) -> SourceStatement | None:
         lines = self.lines(file)
         if not lines:
-            self.without_text.add(file)
+            known = (self._files or {}).get(file)
+            self.without_text.add(file if known is None else known.name)
             return None
         first = last = line
         while line - first < LONGEST_STATEMENT and 1 < first <= len(lines) + 1 and not _END.search(lines[first - 2]):
@@ -152,7 +154,7 @@ class CodeLines:
             spans = [] if table is None else table.at(place, prefers_statements=True)
         except DwarfGpuError as error:
             code.file.dwarf.note(error)
-            spans = []
+            return CodeLine("", 0, is_start=False, owner=owner, block=block)
         if not spans or table is None or unit is None:
             return CodeLine("", 0, is_start=False, owner=owner, block=block)
         row = spans[-1].row
@@ -314,7 +316,9 @@ class StatementJudge:
             return error.message, None
         return None
 
-    def _wait(self, batch: WaveBatch, call: Call | None, rows: Any, instruction: GpuInstruction, line: CodeLine) -> None:
+    def _wait(
+        self, batch: WaveBatch, call: Call | None, rows: Any, instruction: GpuInstruction, line: CodeLine
+    ) -> None:
         """Read again what could not be read, where the next statement begins behind a wait for what was on its way."""
         number = 0 if call is None else call.number
         for row in rows.tolist():
@@ -443,23 +447,23 @@ class StatementJudge:
 def _circles(steps: dict[tuple[int, int], Sighting]) -> dict[int, int]:
     """Return for each statement the number of its strongly connected component: ways lead from each to each there."""
     following: dict[int, list[int]] = {}
-    for before, after in steps:
-        following.setdefault(before, []).append(after)
-        following.setdefault(after, [])
+    for before, behind in steps:
+        following.setdefault(before, []).append(behind)
+        following.setdefault(behind, [])
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     circle: dict[int, int] = {}
     path: list[int] = []
-    for root in following:
+    for root, successors in following.items():
         if root in index:
             continue
-        work = [(root, iter(following[root]))]
+        work = [(root, iter(successors))]
         index[root] = low[root] = len(index)
         path.append(root)
         while work:
             place, rest = work[-1]
-            after = next(rest, None)
-            if after is None:
+            after = next(rest, NOWHERE)
+            if after == NOWHERE:
                 work.pop()
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[place])
