@@ -91,7 +91,7 @@ def test_what_a_repair_reads_as_meant_is_found_without_it():
         assert status == 1  # there is no call frame information either way
         rules[policy] = {finding["rule"] for finding in json.loads(out)["findings"]}
     steps = {"unwind-missing", "statement-back"}  # which no repair is about
-    assert rules == {"auto": steps, "off": {*steps, "value-failed", "statement-parameter"}}
+    assert rules == {"auto": steps, "off": {*steps, "value-failed"}}
 
 
 def test_a_source_that_is_not_here_is_named(tmp_path):
