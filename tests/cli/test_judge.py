@@ -125,3 +125,26 @@ def test_a_wrong_question_is_refused(words, message):
     assert status in (1, 2)
     assert out == ""
     assert message in err
+
+
+def test_statements_are_findings_like_the_others(tmp_path):
+    words = (
+        "judge",
+        "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
+        "saxpy",
+        *SIZES,
+        "zeros(64)",
+        "ones(64)",
+        "2",
+        "64",
+    )
+    path = str(tmp_path / "known.json")
+    assert run(*words, "--json", "-o", path)[0] == 1
+    back = [each for each in json.loads(Path(path).read_text())["findings"] if each["rule"] == "statement-back"]
+    assert {each["clause"] for each in back} == {"DWARF 5, 6.2.2"}
+    assert all("a step goes back from line" in each["message"] for each in back)
+    (result,) = json.loads(run(*words, "--sarif")[1])["runs"]
+    assert "statement-back" in {each["ruleId"] for each in result["results"]}
+    status, out, _err = run(*words, "--baseline", path)
+    assert status == 0
+    assert "of the baseline)" in out

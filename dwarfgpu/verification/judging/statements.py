@@ -122,6 +122,8 @@ class CodeLine:
     """The function, or the inlined call, whose code it is: the name of the function, and the entry."""
     block: int
     """The entry of the innermost block."""
+    is_inlined: bool = False
+    """Whether it is the code of an inlined call."""
 
 
 class CodeLines:
@@ -160,7 +162,7 @@ class CodeLines:
         row = spans[-1].row
         path = tidy(table.path(row.file, unit.directory or "") or "")
         is_start = bool(row.line) and row.is_stmt and spans[-1].start == place
-        return CodeLine(path, row.line, is_start, owner, block)
+        return CodeLine(path, row.line, is_start, owner, block, bool(scopes) and scopes[0].is_inlined)
 
 
 @frozen
@@ -363,11 +365,12 @@ class StatementJudge:
         statements = self._statements()
         for (owner, file, number), addresses in by_line.items():
             first: dict[int, int] = {}
+            is_inlined = self.lines[addresses[0]].is_inlined
             for pc in statements.get((file, number), ()):
                 if self.sightings.function(pc)[0] != owner[0]:
                     continue
                 place = self.lines[pc]
-                if place.owner == owner:
+                if place.owner == owner or not is_inlined:  # a line may be that of a call, and of what is inlined
                     first.setdefault(place.block, pc)  # GDB has one breakpoint for each block
             rule = RULES["unreached" if first else "none"]
             for pc in addresses:
