@@ -162,7 +162,9 @@ def _source_blocks(steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence
         for index in indices:
             if index > done:
                 parts.append(StripPart(index - done, OUTSIDE, ""))
-            parts.append(StripPart(1, "register", f"statement {index + 1}: line {line}"))
+            problem = steps[index].problem
+            words = f"statement {index + 1}: line {line}" + (f": {problem}" if problem else "")
+            parts.append(StripPart(1, "wrong" if problem else "register", words))
             done = index + 1
         if done < len(steps):
             parts.append(StripPart(len(steps) - done, OUTSIDE, ""))

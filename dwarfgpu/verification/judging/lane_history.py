@@ -56,6 +56,8 @@ class LaneStep:
     """Of calls; 0 is the kernel."""
     frames: str
     """What there is of call frames: ``right``, ``wrong`` or ``missing``."""
+    problem: str = ""
+    """What is wrong with a step to it."""
 
 
 @frozen
@@ -113,6 +115,11 @@ class LaneRecorder:
         self._wrong: dict[int, list[WrongValue]] = {}
         for value in wrong_values(judge):
             self._wrong.setdefault(value.pc, []).append(value)
+        self._steps_wrong = {
+            pc: sighting.message
+            for subject, pc, sighting in judge.sightings.of_part("statement")
+            if subject.rule.name == "statement-back"
+        }
         device = running.machine.device
         self._registers = WaveRegisters(running.machine)
         self._stopped = Stopped(self._registers, running.attached.stopped.loaded)
@@ -177,7 +184,9 @@ class LaneRecorder:
         name = self._judge.sightings.function(batch.pc)[0]
         before = self._steps[-1] if self._steps else None
         index = len(self._steps)
-        self._steps.append(LaneStep(batch.pc, name, line.file, line.line, depth, frames))
+        self._steps.append(
+            LaneStep(batch.pc, name, line.file, line.line, depth, frames, self._steps_wrong.get(batch.pc, ""))
+        )
         self._registers.show(batch)
         for frame in self._stopped.stack(self._wave).call(0):
             for variable in frame.variables():

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.running.batch import WaveBatch
     from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lines.line_table import LineTable
+    from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.code.source_files import SourceFile
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.program.stack.frame import Frame
@@ -133,6 +136,8 @@ class CodeLines:
         self.running = running
         self.sightings = sightings
         self._known: dict[int, CodeLine] = {}
+        self.tables: dict[LineTable, tuple[LoadedCode, Unit]] = {}
+        """The line tables that were asked, each with the unit that it was asked for."""
 
     def __getitem__(self, pc: int) -> CodeLine:
         line = self._known.get(pc)
@@ -159,6 +164,7 @@ class CodeLines:
             return CodeLine("", 0, is_start=False, owner=owner, block=block)
         if not spans or table is None or unit is None:
             return CodeLine("", 0, is_start=False, owner=owner, block=block)
+        self.tables.setdefault(table, (code, unit))
         row = spans[-1].row
         path = tidy(table.path(row.file, unit.directory or "") or "")
         is_start = bool(row.line) and row.is_stmt and spans[-1].start == place
@@ -392,11 +398,8 @@ class StatementJudge:
     def _statements(self) -> dict[tuple[str, int], list[int]]:
         """Return where statements begin, by file and line, in ascending order."""
         statements: dict[tuple[str, int], list[int]] = {}
-        for code, unit in self.running.attached.state.sources.units():
+        for table, (code, unit) in list(self.lines.tables.items()):
             try:
-                table = line_table(code.file, unit)
-                if table is None:
-                    continue
                 live = table.ranges()
                 rows = table.rows
                 for sequence in rows.sequences:
