@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import AUTO
-from dwarfgpu.program.coverage.availability import REASONS, STATIC, FileAvailability
+from dwarfgpu.program.coverage.availability import REASONS, STATIC, FileAvailability, VariableAvailability
 from dwarfgpu.program.coverage.kinds import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
-    from dwarfgpu.program.coverage.availability import VariableAvailability
+    from dwarfgpu.program.coverage.availability import Counts
     from dwarfgpu.program.coverage.code_scope import CodeScope
 
 
@@ -70,23 +70,23 @@ class Tally:
         self.repaired: dict[str, int] = defaultdict(int)
         self.missing: dict[str, int] = defaultdict(int)
 
-    def add(self, record: VariableAvailability) -> None:
+    def add(self, scope: CodeScope | None, written: Counts, repaired: Counts, missing: Counts) -> None:
         """Add a variable."""
         counts = self.counts
-        if record.scope is None:
+        if scope is None:
             counts[3] += 1
-            counts[4] += bool(record.written)
+            counts[4] += bool(written)
             return
         counts[0] += 1
-        if not record.written:
+        if not written:
             counts[2] += 1
-        elif not record.missing:
+        elif not missing:
             counts[1] += 1
-        for kind, count in record.written:
+        for kind, count in written:
             self.written[kind] += count
-        for kind, count in record.repaired:
+        for kind, count in repaired:
             self.repaired[kind] += count
-        for reason, count in record.missing:
+        for reason, count in missing:
             self.missing[reason] += count
 
     def merge(self, other: Tally) -> None:
@@ -196,19 +196,23 @@ def file_coverage(
     available = FileAvailability(file, dialect, repair)
     last: CodeScope | None = None
     tally = Tally()
-    for record in available:
-        if wanted is not None and not wanted(record):
+    for row in available.rows():
+        if wanted is not None and not wanted(VariableAvailability.of_row(row)):
             continue
-        scope = record.scope
+        unit, _offset, _kind, scope, written, repaired, missing, entries, _reason, _start = row
         if scope is None:
-            units.setdefault(record.unit, Tally()).add(record)
+            units.setdefault(unit, Tally()).add(None, written, repaired, missing)
         else:
             if scope.function is not last:
                 last = scope.function
                 tally = functions.setdefault(last, Tally())
-            tally.add(record)
-        entries = record.entries
-        for name in entries[0].meaning.repairs if len(entries) == 1 else record.repairs if entries else ():
+            tally.add(scope, written, repaired, missing)
+        if not entries:
+            continue
+        names: Iterable[str] = entries[0][2].repairs
+        if len(entries) > 1:
+            names = dict.fromkeys([name for entry in entries for name in entry[2].repairs])
+        for name in names:
             repairs[name] = repairs.get(name, 0) + 1
     whole = Tally()
     for scope, tally in functions.items():
