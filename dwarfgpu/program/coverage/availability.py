@@ -515,7 +515,8 @@ class _UnitWalk:
                         skipped = depth
                     continue
                 if depth > abstract:  # code in an abstract instance is of nothing around it
-                    self._make_room(depth)
+                    while depth >= len(scopes):
+                        self._make_room()
                     scopes[depth] = copies[depth] = None
                 abstract = -1
             if plan.is_scope:
@@ -526,7 +527,8 @@ class _UnitWalk:
                 elif plan.is_declared and plan.tag == dw.DW_TAG_subprogram:
                     skipped = depth
                 else:
-                    self._make_room(depth)
+                    if depth >= len(scopes) - 1:
+                        self._make_room()
                     self._enter(Die(unit, offset, abbreviation, values), plan, depth)
                 continue
             if plan.is_variable:
@@ -539,15 +541,15 @@ class _UnitWalk:
             if plan.is_skipped:
                 skipped = depth
             elif plan.has_children:
-                self._make_room(depth)
+                if depth >= len(scopes) - 1:
+                    self._make_room()
                 scopes[depth + 1], copies[depth + 1] = scopes[depth], copies[depth]
         yield from self.whole.left_out(self.made)
 
-    def _make_room(self, depth: int) -> None:
-        """Prepare for entries below a depth."""
-        if depth >= len(self.scopes) - 1:
-            self.scopes.extend([None] * len(self.scopes))
-            self.copies.extend([None] * len(self.copies))
+    def _make_room(self) -> None:
+        """Prepare for entries that are deeper."""
+        self.scopes.extend([None] * len(self.scopes))
+        self.copies.extend([None] * len(self.copies))
 
     def _is_in_abstract(
         self, plan: EntryPlan, offset: int, abbreviation: Abbreviation, values: tuple[Any, ...]

@@ -131,7 +131,8 @@ def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return ranges in order and without overlaps."""
     if len(spans) < 2:
         return spans
-    if all(map(lt, [high for _low, high in spans], [low for low, _high in spans[1:]])):
+    lows, highs = zip(*spans, strict=True)
+    if all(map(lt, highs, lows[1:])):
         return spans
     result: list[tuple[int, int]] = []
     for low, high in sorted(spans):

@@ -12,7 +12,7 @@ from dwarfgpu.program.coverage.availability import REASONS, STATIC, FileAvailabi
 from dwarfgpu.program.coverage.kinds import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
@@ -82,12 +82,18 @@ class Tally:
             counts[2] += 1
         elif not missing:
             counts[1] += 1
-        for kind, count in written:
-            self.written[kind] += count
-        for kind, count in repaired:
-            self.repaired[kind] += count
-        for reason, count in missing:
-            self.missing[reason] += count
+        if written:
+            sums = self.written
+            for kind, count in written:
+                sums[kind] += count
+        if repaired:
+            sums = self.repaired
+            for kind, count in repaired:
+                sums[kind] += count
+        if missing:
+            sums = self.missing
+            for reason, count in missing:
+                sums[reason] += count
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
@@ -194,8 +200,9 @@ def file_coverage(
     functions: dict[CodeScope, Tally] = {}
     repairs: dict[str, int] = {}
     available = FileAvailability(file, dialect, repair)
+    repaired_as: dict[tuple[str, ...], int] = {}
     last: CodeScope | None = None
-    tally = Tally()
+    add = Tally().add
     for row in available.rows():
         if wanted is not None and not wanted(VariableAvailability.of_row(row)):
             continue
@@ -203,17 +210,23 @@ def file_coverage(
         if scope is None:
             units.setdefault(unit, Tally()).add(None, written, repaired, missing)
         else:
-            if scope.function is not last:
-                last = scope.function
-                tally = functions.setdefault(last, Tally())
-            tally.add(scope, written, repaired, missing)
-        if not entries:
-            continue
-        names: Iterable[str] = entries[0][2].repairs
-        if len(entries) > 1:
-            names = dict.fromkeys([name for entry in entries for name in entry[2].repairs])
+            function = scope.function
+            if function is not last:
+                last = function
+                tally = functions.get(function)
+                if tally is None:
+                    tally = functions[function] = Tally()
+                add = tally.add
+            add(scope, written, repaired, missing)
+        if entries:
+            names = entries[0][2].repairs
+            if len(entries) > 1:
+                names = tuple(dict.fromkeys([name for entry in entries for name in entry[2].repairs]))
+            if names:
+                repaired_as[names] = repaired_as.get(names, 0) + 1
+    for names, count in repaired_as.items():
         for name in names:
-            repairs[name] = repairs.get(name, 0) + 1
+            repairs[name] = repairs.get(name, 0) + count
     whole = Tally()
     for scope, tally in functions.items():
         units.setdefault(scope.unit, Tally()).merge(tally)
