@@ -15,7 +15,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
-from dwarfgpu.objfile.info.pc_ranges import SCOPES, is_dead
+from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans, is_dead
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.types.sizes import contradiction
 from dwarfgpu.progress import counted
@@ -615,8 +615,9 @@ class _UnitChecks:
         if die.tag == dw.DW_TAG_subprogram:
             problems += self._in_code(die, live)
         elif around:
+            spans = AddressSpans(around)
             for low, high in live:
-                if not any(first <= low and high <= last for first, last in around):
+                if not spans.cover(low, high):
                     message = f"{low:#x} to {high:#x} is not within {_spans_text(around)}"
                     problems.append(self._problem(RULES["range-outside"], message, die))
                     break

@@ -121,9 +121,7 @@ def _decoded(run: bytes, width: int, count: int, base: int) -> tuple[Sequence[in
 
 
 @lru_cache(None)
-def _lanes(
-    width: int, count: int
-) -> tuple[int, int, int, tuple[int, ...], Callable[[bytes], tuple[int, ...]]]:
+def _lanes(width: int, count: int) -> tuple[int, int, int, tuple[int, ...], Callable[[bytes], tuple[int, ...]]]:
     """Return what a run is decoded with.
 
     This is a one for each pair, the bits that do not depend on the numbers and what they are, the bits of each byte of
@@ -138,7 +136,7 @@ def _lanes(
     return every, every * (0xFF | bit), every * (DW_RLE_offset_pair | continued), groups, layout.unpack
 
 
-def quick_locations(
+def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
     data: bytes, position: int, context: ListContext, addresses: Sequence[int]
 ) -> list[tuple[int, int, int, int]] | None:
     """Return the entries of a list of ``.debug_loclists``: start, end, and where the expression begins and ends.

@@ -335,9 +335,13 @@ class EntryPlan:
         self.has_code = self.ranges >= 0 or (self.low >= 0 and self.high >= 0)
         self.low_index = self.size = -1
         """The values that are the index of the address of the code and its size; -1 where they are not so."""
-        if self.ranges < 0 and self.has_code and abbreviation.forms[self.high] == dw.DW_FORM_data4:
-            if abbreviation.forms[self.low] in _ADDRESS_INDEX:
-                self.low_index, self.size = slots[self.low], slots[self.high]
+        if (
+            self.ranges < 0
+            and self.has_code
+            and abbreviation.forms[self.low] in _ADDRESS_INDEX
+            and abbreviation.forms[self.high] == dw.DW_FORM_data4
+        ):
+            self.low_index, self.size = slots[self.low], slots[self.high]
 
 
 def _reference(abbreviation: Abbreviation, attribute: int) -> int:
@@ -466,7 +470,7 @@ class _UnitWalk:
         self.unit = unit
         self.kinds = whole.kinds
         self.nodes: dict[bytes, Any] = {}
-        """For expressions: their meaning, or the first question that it depends on, with what follows from the answer."""
+        """For expressions: their meaning, or the first question that it depends on, with what follows."""
         self.context: ListContext | None = None
         self.addresses: Sequence[int] = ()
         self.families: dict[Hashable, dict[Hashable, Any]] = {}
@@ -676,9 +680,7 @@ class _UnitWalk:
         repaired = ((meaning.repaired, 0),) if meaning is not None and meaning.repaired not in NO_LOCATION else ()
         return self.unit, die.offset, kind, None, written, repaired, (), entries, reason, None
 
-    def _summed(
-        self, die: Die, kind: str, scope: CodeScope, size: int, entries: RawEntries, start: int | None
-    ) -> Row:
+    def _summed(self, die: Die, kind: str, scope: CodeScope, size: int, entries: RawEntries, start: int | None) -> Row:
         """Return the row of a variable with several entries."""
         written: dict[str, int] = {}
         repaired: dict[str, int] = {}
