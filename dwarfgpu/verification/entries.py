@@ -607,7 +607,9 @@ class _UnitChecks:
                     return around, problems
             own = die.ranges() if plan.pc is None else plan.pc_of(die.values)
         except DwarfGpuError as error:
-            problems.append(unreadable(RULES, error.at(section=self.unit.section, offset=die.section_offset), die=die))
+            if not problems:  # of the list
+                place = error.at(section=self.unit.section, offset=die.section_offset)
+                problems.append(unreadable(RULES, place, die=die))
             return around, problems
         live = [(low, high) for low, high in own if low < high and not is_dead(low, self.unit.address_size)]
         if not live or die.tag in UNITS:

@@ -40,8 +40,8 @@ RULES: dict[str, CheckRule] = rules(
     ("unknown-operation", ERROR, "DWARF 5, 7.7.1", "Each operation is one of the dialect.", _DECODE),
     ("truncated", ERROR, "DWARF 5, 7.7", "The last operation has all of its operands.", _DECODE),
     ("leb128-overflow", ERROR, "DWARF 5, 7.6", "Numbers fit in 64 bits.", _DECODE),
-    ("stack-underflow", ERROR, "A.2.5.4.2", "Each operation finds the entries that it needs.", _STACK),
-    ("wrong-kind", ERROR, "A.2.5.4.4.3", "The entries have the kinds that the operation needs.",
+    ("stack-underflow", ERROR, "A.2.5.4", "Each operation finds the entries that it needs.", _STACK),
+    ("wrong-kind", ERROR, "A.2.5.4", "The entries have the kinds that the operation needs.",
      "put a location where a location is needed, and a value where a value is"),
     ("type-mismatch", ERROR, "A.2.5.4.3.2", "Both operands of an operation have the same type.",
      "convert one of them with DW_OP_convert"),
@@ -78,14 +78,14 @@ RULES: dict[str, CheckRule] = rules(
     ("ill-formed", ERROR, "A.2.5", "An expression keeps the rules of the text.", "correct the expression"),
     ("doubtful", WARNING, "A.2.5", "An expression means what it says whatever the machine holds.",
      "make the expression independent of it, or leave it if the machine is known"),
-    ("type-operand", ERROR, "A.2.5.4.3.2 (2)", "The type of an operation is a DW_TAG_base_type of the unit.",
+    ("type-operand", ERROR, "A.2.5.4.3.1 (7)", "The type of an operation is a DW_TAG_base_type of the unit.",
      "refer to the base type by its offset in the unit"),
-    ("constant-size", ERROR, "A.2.5.4.3.2 (3)", "A typed constant has as many bytes as its type.",
+    ("constant-size", ERROR, "A.2.5.4.3.1 (7)", "A typed constant has as many bytes as its type.",
      "write as many bytes as DW_AT_byte_size says"),
     ("type-size", ERROR, "A.2.5.4.3.4 (4)", "A typed read has the size of its type.",
      "write DW_AT_byte_size of the type as the size"),
-    ("call-target", ERROR, "A.2.5.4.2 (4)", "A called entry exists.", "refer to an entry with a DW_AT_location"),
-    ("call-cycle", ERROR, "A.2.5.4.2 (4)", "Called expressions do not lead back to their caller.", "break the cycle"),
+    ("call-target", ERROR, "A.2.5.4.2 (5)", "A called entry exists.", "refer to an entry with a DW_AT_location"),
+    ("call-cycle", ERROR, "A.2.5.4.2 (5)", "Called expressions do not lead back to their caller.", "break the cycle"),
     ("pointer-target", ERROR, "A.2.5.4.4.5 (3)", "An implicit pointer points to an entry.",
      "refer to the entry of the object that the pointer points to"),
     ("address-index", ERROR, "DWARF 5, 7.27", "An index of an address is in the table of the unit.",
@@ -94,7 +94,7 @@ RULES: dict[str, CheckRule] = rules(
      "give the function a DW_AT_frame_base"),
     ("frame-base-cycle", ERROR, "A.3.3.5 (2)", "A frame base does not depend on the frame base.",
      "write the register that holds it"),
-    ("no-lanes", ERROR, "A.2.5.4.3.5 (1)", "The lane is asked for only where threads have lanes.",
+    ("no-lanes", ERROR, "A.2.5.4.3.1 (8)", "The lane is asked for only where threads have lanes.",
      "remove DW_OP_LLVM_push_lane"),
 )  # fmt: skip
 
@@ -141,7 +141,8 @@ _ELSEWHERE = frozenset((IMPLICIT, UNDEFINED, COMPOSITE))
 USES: dict[str, ExpressionUse] = {
     **dict.fromkeys(
         ("DW_AT_location", "DW_AT_string_length",
-         "DW_AT_data_location", "DW_AT_call_data_location", "DW_AT_LLVM_lane_pc", "DW_AT_segment",
+         "DW_AT_data_location", "DW_AT_call_data_location", "DW_AT_LLVM_lane_pc", "DW_AT_LLVM_active_lane",
+         "DW_AT_segment",
          "DW_AT_call_target", "DW_AT_call_target_clobbered"), LOCATION),
     **dict.fromkeys(("DW_AT_data_member_location", "DW_AT_vtable_elem_location"), ExpressionUse(1, "location")),
     "DW_AT_frame_base": ExpressionUse(0, "location", refused=_ELSEWHERE, clause="A.3.3.5 (2)"),
@@ -158,7 +159,7 @@ USES: dict[str, ExpressionUse] = {
 IN_TAG: dict[int, ExpressionUse] = {
     # "The stack contains ... the dimension" (DWARF 5, 5.13)
     dw.DW_TAG_generic_subrange: ExpressionUse(1),
-    # called with what the caller has on its stack (A.2.5.4.2 (4))
+    # called with what the caller has on its stack (A.2.5.4.2 (5))
     dw.DW_TAG_dwarf_procedure: ExpressionUse(32),
 }
 """What the expressions in some entries are for."""

@@ -128,7 +128,7 @@ class _Tallies:
                 self.variables.setdefault(key, Tally()),
                 self.functions.setdefault(VariableKey(calls[:1], "", "", None), Tally()),
             ):
-                tally.add(record.scope, record.written, record.repaired, record.missing)
+                tally.add(record)
 
 
 def _changes(before: dict[VariableKey, Tally], after: dict[VariableKey, Tally]) -> list[VariableChange]:

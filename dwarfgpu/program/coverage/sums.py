@@ -70,8 +70,12 @@ class Tally:
         self.repaired: dict[str, int] = defaultdict(int)
         self.missing: dict[str, int] = defaultdict(int)
 
-    def add(self, scope: CodeScope | None, written: Counts, repaired: Counts, missing: Counts) -> None:
+    def add(self, record: VariableAvailability) -> None:
         """Add a variable."""
+        self.add_counts(record.scope, record.written, record.repaired, record.missing)
+
+    def add_counts(self, scope: CodeScope | None, written: Counts, repaired: Counts, missing: Counts) -> None:
+        """Add a variable of which nothing else is known."""
         counts = self.counts
         if scope is None:
             counts[3] += 1
@@ -202,13 +206,13 @@ def file_coverage(
     available = FileAvailability(file, dialect, repair)
     repaired_as: dict[tuple[str, ...], int] = {}
     last: CodeScope | None = None
-    add = Tally().add
+    add = Tally().add_counts
     for row in available.rows():
         if wanted is not None and not wanted(VariableAvailability.of_row(row)):
             continue
         unit, _offset, _kind, scope, written, repaired, missing, entries, _reason, _start = row
         if scope is None:
-            units.setdefault(unit, Tally()).add(None, written, repaired, missing)
+            units.setdefault(unit, Tally()).add_counts(None, written, repaired, missing)
         else:
             function = scope.function
             if function is not last:
@@ -216,7 +220,7 @@ def file_coverage(
                 tally = functions.get(function)
                 if tally is None:
                     tally = functions[function] = Tally()
-                add = tally.add
+                add = tally.add_counts
             add(scope, written, repaired, missing)
         if entries:
             names = entries[0][2].repairs
