@@ -84,7 +84,7 @@ def test_each_idiom_is_discussed():
 
 def all_problems(path):
     return [
-        (each.rule.name, each.message, each.section, each.offset, each.die and each.die.section_offset, each.idiom)
+        (each.rule.name, each.message, each.section, each.offset, each.die and each.die.section_offset, each.idiom_name)
         for each in FileCheck(opened(str(path))).problems()
     ]
 
