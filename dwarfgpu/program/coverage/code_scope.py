@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from operator import lt
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.scopes import qualified_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.unit import Unit
@@ -125,6 +126,17 @@ class CodeScope:
             if scope.tag == dw.DW_TAG_subprogram:
                 return
             scope = scope.parent
+
+
+def distinct_names(functions: Iterable[CodeScope]) -> dict[CodeScope, str]:
+    """Return the names of functions; where several have the same one, with the names that the linker knows them by."""
+    names = {function: function.name for function in functions}
+    counts = Counter(names.values())
+    for function, name in names.items():
+        other = function.linkage_name if counts[name] > 1 else None
+        if other is not None and other != name:
+            names[function] = f"{name} ({other})"
+    return names
 
 
 def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
