@@ -293,7 +293,7 @@ class _ExpressionWalk:
         target, tail = at.target, self.expression.tail
         if target is not None and target not in self.index_at and (tail is None or target < tail):
             message = f"the branch goes to {target:#x}, which is neither the start of an operation nor the end"
-            self.report(severity, "bad_branch", message, at, "A.2.5.4.2 (3)")
+            self.report(severity, "bad_branch", message, at, at.operation.spec)
 
     def check_whole(self, *, in_cfi: bool) -> None:
         """Check what holds for every operation, reached or not, and the expression as a whole."""

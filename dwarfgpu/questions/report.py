@@ -163,6 +163,7 @@ def _functions(
     selection: Selection, name: str, room: int, marks: _Marks, reader: SourceReader
 ) -> tuple[html.Section, list[html.Tile]]:
     """Return the section of functions, those that lack most first, and figures about them all."""
+    from dwarfgpu.program.coverage.code_scope import distinct_names
     from dwarfgpu.program.coverage.sums import Tally
 
     file = selection.opened.file
@@ -173,8 +174,9 @@ def _functions(
         raise NotFound("no_variable", f"no function `{name}` with variables has code in {file.name}", hint=hint)
     total = Tally()
     functions: list[_Function] = []
+    names = distinct_names(by_function)
     for scope, records in by_function.items():
-        functions.append(_Function(scope.name, scope.spans, records))
+        functions.append(_Function(names[scope], scope.spans, records))
         for record in records:
             total.add(record)
     functions.sort(key=lambda function: function.lacking)
@@ -316,7 +318,7 @@ def _add_functions(section: html.Section, functions: list[_Function], writer: _F
     size = 0
     room = section.room - (LISTED_ROOM if len(functions) > 1 else 0)
     for function in functions[:MAX_FUNCTIONS]:
-        part = writer.html(function, kinds, is_open=len(functions) == 1)
+        part = writer.html(function, kinds, is_open=not shown)  # one is open, to show what the others have
         if size + len(part.encode("utf-8", "replace")) > room:
             break
         shown.append(part)
@@ -522,6 +524,10 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html
     if not checked.findings:
         section.add(html.note("`dwarfgpu verify` finds nothing wrong."))
     checks = f"{counted(checked.entries, 'entry', 'entries')} checked"
+    idioms = sum(finding.idiom is not None for finding in checked.findings)
+    if idioms and not checked.left_out:
+        are_all = idioms == len(checked.findings)
+        checks += f"; {'all findings' if are_all else idioms} are idioms of the producer"
     return section, html.Tile("Findings", figure, checks)
 
 

@@ -443,7 +443,7 @@ COMMANDS = (
                                    "dwarfgpu coverage before.co --compare after.co",
                                    "dwarfgpu coverage k.co saxpy --svg >saxpy.svg"))),
     question("report", "a page about a file and the waves of a state, as one file of HTML", "report.report",
-             group=DEBUG, operands="[FUNCTION]", completes="function",
+             group=DEBUG, operands="[FUNCTION]", completes="function", gdb="report",
              options=(option("-o FILE", "the file to write, whole or not at all (standard output)"),
                       option("-directories LIST", "where source files are looked for ($cdir:$cwd)")),
              shell=shell("report", FILE, MAYBE_STATE, *READ_AS, FORCE,

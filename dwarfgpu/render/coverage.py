@@ -6,6 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.program.coverage.availability import REASONS
+from dwarfgpu.program.coverage.code_scope import distinct_names
+from dwarfgpu.program.coverage.sums import FunctionCoverage
 from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.coverage.availability import VariableAvailability
     from dwarfgpu.program.coverage.build_comparison import BuildComparison, VariableChange
-    from dwarfgpu.program.coverage.sums import CoverageSum, FileCoverage, FunctionCoverage, UnitCoverage
+    from dwarfgpu.program.coverage.sums import CoverageSum, FileCoverage, UnitCoverage
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.pictures import Strip, StripPart
 
@@ -98,12 +100,13 @@ def _parts(noun: str, parts: Sequence[UnitCoverage | FunctionCoverage], worst: i
     if not parts:
         return
     rows = [(f"{noun}, worst first", "variables", "nowhere", "located", "repaired", "bytes")]
+    names = distinct_names([part.scope for part in parts[:worst] if isinstance(part, FunctionCoverage)])
     for part in parts[:worst]:
         total = part.sum
         is_same = total.written == total.repaired
         rows.append(
             (
-                part.name,
+                names[part.scope] if isinstance(part, FunctionCoverage) else part.name,
                 str(total.variables),
                 str(total.nowhere),
                 percent(total.share),

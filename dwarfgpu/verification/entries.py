@@ -15,7 +15,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
-from dwarfgpu.objfile.info.pc_ranges import SCOPES, is_dead
+from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans, is_dead
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.types.sizes import contradiction
 from dwarfgpu.progress import counted
@@ -607,7 +607,9 @@ class _UnitChecks:
                     return around, problems
             own = die.ranges() if plan.pc is None else plan.pc_of(die.values)
         except DwarfGpuError as error:
-            problems.append(unreadable(RULES, error.at(section=self.unit.section, offset=die.section_offset), die=die))
+            if not problems:  # of the list
+                place = error.at(section=self.unit.section, offset=die.section_offset)
+                problems.append(unreadable(RULES, place, die=die))
             return around, problems
         live = [(low, high) for low, high in own if low < high and not is_dead(low, self.unit.address_size)]
         if not live or die.tag in UNITS:
@@ -615,8 +617,9 @@ class _UnitChecks:
         if die.tag == dw.DW_TAG_subprogram:
             problems += self._in_code(die, live)
         elif around:
+            spans = AddressSpans(around)
             for low, high in live:
-                if not any(first <= low and high <= last for first, last in around):
+                if not spans.cover(low, high):
                     message = f"{low:#x} to {high:#x} is not within {_spans_text(around)}"
                     problems.append(self._problem(RULES["range-outside"], message, die))
                     break

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -15,8 +16,8 @@ from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.listing import operands_of
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.loaded import LoadedCode
-from dwarfgpu.program.code.repairs import ALL, may_be_idiom, repairs_of
+from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
+from dwarfgpu.program.code.repairs import ALL, may_be_idiom, read_as_meant, repairs_of
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.repairs import Site
 
 _DECODE = "write the bytes of the operations that the dialect has, or choose the dialect they are written in"
 _STACK = "push what the operation needs before it"
@@ -38,8 +40,8 @@ RULES: dict[str, CheckRule] = rules(
     ("unknown-operation", ERROR, "DWARF 5, 7.7.1", "Each operation is one of the dialect.", _DECODE),
     ("truncated", ERROR, "DWARF 5, 7.7", "The last operation has all of its operands.", _DECODE),
     ("leb128-overflow", ERROR, "DWARF 5, 7.6", "Numbers fit in 64 bits.", _DECODE),
-    ("stack-underflow", ERROR, "A.2.5.4.2", "Each operation finds the entries that it needs.", _STACK),
-    ("wrong-kind", ERROR, "A.2.5.4.4.3", "The entries have the kinds that the operation needs.",
+    ("stack-underflow", ERROR, "A.2.5.4", "Each operation finds the entries that it needs.", _STACK),
+    ("wrong-kind", ERROR, "A.2.5.4", "The entries have the kinds that the operation needs.",
      "put a location where a location is needed, and a value where a value is"),
     ("type-mismatch", ERROR, "A.2.5.4.3.2", "Both operands of an operation have the same type.",
      "convert one of them with DW_OP_convert"),
@@ -76,14 +78,14 @@ RULES: dict[str, CheckRule] = rules(
     ("ill-formed", ERROR, "A.2.5", "An expression keeps the rules of the text.", "correct the expression"),
     ("doubtful", WARNING, "A.2.5", "An expression means what it says whatever the machine holds.",
      "make the expression independent of it, or leave it if the machine is known"),
-    ("type-operand", ERROR, "A.2.5.4.3.2 (2)", "The type of an operation is a DW_TAG_base_type of the unit.",
+    ("type-operand", ERROR, "A.2.5.4.3.1 (7)", "The type of an operation is a DW_TAG_base_type of the unit.",
      "refer to the base type by its offset in the unit"),
-    ("constant-size", ERROR, "A.2.5.4.3.2 (3)", "A typed constant has as many bytes as its type.",
+    ("constant-size", ERROR, "A.2.5.4.3.1 (7)", "A typed constant has as many bytes as its type.",
      "write as many bytes as DW_AT_byte_size says"),
     ("type-size", ERROR, "A.2.5.4.3.4 (4)", "A typed read has the size of its type.",
      "write DW_AT_byte_size of the type as the size"),
-    ("call-target", ERROR, "A.2.5.4.2 (4)", "A called entry exists.", "refer to an entry with a DW_AT_location"),
-    ("call-cycle", ERROR, "A.2.5.4.2 (4)", "Called expressions do not lead back to their caller.", "break the cycle"),
+    ("call-target", ERROR, "A.2.5.4.2 (5)", "A called entry exists.", "refer to an entry with a DW_AT_location"),
+    ("call-cycle", ERROR, "A.2.5.4.2 (5)", "Called expressions do not lead back to their caller.", "break the cycle"),
     ("pointer-target", ERROR, "A.2.5.4.4.5 (3)", "An implicit pointer points to an entry.",
      "refer to the entry of the object that the pointer points to"),
     ("address-index", ERROR, "DWARF 5, 7.27", "An index of an address is in the table of the unit.",
@@ -92,7 +94,7 @@ RULES: dict[str, CheckRule] = rules(
      "give the function a DW_AT_frame_base"),
     ("frame-base-cycle", ERROR, "A.3.3.5 (2)", "A frame base does not depend on the frame base.",
      "write the register that holds it"),
-    ("no-lanes", ERROR, "A.2.5.4.3.5 (1)", "The lane is asked for only where threads have lanes.",
+    ("no-lanes", ERROR, "A.2.5.4.3.1 (8)", "The lane is asked for only where threads have lanes.",
      "remove DW_OP_LLVM_push_lane"),
 )  # fmt: skip
 
@@ -107,6 +109,11 @@ _POINTERS = frozenset((
     "DW_OP_GNU_variable_value",
 ))  # fmt: skip
 _INDICES = frozenset(("DW_OP_addrx", "DW_OP_constx", "DW_OP_GNU_addr_index", "DW_OP_GNU_const_index"))
+_QUESTIONS = (
+    *("address", "frame_base", "is_baseless_kernel", "size", "is_private_pointer", "is_shared", "base_type"),
+    *("is_sole_local", "type_name"),
+)
+"""What repairs may ask of the place of an expression."""
 _IN_CONTEXT = _OF_TYPE | _CALLS | _POINTERS | _INDICES | {"DW_OP_fbreg", "DW_OP_LLVM_push_lane"}
 WITH_FRAMES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point))
 MAX_CALLS = 32
@@ -134,7 +141,8 @@ _ELSEWHERE = frozenset((IMPLICIT, UNDEFINED, COMPOSITE))
 USES: dict[str, ExpressionUse] = {
     **dict.fromkeys(
         ("DW_AT_location", "DW_AT_string_length",
-         "DW_AT_data_location", "DW_AT_call_data_location", "DW_AT_LLVM_lane_pc", "DW_AT_segment",
+         "DW_AT_data_location", "DW_AT_call_data_location", "DW_AT_LLVM_lane_pc", "DW_AT_LLVM_active_lane",
+         "DW_AT_segment",
          "DW_AT_call_target", "DW_AT_call_target_clobbered"), LOCATION),
     **dict.fromkeys(("DW_AT_data_member_location", "DW_AT_vtable_elem_location"), ExpressionUse(1, "location")),
     "DW_AT_frame_base": ExpressionUse(0, "location", refused=_ELSEWHERE, clause="A.3.3.5 (2)"),
@@ -151,7 +159,7 @@ USES: dict[str, ExpressionUse] = {
 IN_TAG: dict[int, ExpressionUse] = {
     # "The stack contains ... the dimension" (DWARF 5, 5.13)
     dw.DW_TAG_generic_subrange: ExpressionUse(1),
-    # called with what the caller has on its stack (A.2.5.4.2 (4))
+    # called with what the caller has on its stack (A.2.5.4.2 (5))
     dw.DW_TAG_dwarf_procedure: ExpressionUse(32),
 }
 """What the expressions in some entries are for."""
@@ -198,6 +206,10 @@ class ExpressionChecks:
         """The last function that was asked for its frame base, and whether it has one."""
         self._passed: dict[tuple[Format, ExpressionUse], PassedExpressions] = {}
         self._known: dict[tuple[bytes, Format, ExpressionUse], tuple[Expression, list[Finding], bool]] = {}
+        self._idioms: dict[Any, Any] = {}
+        """For an expression the names of its repairs, or the first question that they depend on, with what follows."""
+        self._sizes: dict[Die, int | None] = {}
+        """The sizes of types, as repairs ask for them."""
 
     def checked(self, data: bytes, form: Format, use: ExpressionUse) -> tuple[Expression, list[Finding], bool]:
         """Return an expression, what is wrong with it by itself, and whether its operands depend on where it is."""
@@ -253,9 +265,9 @@ class ExpressionChecks:
             block = attribute.block()
             place = block.section, block.offset
         section, offset = place
-        idiom = self._idiom(attribute, data, section, offset)
+        idiom = _LateIdiom(self, attribute, expression)
         for finding in findings:
-            yield evolve(self._problem(finding, section, offset, die), idiom=idiom)
+            yield self._problem(finding, section, offset, die, idiom)
         for instruction, rule, message in in_unit:
             yield Problem(RULES[rule], message, section, offset + instruction.offset, die, idiom=idiom)
 
@@ -287,22 +299,48 @@ class ExpressionChecks:
             yield self._problem(finding, section, offset, None)
 
     @staticmethod
-    def _problem(finding: Finding, section: str, offset: int, die: Die | None) -> Problem:
+    def _problem(
+        finding: Finding, section: str, offset: int, die: Die | None, idiom: Callable[[], str | None] | None = None
+    ) -> Problem:
         at = offset + finding.offset
-        return Problem(rule_of(finding), finding.message, section, at, die, finding.spec, severity=finding.severity)
+        return Problem(rule_of(finding), finding.message, section, at, die, finding.spec, idiom, finding.severity)
 
-    def _idiom(self, attribute: Attribute, data: bytes, section: str, offset: int) -> str | None:
+    def idiom(self, attribute: Attribute, expression: Expression) -> str | None:
         """Return the names of the repairs that tell what the producer means, if there are some."""
-        expression = self.code.expression(data, attribute.die.unit.format, section, offset)
         try:
-            repairs = repairs_of(self.code.repaired(expression, attribute))
+            names = self._repairs(attribute, expression)
         except DwarfGpuError:
             return None
-        if repairs:
-            return ", ".join(repair.name for repair in repairs)
+        if names:
+            return names
         # which of the idioms it is depends on addresses that are known when the program is linked
         is_whole = self.code.file.image.is_linked and has_addresses(attribute.die.unit)
         return None if is_whole or not may_be_idiom(expression, attribute.name) else "one that the linked program shows"
+
+    def _repairs(self, attribute: Attribute, expression: Expression) -> str:
+        """Return the names of the repairs of an expression; what depends on the same answers is worked out once."""
+        if not may_be_idiom(expression, attribute.name):
+            return ""
+        if not self.code.file.is_amdgpu and not HAS_TYPES.intersection(expression.data):
+            return ""
+        unit = attribute.die.unit
+        place = _AskedSite(self.code.site(expression, attribute), attribute.die, self._sizes)
+        key = attribute.name, unit.producer, unit.format, expression.data
+        node = self._idioms.get(key)
+        while type(node) is tuple:
+            question, branches = node
+            node = branches.get(place.answer(*question))
+        if node is None:
+            repairs = repairs_of(read_as_meant(expression, place.site(), ALL))
+            node = ", ".join(repair.name for repair in repairs)
+            if len(self._idioms) >= MAX_KNOWN:
+                self._idioms.clear()
+            branches, key_of_node = self._idioms, key
+            for question, answer in place.asked.items():
+                _question, following = branches.setdefault(key_of_node, (question, {}))
+                branches, key_of_node = following, answer
+            branches[key_of_node] = node
+        return node
 
     # --- Operands that depend on the unit ---------------------------------------------------------------------------
 
@@ -368,6 +406,64 @@ class ExpressionChecks:
                 except DwarfGpuError:
                     continue
         return False
+
+
+class _LateIdiom:
+    """The idiom of an expression, which is found out for what is shown of it, and once for all of that."""
+
+    __slots__ = ("_attribute", "_checks", "_expression", "_name")
+
+    def __init__(self, checks: ExpressionChecks, attribute: Attribute, expression: Expression) -> None:
+        self._checks: ExpressionChecks | None = checks
+        self._attribute = attribute
+        self._expression = expression
+        self._name: str | None = None
+
+    def __call__(self) -> str | None:
+        if self._checks is not None:
+            self._name = self._checks.idiom(self._attribute, self._expression)
+            self._checks = None
+        return self._name
+
+
+class _AskedSite:
+    """The place of an expression, which remembers what repairs have asked of it."""
+
+    __slots__ = ("_die", "_real", "_sizes", "asked")
+
+    def __init__(self, site: Site, die: Die, sizes: dict[Die, int | None]) -> None:
+        self._real = site
+        self._die = die
+        self._sizes = sizes
+        self.asked: dict[tuple[Any, ...], Any] = {}
+        """Each question, a name and its operands, with the answer, in the order in which they were asked first."""
+
+    def site(self) -> Site:
+        """Return the place for repairs."""
+        questions: dict[str, Any] = {name: partial(self._noted, name) for name in _QUESTIONS}
+        return evolve(self._real, **questions)
+
+    def _noted(self, *question: Any) -> Any:
+        if question not in self.asked:
+            self.asked[question] = self.answer(*question)
+        return self.asked[question]
+
+    def answer(self, name: str, *operands: int) -> Any:
+        """Return the answer to a question."""
+        if name != "size":
+            return getattr(self._real, name)(*operands)
+        try:
+            attribute = self._die.find_number(dw.DW_AT_type)
+            target = None if attribute is None else attribute.reference()
+        except DwarfGpuError:
+            target = None
+        if target is None:
+            return self._real.size()
+        if target not in self._sizes:
+            if len(self._sizes) >= MAX_KNOWN:
+                self._sizes.clear()
+            self._sizes[target] = self._real.size()
+        return self._sizes[target]
 
 
 def has_addresses(unit: Unit) -> bool:

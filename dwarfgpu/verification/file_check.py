@@ -112,7 +112,7 @@ class FileCheck:
         return (
             rule.name in self.ignored
             or rule.part in self.ignored
-            or (problem.idiom is not None and "idioms" in self.ignored)
+            or ("idioms" in self.ignored and problem.idiom_name is not None)
         )
 
     def _finding(self, problem: Problem) -> FileFinding:
@@ -136,7 +136,7 @@ class FileCheck:
             problem.offset,
             path,
             source,
-            problem.idiom,
+            problem.idiom_name,
         )
 
     def _source(self, around: list[Die]) -> tuple[str, int] | None:

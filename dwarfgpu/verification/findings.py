@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from dwarfgpu.immutable import frozen, immutable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.info.dies import Die
 
@@ -45,10 +47,15 @@ class Problem:
     """The entry that it is about."""
     clause: str | None = None
     """The clause, where it is not that of the rule."""
-    idiom: str | None = None
-    """The repair that tells what the producer means: it always writes so."""
+    idiom: str | Callable[[], str | None] | None = None
+    """The repair that tells what the producer means: it always writes so; or what finds out which it is."""
     severity: str | None = None
     """The severity, where it is not that of the rule."""
+
+    @property
+    def idiom_name(self) -> str | None:
+        """The name of the idiom: to find it out takes longer than to find the problem."""
+        return self.idiom() if callable(self.idiom) else self.idiom
 
 
 @frozen

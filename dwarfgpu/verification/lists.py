@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.lists import location_lists, range_lists
@@ -31,11 +33,33 @@ RULES: dict[str, CheckRule] = rules(
     ("no-base", ERROR, "DWARF 5, 2.6.2", "An offset is relative to a base address.",
      "give the unit a DW_AT_low_pc, or the list a base address"),
     ("reversed", ERROR, "DWARF 5, 2.6.2", "An entry ends where it begins, or after that.", "correct the addresses"),
-    ("overlap", WARNING, "A.2.6.2", "Ranges of one list do not overlap.", "leave the address range out of one of them"),
+    ("overlap", WARNING, "DWARF 5, 2.17.3", "Ranges of one list do not overlap.",
+     "leave the address range out of one of them"),
     ("address-index", ERROR, "DWARF 5, 7.27", "The index of an address is in the table of the unit.",
      "emit the address to .debug_addr"),
+    ("no-table", ERROR, "DWARF 5, 7.28", "DW_AT_loclists_base or DW_AT_rnglists_base names a table of lists.",
+     "write the base of the unit's table, which is where its offsets begin"),
+    ("several-locations", ERROR, "A.3.3.5", "What is in one place has one entry of a list for each address.",
+     "leave the address range out of one of the entries"),
     ("default-twice", ERROR, "DWARF 5, 2.6.2", "A list has one default location.", "keep the one that is meant"),
 )  # fmt: skip
+
+
+_PLACES = {
+    "index_out_of_range": "bad-index",
+    "loclists_base": "no-table",
+    "rnglists_base": "no-table",
+    "bad_base": "no-table",
+}
+"""The rules that errors break of what says where a list is."""
+SINGLE = {
+    "DW_AT_return_addr": "A.3.3.5 (1)",
+    "DW_AT_frame_base": "A.3.3.5 (2)",
+    "DW_AT_static_link": "A.3.3.5 (3)",
+    "DW_AT_LLVM_lane_pc": "A.3.3.5 (5)",
+    "DW_AT_LLVM_active_lane": "A.3.3.5 (6)",
+}
+"""The attributes whose locations are one place at each address, and the clauses that say so."""
 
 
 class ListChecks:
@@ -70,7 +94,9 @@ class ListChecks:
                 return
             entries, _end, error = read(data, offset, section=section, context=_context(unit))
         except DwarfGpuError as error:
-            yield unreadable(RULES, error, die=die)
+            rule = _PLACES.get(error.kind)
+            problem = unreadable(RULES, error, die=die)
+            yield problem if rule is None else evolve(problem, rule=RULES[rule], clause=None)
             return
         yield from self._entries(attribute, entries, section, function)
         if error is not None:
@@ -106,8 +132,10 @@ class ListChecks:
                 continue
             if span[0] < span[1]:
                 spans.append((*span, entry.offset))
-        if function is None and self.expressions.code.file.image.is_linked:  # else each section begins at 0
-            yield from _overlaps(spans, section, attribute)
+        clause = SINGLE.get(attribute.name)
+        if (function is None or clause is not None) and self.expressions.code.file.image.is_linked:
+            # where nothing is linked, each section begins at 0
+            yield from _overlaps(spans, section, attribute, clause)
 
 
 def _context(unit: Unit) -> ListContext:
@@ -125,10 +153,17 @@ def _wrong_addresses(error: DwarfGpuError, section: str, entry: RawEntry, attrib
     return Problem(RULES[rule], error.message, section, entry.offset, attribute.die, error.spec)
 
 
-def _overlaps(spans: list[tuple[int, int, int]], section: str, attribute: Attribute) -> Iterator[Problem]:
+def _overlaps(
+    spans: list[tuple[int, int, int]], section: str, attribute: Attribute, clause: str | None
+) -> Iterator[Problem]:
+    """Yield the first range that overlaps another one; ``clause`` says that this gives a place two locations."""
     ordered = sorted(spans)
-    for (low, high, _), (other, _end, offset) in pairwise(ordered):
+    for (low, high, _), (other, end, offset) in pairwise(ordered):
         if other < high:
             message = f"the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"
-            yield Problem(RULES["overlap"], message, section, offset, attribute.die)
+            rule = RULES["overlap"]
+            if clause is not None:
+                rule = RULES["several-locations"]
+                message = f"{attribute.name} has two locations from {other:#x} to {min(high, end):#x}"
+            yield Problem(rule, message, section, offset, attribute.die, clause)
             return

@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\b\d+\b")
 """What moves in a file with every change of it."""
+_FOLDERS = re.compile(r"(?:[^\s/]*/)+")
+"""What is different on another computer."""
 
 
 @frozen
@@ -132,6 +134,7 @@ def without_known(report: FileReport, known: Counter[tuple[str, ...]]) -> FileRe
 
 
 def _key(file: Any, rule: Any, path: Any, message: Any) -> tuple[str, ...]:
-    """Return what a finding is known by: not by its place, which moves when the program changes."""
+    """Return what a finding is known by: not by its place, which moves when the program changes, nor by folders."""
     name = str(file).rpartition("/")[2]
-    return (name, str(rule), " ".join(map(str, path or ())), _NUMBER.sub("N", str(message)))
+    entries = _FOLDERS.sub("", " ".join(map(str, path or ())))
+    return name, str(rule), entries, _NUMBER.sub("N", _FOLDERS.sub("", str(message)))

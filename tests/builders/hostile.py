@@ -85,10 +85,11 @@ def gpu(
     version: int = 5,
     unit_attributes: Iterable[Any] = (),
     compressed: Sequence[str] = (),
+    has_base: bool = True,
 ) -> bytes:
     """A code object for gfx90a of one kernel with some variables; ``rules`` are its call frame information.
 
-    ``compressed`` are the names of sections that are compressed.
+    ``compressed`` are the names of sections that are compressed. Without ``has_base`` the unit has no base address.
     """
     function = die(
         "subprogram", named(kernel), ("low_pc", "addr", CODE), ("high_pc", "data8", SIZE), *attributes, *locals
@@ -99,8 +100,7 @@ def gpu(
         ("producer", "string", producer),
         ("comp_dir", "string", folder),
         ("language", "data2", 0x1D),
-        ("low_pc", "addr", CODE),
-        ("high_pc", "data8", SIZE),
+        *((("low_pc", "addr", CODE), ("high_pc", "data8", SIZE)) if has_base else ()),
         *unit_attributes,
         INT,
         CHAR,

@@ -75,6 +75,12 @@ def test_json_and_a_baseline(bad, tmp_path):
     done = run("verify", bad, "--baseline", known)
     assert done.returncode == 0
     assert f"({len(document['findings'])} of the baseline)" in done.stdout
+    elsewhere = {**document, "findings": [
+        {**each, "path": [entry.replace(" k.cl", " /else/where/k.cl") for entry in each["path"]]}
+        for each in document["findings"]
+    ]}  # fmt: skip
+    known.write_text(json.dumps(elsewhere))  # written on another computer
+    assert run("verify", bad, "--baseline", known).returncode == 0
     known.write_text("[]")
     done = run("verify", bad, "--baseline", known)
     assert (done.returncode, done.stdout) == (2, "")

@@ -60,6 +60,7 @@ def test_what_gdb_has():
             "locate",
             "dump",
             "coverage",
+            "report",
             "verify",
             "waves",
             "snapshot",
@@ -91,6 +92,16 @@ def test_waves_are_shown_as_the_debugger_shows_them(tmp_path, require_tool, name
     expected = in_debugger(name, typed)
     assert text[text.index("@@") : text.rindex("[Inferior")] == expected[expected.index("@@") :]
     assert expected.count("@@") >= 4
+
+
+@pytest.mark.slow
+def test_a_report_has_the_waves_that_gdb_has(tmp_path, require_tool):
+    page = tmp_path / "page.html"
+    with stub(tmp_path, states(["variables"])) as sockets:
+        text = run_gdb(require_tool, *connected(sockets, "variables"), "-ex", f"dwarfgpu report -o {page}")
+    assert "error" not in text.lower()
+    sections = re.findall(r'<h2 id="([a-z]+)-title', page.read_text("utf-8"))
+    assert sections == ["kernels", "lanes", "stacks", "values", "findings", "functions"]
 
 
 @pytest.mark.slow

@@ -10,6 +10,8 @@ from tests.builders.hostile import CODE, SIZE, gpu, named, typed
 from tests.builders.lists import contribution, loclist, rnglist
 from tests.builders.seeds import Seed
 
+ROCM = "AMD clang version 17.0.0 (https://github.com/RadeonOpenCompute/llvm-project roc-6.0.0)"
+"""What writes the numbers of attributes that the text gives."""
 V0 = "908014"
 """DW_OP_regx v0"""
 
@@ -32,7 +34,60 @@ def at(low: int, high: int, code: str = V0) -> Any:
     return ("start_end", CODE + low, CODE + high, code)
 
 
+def indexed(rule: str, name: str, index: int, base: int | None, *, kind: str = "loclist") -> Seed:
+    """A list that is named by its index in the table of the unit."""
+    if kind == "loclist":
+        data = loclist(at(0, 8), "end_of_list")
+        entry = die("variable", named("a"), typed("int"), ("location", "loclistx", index))
+    else:
+        data = rnglist(("start_length", CODE, 16), "end_of_list")
+        entry = die("lexical_block", ("ranges", "rnglistx", index))
+    bases = () if base is None else ((f"{kind}s_base", "sec_offset", base),)
+    table = contribution((4).to_bytes(4, "little") + data, count=1)
+    sections = {f".debug_{kind}s": table}
+    return Seed(rule, f"{kind}x: {name}", partial(gpu, entry, unit_attributes=bases, sections=sections))
+
+
+def baseless(name: str, entry: Any, section: str, data: bytes) -> Seed:
+    """A list with offsets in a unit without a base address."""
+    sections = {section: contribution(data, count=0)}
+    return Seed("list-no-base", name, partial(gpu, entry, has_base=False, sections=sections))
+
+
+def in_one_place(attribute: str) -> Seed:
+    """A list that gives the one place of an attribute of the function two locations."""
+    entries = [at(0, 16, "30"), at(8, 24, "30")] if attribute != "frame_base" else [at(0, 16), at(8, 24)]
+    sections = {".debug_loclists": contribution(loclist(*entries, "end_of_list"), count=0)}
+    attributes = ((attribute, "sec_offset", 12),)
+    producer = ROCM if attribute == "LLVM_active_lane" else "hand"
+    made = partial(gpu, attributes=attributes, sections=sections, producer=producer)
+    return Seed("list-several-locations", attribute, made)
+
+
 SEEDS = (
+    indexed("list-bad-index", "behind the table", 7, 12),
+    indexed("list-bad-index", "behind the table", 7, 12, kind="rnglist"),
+    indexed("list-no-table", "no base", 0, None),
+    indexed("list-no-table", "no base", 0, None, kind="rnglist"),
+    indexed("list-no-table", "a base behind the section", 0, 0x999),
+    indexed("list-no-table", "a base within the header", 0, 3, kind="rnglist"),
+    baseless(
+        "of locations",
+        die("variable", named("a"), typed("int"), ("location", "sec_offset", 12)),
+        ".debug_loclists",
+        loclist(("offset_pair", 0, 8, V0), "end_of_list"),
+    ),
+    baseless(
+        "of ranges",
+        die("lexical_block", ("ranges", "sec_offset", 12)),
+        ".debug_rnglists",
+        rnglist(("offset_pair", 0, 8), "end_of_list"),
+    ),
+    *map(in_one_place, ("frame_base", "return_addr", "static_link", "LLVM_lane_pc", "LLVM_active_lane")),
+    ranges("list-truncated", "no end", rnglist(("start_length", CODE, 16))),
+    ranges("list-unknown-entry-kind", "of kind 0x44", b"\x44" + rnglist("end_of_list")),
+    ranges("list-reversed", "by offsets", rnglist(("offset_pair", 8, 4), "end_of_list")),
+    ranges("list-address-index", "without a table", rnglist(("startx_length", 7, 4), "end_of_list")),
     locations("list-truncated", "no end", loclist(at(0, 8))),
     locations("list-truncated", "an address cut short", loclist(at(0, 8)) + b"\x07\x00"),
     locations("list-truncated", "an expression cut short", b"\x05\x09\x30"),

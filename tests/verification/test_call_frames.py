@@ -29,7 +29,9 @@ def test_each_rule_has_a_case() -> None:
 @pytest.mark.parametrize("path", [pytest.param(path, id=f"{path.parent.name}/{path.name}") for path in FILES])
 def test_what_compilers_write_breaks_no_rule(path: Path) -> None:
     file = opened(str(path), None)
-    problems = [problem for problem in FrameChecks(file, ExpressionChecks(file)).problems() if problem.idiom is None]
+    problems = [
+        problem for problem in FrameChecks(file, ExpressionChecks(file)).problems() if problem.idiom_name is None
+    ]
     assert [(problem.rule.name, problem.message) for problem in problems] == []
 
 

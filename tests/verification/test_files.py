@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.verification import call_frames, expressions
+from dwarfgpu.verification import call_frames, expressions, file_check
 from dwarfgpu.verification.file_check import FileCheck
 from dwarfgpu.verification.reports import check_file, check_files
 from dwarfgpu.verification.rule_table import RULES
@@ -84,7 +84,7 @@ def test_each_idiom_is_discussed():
 
 def all_problems(path):
     return [
-        (each.rule.name, each.message, each.section, each.offset, each.die and each.die.section_offset, each.idiom)
+        (each.rule.name, each.message, each.section, each.offset, each.die and each.die.section_offset, each.idiom_name)
         for each in FileCheck(opened(str(path))).problems()
     ]
 
@@ -143,3 +143,24 @@ def test_each_code_object_of_a_bundle_is_checked():
     names = [report.name for report in check_files([str(FIXTURES / "containers/plain.hipfb")])]
     assert len(names) > 1
     assert all("@" in name for name in names)
+
+
+def test_idioms_are_found_out_for_what_is_reported_alone(monkeypatch):
+    path = str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co")
+    everything = list(FileCheck(opened(path)))
+    asked = []
+    real = expressions.ExpressionChecks.idiom
+
+    def idiom(self, attribute, expression):
+        asked.append(attribute)
+        return real(self, attribute, expression)
+
+    monkeypatch.setattr(expressions.ExpressionChecks, "idiom", idiom)
+    monkeypatch.setattr(file_check, "MAX_REPORTED", 2)
+    check = FileCheck(opened(path))
+    reported = list(check)
+    rules = {finding.rule for finding in everything}
+    few = [finding for rule in rules for finding in [one for one in everything if one.rule is rule][:2]]
+    assert sorted(map(repr, reported)) == sorted(map(repr, few))
+    assert len(everything) == len(reported) + sum(check.left_out.values())
+    assert 0 < len(asked) <= len(reported)

@@ -39,8 +39,8 @@ def test_the_file_that_the_cases_change_has_no_finding() -> None:
 def test_what_compilers_write_breaks_no_rule(path: Path) -> None:
     for problem in KernelChecks(opened(str(path), None)).problems():
         idiom, producers = IDIOMS.get(problem.rule.name, (None, ()))
-        assert problem.idiom is not None, (problem.rule.name, problem.message)
-        assert problem.idiom == idiom
+        assert problem.idiom_name is not None, (problem.rule.name, problem.message)
+        assert problem.idiom_name == idiom
         assert path.name.split(".")[1] in producers
 
 

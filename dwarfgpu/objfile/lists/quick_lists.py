@@ -7,8 +7,9 @@ an address that is missing, a range that ends before it begins, the end of the s
 
 from __future__ import annotations
 
-import re
 import struct
+from functools import lru_cache
+from operator import gt, lt
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import (
@@ -27,19 +28,21 @@ from dwarfgpu.dwarf_constants import (
 from dwarfgpu.objfile.lists.list_encoding import MAX_ENTRIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dwarfgpu.objfile.lists.list_encoding import ListContext
 
 
-_WIDE = re.compile(rb"(?:\x04[\x80-\xff]{2}[\x00-\x7f][\x80-\xff]{2}[\x00-\x7f])+")
-"""Offset pairs of which both numbers have three bytes."""
-_SIX = struct.Struct("<x6B")
-_NARROW = re.compile(rb"(?:\x04[\x80-\xff][\x00-\x7f][\x80-\xff][\x00-\x7f])+")
-"""Offset pairs of which both numbers have two bytes."""
-_FOUR = struct.Struct("<x4B")
+_HEAD = struct.Struct("<7B").unpack_from
+"""The offset pair of a location list whose numbers have three bytes, and the length of its expression."""
+_RUN = 128
+"""So many pairs of a range list are decoded at once."""
 MOST = 1 << 21
 """What offsets of three bytes are less than."""
+_HIGHEST = 1 << 32
+"""What addresses are below that are decoded many at once."""
+_TOGETHER = range(3, 1, -1)
+"""The sizes of the numbers of pairs that are decoded at once."""
 
 
 class UnusualList(Exception):
@@ -57,32 +60,12 @@ def quick_ranges(
     try:
         while True:
             kind = data[position]
-            if kind == DW_RLE_offset_pair and 0 <= base < last - MOST:  # a run of such entries is read at once
-                match = _WIDE.match(data, position)
-                if match is not None:
-                    start = base - (128 << 7) - 128
-                    run = [
-                        (one + (two << 7) + (three << 14) + start, four + (five << 7) + (six << 14) + start)
-                        for one, two, three, four, five, six in _SIX.iter_unpack(match.group())
-                    ]
-                    position = match.end()
-                else:
-                    match = _NARROW.match(data, position)
-                    if match is None:
-                        first, position = _uleb(data, position + 1)
-                        second, position = _uleb(data, position)
-                        run = [(base + first, base + second)]
-                    else:
-                        start = base - 128
-                        run = [
-                            (one + (two << 7) + start, three + (four << 7) + start)
-                            for one, two, three, four in _FOUR.iter_unpack(match.group())
-                        ]
-                        position = match.end()
-                found = [pair for pair in run if pair[0] < pair[1] <= last]
-                if len(found) != len(run) and any(low > high or high > last for low, high in run):
+            if kind == DW_RLE_offset_pair and 0 <= base < last - MOST:
+                lows, highs, position = _run(data, position, base)
+                if highs[-1] > last or any(map(gt, lows, highs)):
                     return None
-                ranges += found
+                pairs = zip(lows, highs, strict=True)
+                ranges += pairs if all(map(lt, lows, highs)) else [pair for pair in pairs if pair[0] != pair[1]]
                 continue
             if kind == DW_RLE_end_of_list:
                 return ranges if position < stop else None
@@ -100,7 +83,60 @@ def quick_ranges(
         return None
 
 
-def quick_locations(
+def _run(data: bytes, position: int, base: int) -> tuple[Sequence[int], Sequence[int], int]:
+    """Return where offset pairs begin and end, one or many, and the position behind them."""
+    if base + MOST < _HIGHEST:
+        for width in _TOGETHER:
+            step = 1 + 2 * width
+            most = position + _RUN * step
+            end = data.find(0, position, most)  # no byte of such numbers is 0
+            if end < 0:
+                end = min(most, len(data))
+            count = (end - position) // step
+            if position + count * step == end:
+                run = _decoded(data[position:end], width, count, base)
+                if run is not None:
+                    return *run, end
+    first, position = _uleb(data, position + 1)
+    second, position = _uleb(data, position)
+    return (base + first,), (base + second,), position
+
+
+def _decoded(run: bytes, width: int, count: int, base: int) -> tuple[Sequence[int], Sequence[int]] | None:
+    """Return where offset pairs begin and end if each of their numbers has ``width`` bytes.
+
+    The run is one large number, so that what is done to it is done to all pairs at once.
+    """
+    number = int.from_bytes(run, "little")
+    every, fixed, expected, groups, unpack = _lanes(width, count)
+    if number & fixed != expected:
+        return None
+    lows = highs = base * every
+    number >>= 8
+    for group in groups:  # the seven bits of one byte
+        lows += number & group
+        highs += (number >> 8 * width) & group
+        number >>= 1
+    return unpack(lows.to_bytes(len(run), "little")), unpack(highs.to_bytes(len(run), "little"))
+
+
+@lru_cache(None)
+def _lanes(width: int, count: int) -> tuple[int, int, int, tuple[int, ...], Callable[[bytes], tuple[int, ...]]]:
+    """Return what a run is decoded with.
+
+    This is a one for each pair, the bits that do not depend on the numbers and what they are, the bits of each byte of
+    a number once all of the bits are next to each other, and the way to take the result apart.
+    """
+    step = 1 + 2 * width
+    every = sum(1 << 8 * step * i for i in range(count))
+    continued = int.from_bytes((b"\x80" * (width - 1) + b"\0") * 2, "little") << 8
+    bit = int.from_bytes(b"\x80" * 2 * width, "little") << 8
+    groups = tuple((every * 127) << 7 * i for i in range(width))
+    layout = struct.Struct("<" + f"I{step - 4}x" * count)
+    return every, every * (0xFF | bit), every * (DW_RLE_offset_pair | continued), groups, layout.unpack
+
+
+def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
     data: bytes, position: int, context: ListContext, addresses: Sequence[int]
 ) -> list[tuple[int, int, int, int]] | None:
     """Return the entries of a list of ``.debug_loclists``: start, end, and where the expression begins and ends.
@@ -117,6 +153,17 @@ def quick_locations(
             kind = data[position]
             position += 1
             if kind == DW_LLE_offset_pair and 0 <= base < last:
+                if position + 7 < end:  # one look at numbers of three bytes, which are most in large units
+                    one, two, three, four, five, six, length = _HEAD(data, position)
+                    if one > 127 < two and three < 128 and four > 127 < five and six < 128 and length < 128:
+                        low = base + one + (two << 7) + (three << 14) - 16512
+                        high = base + four + (five << 7) + (six << 14) - 16512
+                        position += 7
+                        if low > high or high > last or position + length > end:
+                            return None
+                        entries.append((low, high, position, position + length))
+                        position += length
+                        continue
                 first = data[position]
                 position += 1
                 if first > 127:

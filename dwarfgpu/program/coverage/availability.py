@@ -86,6 +86,21 @@ _SKIPPED = frozenset((
     *(dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site),
 ))  # fmt: skip
 """Entries with no variable below them."""
+_ADDRESS_INDEX = frozenset((
+    *(dw.DW_FORM_addrx, dw.DW_FORM_addrx1, dw.DW_FORM_addrx2, dw.DW_FORM_addrx3, dw.DW_FORM_addrx4),
+))  # fmt: skip
+_BASELESS = ("is_baseless_kernel",)
+"""What most repairs ask first of the function."""
+
+
+RawEntries = tuple[tuple[int, int, Meaning], ...]
+"""The fields of what a location list says: `Listed`."""
+Counts = tuple[tuple[str, int], ...]
+Row = tuple[
+    "Unit", int, str, "CodeScope | None", Counts, Counts, Counts, RawEntries, "str | None", "int | None"
+]  # fmt: skip
+"""The fields of a record: `VariableAvailability`. Who sums up a file needs no more."""
+_CONSTANT: RawEntries = ((0, -1, CONSTANT_MEANING),)
 
 
 @immutable
@@ -135,6 +150,13 @@ class VariableAvailability:
     """Why there is no location where no entry holds, if that is the same everywhere."""
     start: int | None = None
     """Where its scope begins, if that is later than the block that it is in (DW_AT_start_scope)."""
+
+    @classmethod
+    def of_row(cls, row: Row) -> VariableAvailability:
+        """Return the record of what the walk has told of a variable."""
+        unit, offset, kind, scope, written, repaired, missing, entries, reason, start = row
+        listed_entries = tuple([Listed(*entry) for entry in entries])
+        return cls(unit, offset, kind, scope, written, repaired, missing, listed_entries, reason, start)
 
     @property
     def size(self) -> int:
@@ -229,7 +251,7 @@ class VariableAvailability:
         if not entries:
             reason = self.reason or (BEFORE if low < first else AFTER if low >= last else BETWEEN)
             return CoveredSpan(low, high, None, None, reason)
-        meaning = entries[0].meaning if len(entries) == 1 else together(entries)
+        meaning = entries[0].meaning if len(entries) == 1 else together([entry.meaning for entry in entries])
         is_missing = meaning.written in NO_LOCATION
         return CoveredSpan(
             low,
@@ -244,14 +266,14 @@ def _beginning(entry: Listed) -> int:
     return entry.low
 
 
-def together(entries: Sequence[Listed]) -> Meaning:
+def together(meanings: Sequence[Meaning]) -> Meaning:
     """Return the kind of several locations at a time; what says nothing does not count beside one that does."""
-    repairs = tuple(dict.fromkeys(name for entry in entries for name in entry.meaning.repairs))
+    repairs = tuple(dict.fromkeys(name for meaning in meanings for name in meaning.repairs))
     return Meaning(
-        _together([entry.meaning.written for entry in entries]),
-        _together([entry.meaning.repaired for entry in entries]),
+        _together([meaning.written for meaning in meanings]),
+        _together([meaning.repaired for meaning in meanings]),
         repairs,
-        any(entry.meaning.is_entry_value for entry in entries),
+        any(meaning.is_entry_value for meaning in meanings),
     )
 
 
@@ -267,14 +289,16 @@ def _together(kinds: list[str]) -> str:
 class EntryPlan:
     """What to do with the entries of one abbreviation."""
 
-    __slots__ = ("constant", "expression", "frame_base", "has_code", "high", "is_abstract", "is_bare", "is_declared",
-                 "is_global", "is_scope", "is_skipped", "kind", "location", "low", "origin", "ranges", "start", "tag",
-                 "target", "type")  # fmt: skip
+    __slots__ = ("constant", "expression", "frame_base", "has_children", "has_code", "high", "is_abstract", "is_bare",
+                 "is_declared", "is_global", "is_scope", "is_skipped", "is_variable", "kind", "list_form", "list_value",
+                 "location", "low", "low_index", "origin", "ranges", "size", "start", "tag", "target",
+                 "type")  # fmt: skip
 
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
         attributes = abbreviation.attributes
         self.tag = tag = abbreviation.tag
         self.kind = _VARIABLES.get(tag)
+        self.has_children = abbreviation.has_children
         self.is_scope = tag in _SCOPES
         self.is_skipped = tag in _SKIPPED
         self.is_declared = dw.DW_AT_declaration in attributes
@@ -288,8 +312,16 @@ class EntryPlan:
         slots = abbreviation.layout.slots
         self.expression = -1
         """The value that is the expression of the location; -1 where that is no expression."""
-        if self.location >= 0 and abbreviation.forms[self.location] == dw.DW_FORM_exprloc:
-            self.expression = slots[self.location]
+        self.list_value = -1
+        """The value that says where the list of locations is; -1 where that is not plain."""
+        self.list_form = 0
+        if self.location >= 0:
+            form = abbreviation.forms[self.location]
+            if form == dw.DW_FORM_exprloc:
+                self.expression = slots[self.location]
+            elif version >= 5 and form in (dw.DW_FORM_loclistx, dw.DW_FORM_sec_offset):
+                self.list_value, self.list_form = slots[self.location], form
+        self.is_variable = self.kind is not None and (not self.is_declared or self.location >= 0)
         self.target = -1 if self.origin < 0 else slots[self.origin]
         """The value that is the reference to the abstract origin; -1 without one."""
         self.is_global = self.origin >= 0 and abbreviation.forms[self.origin] == dw.DW_FORM_ref_addr
@@ -301,6 +333,15 @@ class EntryPlan:
             *(dw.DW_AT_location, dw.DW_AT_const_value, dw.DW_AT_specification, dw.DW_AT_abstract_origin)
         }.intersection(attributes)
         self.has_code = self.ranges >= 0 or (self.low >= 0 and self.high >= 0)
+        self.low_index = self.size = -1
+        """The values that are the index of the address of the code and its size; -1 where they are not so."""
+        if (
+            self.ranges < 0
+            and self.has_code
+            and abbreviation.forms[self.low] in _ADDRESS_INDEX
+            and abbreviation.forms[self.high] == dw.DW_FORM_data4
+        ):
+            self.low_index, self.size = slots[self.low], slots[self.high]
 
 
 def _reference(abbreviation: Abbreviation, attribute: int) -> int:
@@ -353,6 +394,10 @@ class FileAvailability:
         self._left = FREE + sum(len(self.dwarf.source.data(name)) for name in sections)
 
     def __iter__(self) -> Iterator[VariableAvailability]:
+        return map(VariableAvailability.of_row, self.rows())
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the fields of the records: sums of a whole file need no more."""
         for unit in counted(tuple(self.dwarf.compile_units()), "units"):
             if unit.header.is_type_unit:
                 continue
@@ -375,7 +420,7 @@ class FileAvailability:
             message = "entries share location lists, ranges or abstract instances more often than can be followed"
             raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.6.2")
 
-    def left_out(self, copies: list[_Copy], *, is_last: bool = False) -> Iterator[VariableAvailability]:
+    def left_out(self, copies: list[_Copy], *, is_last: bool = False) -> Iterator[Row]:
         """Yield the variables that only the abstract instance has."""
         for copy in copies:
             variables = self.abstract.get(copy.origin)
@@ -389,18 +434,19 @@ class FileAvailability:
             start = unit.offset
             for offset, kind in zip(variables.offsets, variables.kinds, strict=True):
                 if start + offset not in seen:
-                    yield VariableAvailability(unit, offset, kind, scope, (), (), missing, (), LEFT_OUT)
+                    yield unit, offset, kind, scope, (), (), missing, (), LEFT_OUT, None
 
 
 class _VariableSite:
     """The place of the location of a variable."""
 
-    __slots__ = ("_die", "_plan", "_walk", "producer", "scope")
+    __slots__ = ("_die", "_family", "_plan", "_walk", "producer", "scope")
 
     def __init__(self, walk: _UnitWalk, die: Die, plan: EntryPlan, scope: CodeScope | None) -> None:
         self._walk = walk
         self._die = die
         self._plan = plan
+        self._family: dict[Hashable, Any] | None = None
         self.producer = walk.producer
         self.scope = scope
 
@@ -411,7 +457,9 @@ class _VariableSite:
 
     @property
     def family(self) -> dict[Hashable, Any]:
-        return self._walk.family(self._die, self._plan)
+        if self._family is None:
+            self._family = self._walk.family(self._die, self._plan)
+        return self._family
 
 
 class _UnitWalk:
@@ -421,7 +469,8 @@ class _UnitWalk:
         self.whole = whole
         self.unit = unit
         self.kinds = whole.kinds
-        self.known = whole.kinds.of_format(unit.format)
+        self.nodes: dict[bytes, Any] = {}
+        """For expressions: their meaning, or the first question that it depends on, with what follows."""
         self.context: ListContext | None = None
         self.addresses: Sequence[int] = ()
         self.families: dict[Hashable, dict[Hashable, Any]] = {}
@@ -451,9 +500,9 @@ class _UnitWalk:
         except DwarfGpuError:  # of a unit that needs none
             pass
 
-    def variables(self) -> Iterator[VariableAvailability]:  # noqa: C901, PLR0912 (one loop over all entries)
+    def variables(self) -> Iterator[Row]:  # noqa: C901, PLR0912 (one loop over all entries)
         """Yield the variables of the unit; of copies that lack some, those as well if the abstract instance is here."""
-        unit, scopes, copies = self.unit, self.scopes, self.copies
+        unit, scopes, copies, start = self.unit, self.scopes, self.copies, self.unit.offset
         plans: dict[Abbreviation, EntryPlan] = {}
         skipped = abstract = -1  # the depth of what is skipped, and of an abstract instance
         for offset, depth, abbreviation, values in unit.entries():
@@ -470,35 +519,41 @@ class _UnitWalk:
                         skipped = depth
                     continue
                 if depth > abstract:  # code in an abstract instance is of nothing around it
+                    while depth >= len(scopes):
+                        self._make_room()
                     scopes[depth] = copies[depth] = None
                 abstract = -1
-            if depth >= len(scopes) - 1:
-                scopes.extend([None] * len(scopes))
-                copies.extend([None] * len(copies))
             if plan.is_scope:
                 if plan.is_abstract and not plan.has_code:
                     abstract = depth
                     self.abstract = _AbstractVariables(unit)
-                    self.whole.abstract[unit.section, unit.offset + offset] = self.abstract
+                    self.whole.abstract[unit.section, start + offset] = self.abstract
                 elif plan.is_declared and plan.tag == dw.DW_TAG_subprogram:
                     skipped = depth
                 else:
+                    if depth >= len(scopes) - 1:
+                        self._make_room()
                     self._enter(Die(unit, offset, abbreviation, values), plan, depth)
                 continue
-            if plan.kind is not None and (not plan.is_declared or plan.location >= 0):
-                die = Die(unit, offset, abbreviation, values)
+            if plan.is_variable:
                 copy = copies[depth]
                 if copy is not None and plan.origin >= 0:
-                    value = values[plan.target]
-                    copy.seen.add(value if plan.is_global else unit.offset + value)
-                record = self._variable(die, plan, scopes[depth])
-                if record is not None:
-                    yield record
+                    copy.seen.add(values[plan.target] if plan.is_global else start + values[plan.target])
+                row = self._variable(Die(unit, offset, abbreviation, values), plan, scopes[depth])
+                if row is not None:
+                    yield row
             if plan.is_skipped:
                 skipped = depth
-            else:
+            elif plan.has_children:
+                if depth >= len(scopes) - 1:
+                    self._make_room()
                 scopes[depth + 1], copies[depth + 1] = scopes[depth], copies[depth]
         yield from self.whole.left_out(self.made)
+
+    def _make_room(self) -> None:
+        """Prepare for entries that are deeper."""
+        self.scopes.extend([None] * len(self.scopes))
+        self.copies.extend([None] * len(self.copies))
 
     def _is_in_abstract(
         self, plan: EntryPlan, offset: int, abbreviation: Abbreviation, values: tuple[Any, ...]
@@ -556,6 +611,10 @@ class _UnitWalk:
 
     def _spans(self, die: Die, plan: EntryPlan) -> list[tuple[int, int]]:
         unit, abbreviation, values = self.unit, die.abbreviation, die.values
+        if plan.low_index >= 0 and values[plan.low_index] < len(self.addresses):
+            low = self.addresses[values[plan.low_index]]
+            size = values[plan.size]
+            return [] if not size or is_dead(low, unit.address_size) else [(low, low + size)]
         if plan.ranges < 0:
             form = abbreviation.forms[plan.low]
             value = abbreviation.value(plan.low, values)
@@ -581,12 +640,12 @@ class _UnitWalk:
 
     # --- Variables ------------------------------------------------------------------------------------------------
 
-    def _variable(self, die: Die, plan: EntryPlan, scope: CodeScope | None) -> VariableAvailability | None:
-        offset = die.offset
+    def _variable(self, die: Die, plan: EntryPlan, scope: CodeScope | None) -> Row | None:
         if scope is not None and not scope.size:
             return None  # of a function without code
         kind = plan.kind if scope is not None or plan.kind == CONSTANT else STATIC
         assert kind is not None  # noqa: S101 (it is a variable)
+        entries: RawEntries
         try:
             entries, reason = self._entries(die, plan, scope)
             start = None if plan.start < 0 or scope is None else self._start(die, plan, scope)
@@ -596,82 +655,76 @@ class _UnitWalk:
         if scope is None:
             return self._outside(die, kind, entries, reason)
         size = scope.size if start is None else scope.size - scope.before(start)
-        if len(entries) == 1 and entries[0].high < 0:
-            meaning = entries[0].meaning
-            counted_written = ((meaning.written, size),)
-            counted_repaired = () if meaning.repaired in NO_LOCATION else ((meaning.repaired, size),)
-            if meaning.written in NO_LOCATION:
-                return VariableAvailability(
-                    self.unit, offset, kind, scope, (), counted_repaired, counted_written, entries, None, start
-                )
-            return VariableAvailability(
-                self.unit, offset, kind, scope, counted_written, counted_repaired, (), entries, None, start
-            )
         if not entries:
             missing = ((reason or NO_ATTRIBUTE, size),)
-            return VariableAvailability(self.unit, die.offset, kind, scope, (), (), missing, (), reason, start)
-        return self._summed(die, kind, scope, size, entries, start)
+            return self.unit, die.offset, kind, scope, (), (), missing, (), reason, start
+        if len(entries) > 1 or entries[0][1] >= 0:
+            return self._summed(die, kind, scope, size, entries, start)
+        meaning = entries[0][2]
+        written: Counts = ((meaning.written, size),)
+        repaired: Counts = written
+        if meaning.repaired in NO_LOCATION:
+            repaired = ()
+        elif meaning.repaired != meaning.written:
+            repaired = ((meaning.repaired, size),)
+        if meaning.written in NO_LOCATION:
+            return self.unit, die.offset, kind, scope, (), repaired, written, entries, None, start
+        return self.unit, die.offset, kind, scope, written, repaired, (), entries, None, start
 
-    def _outside(self, die: Die, kind: str, entries: tuple[Listed, ...], reason: str | None) -> VariableAvailability:
-        """Return the record of a variable outside of functions, which is everywhere or nowhere."""
-        meaning = together(entries) if entries else None
+    def _outside(self, die: Die, kind: str, entries: RawEntries, reason: str | None) -> Row:
+        """Return the row of a variable outside of functions, which is everywhere or nowhere."""
+        meaning = together([entry[2] for entry in entries]) if entries else None
         if meaning is None or meaning.written in NO_LOCATION:
             reason = reason or (None if meaning is None else meaning.written)
         written = ((meaning.written, 0),) if meaning is not None and meaning.written not in NO_LOCATION else ()
         repaired = ((meaning.repaired, 0),) if meaning is not None and meaning.repaired not in NO_LOCATION else ()
-        return VariableAvailability(self.unit, die.offset, kind, None, written, repaired, (), entries, reason)
+        return self.unit, die.offset, kind, None, written, repaired, (), entries, reason, None
 
-    def _summed(
-        self, die: Die, kind: str, scope: CodeScope, size: int, entries: tuple[Listed, ...], start: int | None
-    ) -> VariableAvailability:
-        """Return the record of a variable with several entries."""
+    def _summed(self, die: Die, kind: str, scope: CodeScope, size: int, entries: RawEntries, start: int | None) -> Row:
+        """Return the row of a variable with several entries."""
         written: dict[str, int] = {}
         repaired: dict[str, int] = {}
         missing: dict[str, int] = {}
         before, is_plain = scope.before, start is None
-        covered = 0
-        end = first = -1
-        default: list[Listed] = []
-        for entry in entries:
-            if entry.high < 0:
-                default.append(entry)
+        covered = below_end = below_first = 0
+        end = -1
+        default: list[Meaning] = []
+        for low, high, meaning in entries:
+            if high < 0:
+                default.append(meaning)
                 continue
-            if entry.low < end:
+            if low < end:
                 is_plain = False
-            end = entry.high
-            first = entry.low if first < 0 else first
-            count = before(entry.high) - before(entry.low)
+            below = below_end if low == end else before(low)  # most entries begin where the last one ends
+            if end < 0:
+                below_first = below
+            end = high
+            below_end = before(high)
+            count = below_end - below
             if count:
                 covered += count
-                _count(entry.meaning, count, written, repaired, missing)
+                _count(meaning, count, written, repaired, missing)
         reason = None
         if not is_plain:
-            record = VariableAvailability(self.unit, die.offset, kind, scope, (), (), (), entries, None, start)
-            written, repaired, missing = _sums_of(record)
+            row = self.unit, die.offset, kind, scope, (), (), (), entries, None, start
+            written, repaired, missing = _sums_of(VariableAvailability.of_row(row))
             covered = size
         elif default:
-            _count(default[0].meaning if len(default) == 1 else together(default), size - covered,
+            _count(default[0] if len(default) == 1 else together(default), size - covered,
                    written, repaired, missing)  # fmt: skip
         elif not covered:
             missing = {ELSEWHERE: size}
             reason = ELSEWHERE
         elif covered < size:
-            below, above = before(first), size - before(end)
-            for name, count in ((BEFORE, below), (AFTER, above), (BETWEEN, size - covered - below - above)):
+            above = size - below_end
+            for name, count in ((BEFORE, below_first), (AFTER, above), (BETWEEN, size - covered - below_first - above)):
                 if count:
                     missing[name] = missing.get(name, 0) + count
-        return VariableAvailability(
-            self.unit,
-            die.offset,
-            kind,
-            scope,
-            tuple(written.items()),
-            tuple(repaired.items()),
-            tuple(missing.items()),
-            entries,
-            reason,
-            start,
-        )
+        return (
+            *(self.unit, die.offset, kind, scope),
+            *(tuple(written.items()), tuple(repaired.items()), tuple(missing.items())),
+            *(entries, reason, start),
+        )  # fmt: skip
 
     def _start(self, die: Die, plan: EntryPlan, scope: CodeScope) -> int | None:
         """Return where the scope of a declaration begins later than its block (DWARF 5, 3.9)."""
@@ -681,23 +734,24 @@ class _UnitWalk:
             return min((low for low, _high in spans), default=None)
         return scope.spans[0][0] + start.unsigned()
 
-    def _entries(self, die: Die, plan: EntryPlan, scope: CodeScope | None) -> tuple[tuple[Listed, ...], str | None]:
+    def _entries(self, die: Die, plan: EntryPlan, scope: CodeScope | None) -> tuple[RawEntries, str | None]:
         """Return what is said of the location of a variable, or why nothing is."""
         if plan.expression >= 0:
-            return (
-                Listed(0, -1, self._meaning(die.values[plan.expression], _VariableSite(self, die, plan, scope))),
-            ), None
+            return ((0, -1, self._meaning(die.values[plan.expression], _VariableSite(self, die, plan, scope))),), None
+        if plan.list_value >= 0:
+            site = _VariableSite(self, die, plan, scope)
+            return self._of_list(plan.list_form, die.values[plan.list_value], self.unit, site)
         if plan.location >= 0:
             return self._of_attribute(die._attribute(plan.location), die, plan, scope)  # noqa: SLF001
         if plan.constant >= 0:
-            return (Listed(0, -1, CONSTANT_MEANING),), None
+            return _CONSTANT, None
         if plan.origin < 0 and dw.DW_AT_specification not in die.abbreviation.attributes:
             return (), NO_ATTRIBUTE
         inherited = self._inherited(die, plan)
         if inherited is None:
             return (), NO_ATTRIBUTE
         if inherited.number == dw.DW_AT_const_value:
-            return (Listed(0, -1, CONSTANT_MEANING),), None
+            return _CONSTANT, None
         return self._of_attribute(inherited, die, plan, scope)
 
     def _inherited(self, die: Die, plan: EntryPlan) -> Attribute | None:
@@ -713,45 +767,53 @@ class _UnitWalk:
 
     def _of_attribute(
         self, attribute: Attribute, die: Die, plan: EntryPlan, scope: CodeScope | None
-    ) -> tuple[tuple[Listed, ...], str | None]:
+    ) -> tuple[RawEntries, str | None]:
         unit = attribute.die.unit
         site = _VariableSite(self, die, plan, scope)
         kind = class_of(attribute.form, dw.DW_AT_location, unit.version)
         if kind not in ("block", "exprloc", "loclist"):
             raise MalformedFile("bad_class", f"DW_AT_location is no location ({attribute.form_name})")
         if kind != "loclist":
-            data = attribute.block().data
-            return (Listed(0, -1, self._meaning(data, site)),), None
-        section, offset = unit.tables.list_offset(attribute.form, attribute.value, "loclist")
+            return ((0, -1, self._meaning(attribute.block().data, site)),), None
+        return self._of_list(attribute.form, attribute.value, unit, site)
+
+    def _of_list(self, form: int, value: Any, unit: Unit, site: _VariableSite) -> tuple[RawEntries, str | None]:
+        """Return the entries of the list that an attribute names."""
+        section, offset = unit.tables.list_offset(form, value, "loclist")
         data = unit.tables.list_data(section)
+        entries: RawEntries
         quick = None
         if unit is self.unit and self.context is not None and section.startswith(".debug_loclists"):
             quick = quick_locations(data, offset, self.context, self.addresses)
+        meaning = self._meaning
         if quick is None:
-            entries = read_location_list(data, offset, section=section, context=unit.list_context)
-            if entries.error is not None:
-                raise entries.error.again()
-            self.whole.spend(len(entries.entries))
-            listed_entries = tuple(
-                Listed(
-                    entry.start,
-                    -1 if entry.default else entry.end,
-                    self._meaning(entry.expression, site),
-                )
-                for entry in entries.entries
-            )
+            listed_entries = read_location_list(data, offset, section=section, context=unit.list_context)
+            if listed_entries.error is not None:
+                raise listed_entries.error.again()
+            self.whole.spend(len(listed_entries.entries))
+            entries = tuple([
+                (entry.start, -1 if entry.default else entry.end, meaning(entry.expression, site))
+                for entry in listed_entries.entries
+            ])  # fmt: skip
         else:
             self.whole.spend(len(quick))
-            listed_entries = tuple([
-                Listed(low, high, self._meaning(data[begin:end], site)) for low, high, begin, end in quick
-            ])  # fmt: skip
-        return listed_entries, None if listed_entries else EMPTY_LIST
+            entries = tuple([(low, high, meaning(data[begin:end], site)) for low, high, begin, end in quick])
+        return entries, None if entries else EMPTY_LIST
 
     def _meaning(self, data: bytes, site: _VariableSite) -> Meaning:
-        known = self.known.get(data)
-        if known is None:
-            known = self.kinds.known(data, self.unit.format)
-        return known.meaning or self.kinds.meaning(known, site)
+        node = self.nodes.get(data)
+        if node.__class__ is Meaning:
+            return node
+        scope = site.scope
+        if node is not None and node[0] == _BASELESS and scope is not None:
+            node = node[1].get(scope.facts.get(_BASELESS))
+            if node.__class__ is Meaning:
+                return node
+        known = self.kinds.known(data, self.unit.format)
+        meaning = known.meaning or self.kinds.meaning(known, site)
+        if not known.has_base:
+            self.nodes[data] = known.meaning or known.answers.get((self.producer, ""))
+        return meaning
 
     def family(self, die: Die, plan: EntryPlan) -> dict[Hashable, Any]:
         """Return what is known of all variables that have the type of an entry."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from operator import lt
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.scopes import qualified_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.unit import Unit
@@ -127,11 +128,23 @@ class CodeScope:
             scope = scope.parent
 
 
+def distinct_names(functions: Iterable[CodeScope]) -> dict[CodeScope, str]:
+    """Return the names of functions; where several have the same one, with the names that the linker knows them by."""
+    names = {function: function.name for function in functions}
+    counts = Counter(names.values())
+    for function, name in names.items():
+        other = function.linkage_name if counts[name] > 1 else None
+        if other is not None and other != name:
+            names[function] = f"{name} ({other})"
+    return names
+
+
 def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return ranges in order and without overlaps."""
     if len(spans) < 2:
         return spans
-    if all(map(lt, [high for _low, high in spans], [low for low, _high in spans[1:]])):
+    lows, highs = zip(*spans, strict=True)
+    if all(map(lt, highs, lows[1:])):
         return spans
     result: list[tuple[int, int]] = []
     for low, high in sorted(spans):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import AUTO
-from dwarfgpu.program.coverage.availability import REASONS, STATIC, FileAvailability
+from dwarfgpu.program.coverage.availability import REASONS, STATIC, FileAvailability, VariableAvailability
 from dwarfgpu.program.coverage.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
-    from dwarfgpu.program.coverage.availability import VariableAvailability
+    from dwarfgpu.program.coverage.availability import Counts
     from dwarfgpu.program.coverage.code_scope import CodeScope
 
 
@@ -72,22 +72,32 @@ class Tally:
 
     def add(self, record: VariableAvailability) -> None:
         """Add a variable."""
+        self.add_counts(record.scope, record.written, record.repaired, record.missing)
+
+    def add_counts(self, scope: CodeScope | None, written: Counts, repaired: Counts, missing: Counts) -> None:
+        """Add a variable of which nothing else is known."""
         counts = self.counts
-        if record.scope is None:
+        if scope is None:
             counts[3] += 1
-            counts[4] += bool(record.written)
+            counts[4] += bool(written)
             return
         counts[0] += 1
-        if not record.written:
+        if not written:
             counts[2] += 1
-        elif not record.missing:
+        elif not missing:
             counts[1] += 1
-        for kind, count in record.written:
-            self.written[kind] += count
-        for kind, count in record.repaired:
-            self.repaired[kind] += count
-        for reason, count in record.missing:
-            self.missing[reason] += count
+        if written:
+            sums = self.written
+            for kind, count in written:
+                sums[kind] += count
+        if repaired:
+            sums = self.repaired
+            for kind, count in repaired:
+                sums[kind] += count
+        if missing:
+            sums = self.missing
+            for reason, count in missing:
+                sums[reason] += count
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
@@ -194,22 +204,33 @@ def file_coverage(
     functions: dict[CodeScope, Tally] = {}
     repairs: dict[str, int] = {}
     available = FileAvailability(file, dialect, repair)
+    repaired_as: dict[tuple[str, ...], int] = {}
     last: CodeScope | None = None
-    tally = Tally()
-    for record in available:
-        if wanted is not None and not wanted(record):
+    add = Tally().add_counts
+    for row in available.rows():
+        if wanted is not None and not wanted(VariableAvailability.of_row(row)):
             continue
-        scope = record.scope
+        unit, _offset, _kind, scope, written, repaired, missing, entries, _reason, _start = row
         if scope is None:
-            units.setdefault(record.unit, Tally()).add(record)
+            units.setdefault(unit, Tally()).add_counts(None, written, repaired, missing)
         else:
-            if scope.function is not last:
-                last = scope.function
-                tally = functions.setdefault(last, Tally())
-            tally.add(record)
-        entries = record.entries
-        for name in entries[0].meaning.repairs if len(entries) == 1 else record.repairs if entries else ():
-            repairs[name] = repairs.get(name, 0) + 1
+            function = scope.function
+            if function is not last:
+                last = function
+                tally = functions.get(function)
+                if tally is None:
+                    tally = functions[function] = Tally()
+                add = tally.add_counts
+            add(scope, written, repaired, missing)
+        if entries:
+            names = entries[0][2].repairs
+            if len(entries) > 1:
+                names = tuple(dict.fromkeys([name for entry in entries for name in entry[2].repairs]))
+            if names:
+                repaired_as[names] = repaired_as.get(names, 0) + 1
+    for names, count in repaired_as.items():
+        for name in names:
+            repairs[name] = repairs.get(name, 0) + count
     whole = Tally()
     for scope, tally in functions.items():
         units.setdefault(scope.unit, Tally()).merge(tally)

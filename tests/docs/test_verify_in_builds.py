@@ -1,0 +1,131 @@
+"""What docs/verify.md shows for lit, CMake and GitHub Actions is run as it stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/verify.md").read_text(encoding="utf-8")
+LIT_SETTINGS = """
+import lit.formats
+config.name = "debug information"
+config.test_format = lit.formats.ShTest()
+config.suffixes = [".cl"]
+config.environment["PATH"] = {path!r}
+"""
+DEFECT = '  __asm__ volatile (".section .debug_info\\n .long 0xfffffff0\\n .text");\n'
+"""A unit that claims more bytes than the file has."""
+
+
+def block(language: str) -> str:
+    """The one block of the page in a language."""
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return str(text)
+
+
+@pytest.fixture
+def environment(tmp_path: Path, require_tool: Callable[..., str]) -> dict[str, str]:
+    """A PATH on which `clang` and `dwarfgpu` are those of the tests."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "clang").symlink_to(require_tool("clang-22", "clang"))
+    linker = Path(require_tool("ld.lld-22", "ld.lld"))
+    (folder / "ld.lld").symlink_to(linker)
+    script = folder / "dwarfgpu"
+    script.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {sys.executable} -m dwarfgpu "$@"\n')
+    script.chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def run(command: str, folder: Path, environment: dict[str, str]) -> int:
+    """Run a command as a shell does; the exit status."""
+    return subprocess.run(["sh", "-c", command], cwd=folder, env=environment, check=False).returncode
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def with_defect(source: str) -> str:
+    return source.replace("{\n", "{\n" + DEFECT, 1)
+
+
+def lit(source: str, folder: Path, environment: dict[str, str]) -> int:
+    """Run a test of lit: by lit where that is installed, else each of its commands."""
+    write(folder, "scale.cl", source)
+    if shutil.which("lit", path=environment["PATH"]) is not None:
+        write(folder, "lit.cfg.py", LIT_SETTINGS.format(path=environment["PATH"]))
+        return run("lit -v .", folder, environment)
+    commands = re.findall(r"^// RUN: (.*)$", source, re.MULTILINE)
+    assert len(commands) == 2
+    return max(
+        run(command.replace("%s", "scale.cl").replace("%t", "scale"), folder, environment) for command in commands
+    )
+
+
+def test_a_test_of_lit_passes_and_fails_with_the_findings(tmp_path, environment):
+    assert lit(block("c"), tmp_path / "good", environment) == 0
+    assert lit(with_defect(block("c")), tmp_path / "bad", environment) != 0
+
+
+def cmake(folder: Path, environment: dict[str, str]) -> int:
+    """Build and test a project: by CMake where that is installed, else each of its commands."""
+    text = write(folder, "CMakeLists.txt", block("cmake")).joinpath("CMakeLists.txt").read_text()
+    if shutil.which("cmake", path=environment["PATH"]) is not None:
+        assert run("cmake -S . -B build && cmake --build build", folder, environment) == 0
+        return run("ctest --test-dir build --output-on-failure", folder, environment)
+    names = {"KERNELS": "scale.co", "CMAKE_SOURCE_DIR": ".", "DWARFGPU": "dwarfgpu"}
+    commands = [
+        re.sub(r"\$\{(\w+)\}", lambda match: names[match[1]], command)
+        for command in re.findall(r"\bCOMMAND (.*)\)$", text, re.MULTILINE)
+    ]
+    assert [command.split()[0] for command in commands] == ["clang", "dwarfgpu"]
+    assert run(commands[0], folder, environment) == 0
+    return run(commands[1], folder, environment)
+
+
+def test_a_test_of_cmake_finds_what_the_baseline_has_not(tmp_path, environment):
+    project = write(tmp_path / "project", "known.json", '{"findings": []}')
+    write(project, "scale.cl", block("c"))
+    assert cmake(project, environment) != 0  # the idioms of clang are findings
+    shutil.rmtree(project / "build", ignore_errors=True)
+
+    compiled = "clang --target=amdgcn-amd-amdhsa -mcpu=gfx90a -g -O2 -nogpulib scale.cl -o scale.co"
+    assert run(compiled, project, environment) == 0
+    assert run("dwarfgpu verify scale.co --json -o known.json", project, environment) == 1
+    assert cmake(project, environment) == 0
+
+
+def test_the_workflow_uploads_the_log_that_its_command_writes(tmp_path, environment):
+    yaml = pytest.importorskip("yaml")
+    workflow: dict[Any, Any] = yaml.safe_load(block("yaml"))
+    assert set(workflow) == {True, "permissions", "jobs"}  # `on` is a truth value in YAML 1.1
+    assert workflow["permissions"]["security-events"] == "write"
+    (job,) = workflow["jobs"].values()
+    steps = job["steps"]
+    (command,) = [step["run"] for step in steps if step.get("run", "").startswith("dwarfgpu ")]
+    upload = steps[-1]
+    assert upload["uses"].startswith("github/codeql-action/upload-sarif@")
+    assert upload["if"] == "always()"
+
+    build = write(tmp_path / "work", "scale.cl", block("c")) / "build"
+    build.mkdir()
+    compiled = "clang --target=amdgcn-amd-amdhsa -mcpu=gfx90a -g -O2 -nogpulib scale.cl -o build/scale.co"
+    assert run(compiled, build.parent, environment) == 0
+    assert run(command, build.parent, environment) == 0
+    log = json.loads((build.parent / upload["with"]["sarif_file"]).read_text())
+    assert log["version"] == "2.1.0"
+    assert log["runs"][0]["results"] == []

@@ -1,0 +1,21 @@
+"""Scopes of variables, and how functions are named."""
+
+from __future__ import annotations
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.program.code.code_object import CodeObject
+from dwarfgpu.program.coverage.code_scope import CodeScope, distinct_names
+from tests.builders.dwarf import die
+from tests.builders.hostile import gpu, named
+
+
+def test_functions_of_one_name_are_told_apart_by_their_linkage_names():
+    def function(name: str, linkage: str | None, low: int) -> CodeScope:
+        entry = die("subprogram", named(name), *((("linkage_name", "string", linkage),) if linkage else ()))
+        file = CodeObject(open_image(gpu(types=[entry]), name="test"))
+        (found,) = [one for unit in file.dwarf.units for one in unit.dies() if one.name == name]
+        return CodeScope(found.unit, found.offset, dw.DW_TAG_subprogram, None, [(low, low + 4)])
+
+    functions = [function("f", "_Z1fi", 0), function("f", None, 4), function("f", "f", 8), function("g", "_Z1gv", 12)]
+    assert [*distinct_names(functions).values()] == ["f (_Z1fi)", "f", "f", "g"]
