@@ -44,6 +44,11 @@ def _too_large(size: int, left: int, spec: str) -> IllFormed:
 
 def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
     """Return the part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
+    places = location.places
+    offset = places[0].bit_offset
+    is_inside = len(places) == 1 and type(offset) is int and offset + size <= places[0].storage.bit_size
+    if is_inside and not bit_offset and ev.target.byte_order == "little":  # the usual part
+        return (Part(location, size),)
     rules = ev.rules
     if rules.part_beyond_storage == "undefined":
         available = max(0, min(_available(place, size, bit_offset) for place in location.places))

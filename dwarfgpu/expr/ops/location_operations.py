@@ -394,7 +394,7 @@ def stack_value(ev: Evaluation) -> None:
     if type(entry) is ImplicitPointerValue:
         ev.stack[-1] = locations.at(entry.pointer)
         return
-    value = convert.to_value(ev, entry)
+    value = entry if type(entry) is Value else convert.to_value(ev, entry)
     if value is None:
         kind = "incomplete_composite" if type(entry) is locations.IncompleteComposite else "wrong_kind"
         convert.refuse_entry(
