@@ -262,6 +262,15 @@ def equal(left: Bits, right: Bits) -> Flags:
     return left == right
 
 
+def set_in_any(bits: Bits) -> int:
+    """Return the bits that are set in at least one slot."""
+    if type(bits) is int:
+        return bits
+    import numpy as np
+
+    return int(np.bitwise_or.reduce(bits))  # type: ignore[arg-type]
+
+
 def all_of(flags: Flags) -> bool:
     """Return whether a condition holds in every slot."""
     return flags if isinstance(flags, bool) else bool(flags.all())

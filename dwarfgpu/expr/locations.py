@@ -8,7 +8,7 @@ from attrs import evolve, field
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, MissingContext, shown
-from dwarfgpu.expr.storages import Composite, ImplicitPointer, Memory, Part, Register, Undefined
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import refuse, uniform_flag
@@ -117,7 +117,7 @@ def _moved_place(
         if not 0 <= offset < positions:
             raise _outside(offset, size, spec)
         return SingleLocation(storage, offset)
-    refuse(b.either(offset < 0, offset >= positions), lambda slot: _outside(int(b.select(offset, slot)), size, spec))
+    refuse(b.outside(offset, positions), lambda slot: _outside(int(b.select(offset, slot)), size, spec))
     return SingleLocation(storage, b.settled(offset))
 
 
@@ -163,6 +163,13 @@ def _same(left: SingleLocation, right: SingleLocation, count: int) -> bool:
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
     """Return a composite with more parts after those it has."""
+    if len(parts) == 1:
+        part = parts[0]
+        places = part.location.places
+        if len(places) == 1 and type(places[0].storage) in _PLAIN:  # the usual part
+            length = part.count
+            size, count = base.bit_size + part.bit_size * length, base.count + length
+            return Composite(base.parts + parts, size, count, base.weight + 1, base.depth, base.has_pointer)
     size, count, weight = base.bit_size, base.count, base.weight + len(parts)
     depth, has_pointer = base.depth, base.has_pointer
     for part in parts:
@@ -179,6 +186,9 @@ def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
                 has_pointer = True
     return Composite(base.parts + parts, size, count, weight, depth, has_pointer)
 
+
+_PLAIN = (Memory, Register, Implicit, Undefined)
+"""Storages that are neither a composite nor a pointer."""
 
 EMPTY = Composite()
 """A composite without parts."""

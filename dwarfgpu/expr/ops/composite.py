@@ -97,23 +97,19 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
         _add_piece_dwarf6(ev, size, bit_offset)
         return
     stack = ev.stack
-    top = stack[-1] if stack else None
+    height = len(stack)
+    top: Any = stack[-1] if height else None
     if top is None or type(top) is IncompleteComposite:
-        new: tuple[Part, ...] = (Part(UNDEFINED, size),)
-        below: Entry | None = top
-        consumed = 0
+        parts: tuple[Part, ...] = (Part(UNDEFINED, size),)
     else:
-        new = _parts(ev, top if type(top) is Location else _part_location(ev), size, bit_offset)
-        below = stack[-2] if len(stack) > 1 else None
-        consumed = 1
+        parts = _parts(ev, top if type(top) is Location else _part_location(ev), size, bit_offset)
+        height -= 1
+        top = stack[height - 1] if height else None
     base = locations.EMPTY
-    if type(below) is IncompleteComposite:
-        base = below.storage
-        consumed += 1
-    result = IncompleteComposite(convert.composite(ev, base, new))
-    if consumed:
-        del stack[-consumed:]
-    stack.append(result)
+    if type(top) is IncompleteComposite:
+        base = top.storage
+        height -= 1
+    stack[height:] = (IncompleteComposite(convert.composite(ev, base, parts)),)
 
 
 def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
