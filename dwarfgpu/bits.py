@@ -83,7 +83,7 @@ def of_flags(flags: Flags) -> Bits:
 # --- Modular integer arithmetic -----------------------------------------------------------------------------------
 
 
-def _reduced(result: Any, mask: int) -> Bits:
+def reduced(result: Any, mask: int) -> Bits:
     """Reduce an intermediate result modulo ``2**width``; ``uint64`` arrays wrap by themselves."""
     if type(result) is int or mask != MASK64:
         return result & mask  # type: ignore[no-any-return]
@@ -92,28 +92,22 @@ def _reduced(result: Any, mask: int) -> Bits:
 
 def add(left: Any, right: Any, mask: int) -> Bits:
     """Return the sum, modulo ``2**width``."""
-    result: Any = left + right
-    if type(result) is int:  # spelled out, as it is the operation that is used most
-        return result & mask
-    return result if mask == MASK64 else result & mask  # type: ignore[no-any-return]
+    return reduced(left + right, mask)
 
 
 def sub(left: Any, right: Any, mask: int) -> Bits:
     """Return the difference, modulo ``2**width``."""
-    return _reduced(left - right, mask)
+    return reduced(left - right, mask)
 
 
 def mul(left: Bits, right: Bits, mask: int) -> Bits:
     """Return the product, modulo ``2**width``."""
-    result: Any = left * right
-    if type(result) is int:
-        return result & mask
-    return result if mask == MASK64 else result & mask  # type: ignore[no-any-return]
+    return reduced(left * right, mask)
 
 
 def neg(bits: Bits, mask: int) -> Bits:
     """Return the two's complement."""
-    return _reduced(0 - bits, mask)
+    return reduced(0 - bits, mask)
 
 
 def invert(bits: Bits, mask: int) -> Bits:
@@ -124,8 +118,8 @@ def invert(bits: Bits, mask: int) -> Bits:
 def shl(bits: Bits, count: Bits, width: int) -> Bits:
     """Shift to the left; a count of ``width`` or more leaves nothing."""
     if type(count) is int:
-        return _reduced(bits << count, (1 << width) - 1) if count < width else bits & 0
-    shifted = _reduced(_shiftable(bits, width) << _capped(count, width), (1 << width) - 1)
+        return reduced(bits << count, (1 << width) - 1) if count < width else bits & 0
+    shifted = reduced(_shiftable(bits, width) << _capped(count, width), (1 << width) - 1)
     return choose(count < width, shifted, 0)
 
 

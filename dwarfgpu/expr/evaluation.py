@@ -173,7 +173,7 @@ class Evaluation:
             elif start:
                 following = self.run_plainly()
             else:
-                following = (expression.function or _function_of(expression))(self)
+                following = (expression.function or _function_of(self))(self)
         finally:
             position = size - self.steps.__length_hint__()
             self.budget -= position - start
@@ -459,13 +459,14 @@ class Evaluation:
         return evolve(context, **changes) if changes else context
 
 
-def _function_of(expression: Expression) -> Callable[[Evaluation], int]:
+def _function_of(ev: Evaluation) -> Callable[[Evaluation], int]:
     """Return what runs an expression from its start: the loop, or from some number of runs on its own function."""
+    expression = ev.expression
     expression.runs += 1
     if expression.runs > OFTEN and len(expression.code) <= MAX_STEPS:
         from dwarfgpu.expr.unrolled import unrolled  # which short commands never need
 
-        expression.function = unrolled(expression.code)
+        expression.function = unrolled(ev)
         return expression.function
     return Evaluation.run_plainly
 

@@ -40,7 +40,7 @@ def evaluate(
     final state; whatever it gives has a method ``select``, as entries have.
     """
     lane: Any = context.lanes.lane
-    if context.lanes.count == 1 and lane is not None and (type(lane) is not int or lane < 0):
+    if (type(lane) is not int or lane < 0) and lane is not None and context.lanes.count == 1:
         context = evolve(context, lanes=LaneSet(1, context.lanes.wave, lane_number(lane)))
     whole = Evaluation(expression, context, trace, finish)
     groups = run_in_parts(context.lanes.count, whole, _finished, Evaluation.part)

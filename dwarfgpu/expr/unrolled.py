@@ -28,25 +28,30 @@ MAX_STEPS = 512
 """Longer expressions stay in the loop."""
 
 
-def unrolled(code: Sequence[Step]) -> Callable[[Evaluation], int]:
-    """Return a function that does what `Evaluation` does with some steps, from the first one to the last."""
+def unrolled(ev: Evaluation) -> Callable[[Evaluation], int]:
+    """Return a function that runs the expression of an evaluation as its loop does, from the first step to the last."""
     from dwarfgpu.expr.evaluation import TAKEN
 
+    code = ev.expression.code
     writer = _Writer(code)
     for number, step in enumerate(code):
-        writer.step(number, step)
+        if step.operation.is_literal:
+            writer.literal(number, step.run(ev, step.operand))
+        else:
+            writer.step(number, step)
     lines = [
         "def run(ev):",
+        " if ev.generic is not generic: return ev.run_plainly()",  # the type of the literals
         " stack = ev.stack",
         " try:",
         *[f"  {line}" for line in writer.lines],
         " except BaseException:",  # the state is that before the step that failed
-        "  entries = locals()",
+        "  entries = {**globals(), **locals()}",
         "  stack += [entries[name] for name in held[ev.position - 1]]",
         "  raise",
     ]
     names: dict[str, Any] = {"coerce": coerce, "check_integral": check_integral, "Value": Value, "Location": Location}
-    names |= {"TAKEN": TAKEN, "held": writer.held, **writer.names}
+    names |= {"TAKEN": TAKEN, "held": writer.held, "generic": ev.generic, **writer.names}
     exec(compile("\n".join(lines), "<expression>", "exec"), names)  # noqa: S102 (the text is made of names only)
     function: Callable[[Evaluation], int] = names["run"]
     return function
@@ -64,6 +69,12 @@ class _Writer:
         """The variables that hold the upper entries of the stack before each step; the others are in the list."""
         self.variables: list[str] = []
         """Those that hold them now."""
+
+    def literal(self, number: int, value: Value) -> None:
+        """Write a step that pushes the same value whenever it runs with this generic type."""
+        self.held.append(tuple(self.variables))
+        self.names[f"literal{number}"] = value
+        self.variables.append(f"literal{number}")
 
     def step(self, number: int, step: Step) -> None:
         """Write the lines of a step."""
@@ -93,13 +104,17 @@ class _Writer:
         del self.variables[len(self.variables) - step.arity :]
         entries = []
         for index, (variable, kind, fits) in enumerate(zip(taken, step.kinds, step.fits, strict=True)):
+            if fits is Value and variable in self.names:  # a literal
+                entries.append(variable)
+                continue
             entry = f"entry{index}"
             converted = f"coerce(ev, {variable}, {kind!r}, step{number})"
             test = f"{variable} if {variable}.__class__ is {fits.__name__} else " if fits is not None else ""
             self.lines.append(f"{entry} = {test}{converted}")
             entries.append(entry)
-        if step.integral:
-            test = " and ".join([f"entry{index}.type.is_integral" for index in step.integral])
+        doubtful = [entries[index] for index in step.integral if entries[index] not in self.names]
+        if doubtful:
+            test = " and ".join([f"{entry}.type.is_integral" for entry in doubtful])
             self.lines.append(f"if not ({test}): check_integral(step{number}, ({', '.join(entries)},))")
         result = f"stacked{number}"
         self.lines.append(f"{result} = run{number}({', '.join(('ev', *entries, *operands))})")
