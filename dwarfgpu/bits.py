@@ -163,6 +163,8 @@ def signed(bits: Bits, width: int) -> Any:
     half = 1 << (width - 1)
     if type(bits) is int:
         return (bits ^ half) - half
+    if width == 64 and bits.dtype == "u8":  # type: ignore[union-attr]
+        return bits.view("i8")  # type: ignore[union-attr]
     if width in _SIGNED and bits.dtype != object:  # type: ignore[union-attr]
         return bits.astype(_SIGNED[width]).astype("i8")  # type: ignore[union-attr]
     result = (bits ^ half) - half
@@ -342,7 +344,8 @@ def scaled(numbers: Any, factor: int) -> Any:
     if type(numbers) is int:
         return numbers * factor
     if numbers.dtype != object:
-        small = numbers.max() < _SCALABLE and (numbers.dtype == "u8" or numbers.min() > -_SCALABLE)
+        small = numbers.view("u8").max() < _SCALABLE  # and not negative, as nearly always
+        small = small or (numbers.dtype == "i8" and numbers.max() < _SCALABLE and numbers.min() > -_SCALABLE)
         numbers = numbers.view("i8") if small else numbers.astype(object)
     return numbers * factor
 

@@ -237,7 +237,11 @@ def completed(incomplete: IncompleteComposite) -> Location:
 
 def composite(ev: Evaluation, base: Composite, parts: tuple[Part, ...]) -> Composite:
     """Return a composite with more parts, within what the text and the limits allow."""
-    result = locations.extended(base, parts)
+    return within_limits(ev, locations.extended(base, parts))
+
+
+def within_limits(ev: Evaluation, result: Composite) -> Composite:
+    """Return a composite that the text and the limits allow."""
     limits = ev.context.limits
     size = result.bit_size
     if size > ev.generic.mask and size > ev.target.max_storage_bits():

@@ -7,7 +7,6 @@ is as it was before the operation, and each part of the slots can go on from the
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
@@ -38,22 +37,21 @@ if TYPE_CHECKING:
 TAKEN = object()
 """What an operation returns that makes evaluation continue elsewhere: a branch that is taken, a call."""
 
+NOTHING: frozenset[str] = frozenset()
 _PATHS = {"lane": "lanes.lane", "thread": "lanes.wave", "unit": "unit"}
 """Where the elements of the context are that may change during an evaluation; the others are in its context."""
-_ELEMENTS: dict[frozenset[str], Callable[[Any], tuple[Any, ...]]] = {}
-"""What reads several elements at once."""
-NOTHING: frozenset[str] = frozenset()
 
 
-def _elements(names: frozenset[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that reads elements of the context."""
-    paths = [_PATHS.get(name) or f"context.{name}" for name in names]
-    reader = _ELEMENTS[names] = attrgetter(*paths, "stack")  # one more, so that there are several
-    return reader
+def path_of(element: str) -> str:
+    """Return where an evaluation has an element of the context, as the names of attributes."""
+    return _PATHS.get(element) or f"context.{element}"
 
 
 OFTEN = 256
+"""So many runs of an expression come before its own function, which takes as long to make."""
 MAX_STEPS = 512
+"""Longer expressions stay in the loop."""
+
 ENDED, FAILED = -1, -2
 """In place of the step to go to: the evaluation has ended, or an operation has failed."""
 
@@ -151,29 +149,15 @@ class Evaluation:
         """
         expression = self.expression
         code = expression.code
-        start = self.index
+        start = self.start = self.index
         size = len(code)
-        absent = self._absent()
-        is_careful = (
-            absent
-            or self.budget < size - start
-            or self.trace is not None
-            or self.context.in_cfi
-            or self.rules.location_ends_expression
-            or len(self.stack) + size > self.context.limits.stack  # a step adds one entry at most
-        )
-        self.start = start
         self.steps = iter(code)
         if start:
             self.steps.__setstate__(start)
         following = FAILED
         try:
-            if is_careful:
-                following = self._run_with_checks(absent)
-            elif start:
-                following = self.run_plainly()
-            else:
-                following = (expression.function or _function_of(self))(self)
+            function = expression.function
+            following = self.run_steps() if start or function is None else function(self)
         finally:
             position = size - self.steps.__length_hint__()
             self.budget -= position - start
@@ -181,7 +165,29 @@ class Evaluation:
             self.index = position - 1 if following < 0 else following
         return following
 
-    def run_plainly(self) -> int:  # noqa: C901, PLR0912 (one loop, with the common forms spelled out for speed)
+    def run_steps(self) -> int:
+        """Run the following steps, with those checks that are needed; return the step to go to, or `ENDED`."""
+        expression = self.expression
+        size = len(expression.code) - self.start
+        absent = self._absent()
+        if (
+            absent
+            or self.budget < size
+            or self.trace is not None
+            or self.context.in_cfi
+            or self.rules.location_ends_expression
+            or len(self.stack) + size > self.context.limits.stack  # a step adds one entry at most
+        ):
+            return self._run_with_checks(absent)
+        if not self.start:
+            expression.runs += 1
+            if expression.runs > OFTEN and expression.function is None and size <= MAX_STEPS:
+                from dwarfgpu.expr.unrolled import unrolled  # which short commands never need
+
+                expression.function = unrolled(self)
+        return self._run_plainly()
+
+    def _run_plainly(self) -> int:  # noqa: C901, PLR0912 (one loop, with the common forms spelled out for speed)
         """Run steps that need no checks; return the step to go to, or `ENDED`."""
         stack = self.stack
         step: Step
@@ -331,16 +337,21 @@ class Evaluation:
         return value
 
     def _element(self, name: str) -> Any:
-        return attrgetter(_PATHS.get(name) or f"context.{name}")(self)
+        if name == "lane":
+            return self.lanes.lane
+        if name == "thread":
+            return self.lanes.wave
+        if name == "unit":
+            return self.unit
+        return getattr(self.context, name)
 
     def _absent(self) -> frozenset[str]:
         """Return the elements of the context that the expression needs, and that are not specified."""
-        needs = self.expression.needs
-        if needs:
-            for element in (_ELEMENTS.get(needs) or _elements(needs))(self):
-                if element is None:
-                    return frozenset([name for name in needs if self._element(name) is None])
-        return NOTHING
+        absent: list[str] = []
+        for name in self.expression.needs:
+            if self._element(name) is None:
+                absent.append(name)
+        return frozenset(absent) if absent else NOTHING
 
     @property
     def lane_count(self) -> int:
@@ -457,18 +468,6 @@ class Evaluation:
         if context.object is not None:
             changes["object"] = context.object.select(positions)
         return evolve(context, **changes) if changes else context
-
-
-def _function_of(ev: Evaluation) -> Callable[[Evaluation], int]:
-    """Return what runs an expression from its start: the loop, or from some number of runs on its own function."""
-    expression = ev.expression
-    expression.runs += 1
-    if expression.runs > OFTEN and len(expression.code) <= MAX_STEPS:
-        from dwarfgpu.expr.unrolled import unrolled  # which short commands never need
-
-        expression.function = unrolled(ev)
-        return expression.function
-    return Evaluation.run_plainly
 
 
 @frozen

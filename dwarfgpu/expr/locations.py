@@ -163,13 +163,6 @@ def _same(left: SingleLocation, right: SingleLocation, count: int) -> bool:
 
 def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
     """Return a composite with more parts after those it has."""
-    if len(parts) == 1:
-        part = parts[0]
-        places = part.location.places
-        if len(places) == 1 and type(places[0].storage) in _PLAIN:  # the usual part
-            length = part.count
-            size, count = base.bit_size + part.bit_size * length, base.count + length
-            return Composite(base.parts + parts, size, count, base.weight + 1, base.depth, base.has_pointer)
     size, count, weight = base.bit_size, base.count, base.weight + len(parts)
     depth, has_pointer = base.depth, base.has_pointer
     for part in parts:
@@ -187,8 +180,8 @@ def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
     return Composite(base.parts + parts, size, count, weight, depth, has_pointer)
 
 
-_PLAIN = (Memory, Register, Implicit, Undefined)
-"""Storages that are neither a composite nor a pointer."""
+PLAIN = (Memory, Register, Implicit)
+"""Storages whose bits all have a value."""
 
 EMPTY = Composite()
 """A composite without parts."""

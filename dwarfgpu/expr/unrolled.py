@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
     from dwarfgpu.expr.instruction import Step
 
-OFTEN = 256
-"""So many runs of an expression in the loop come before its function, which costs as much as they do to make."""
-MAX_STEPS = 512
-"""Longer expressions stay in the loop."""
-
 
 def unrolled(ev: Evaluation) -> Callable[[Evaluation], int]:
     """Return a function that runs the expression of an evaluation as its loop does, from the first step to the last."""
@@ -41,7 +36,7 @@ def unrolled(ev: Evaluation) -> Callable[[Evaluation], int]:
             writer.step(number, step)
     lines = [
         "def run(ev):",
-        " if ev.generic is not generic: return ev.run_plainly()",  # the type of the literals
+        f" if {' or '.join(_obstacles(ev))}: return ev.run_steps()",
         " stack = ev.stack",
         " try:",
         *[f"  {line}" for line in writer.lines],
@@ -55,6 +50,22 @@ def unrolled(ev: Evaluation) -> Callable[[Evaluation], int]:
     exec(compile("\n".join(lines), "<expression>", "exec"), names)  # noqa: S102 (the text is made of names only)
     function: Callable[[Evaluation], int] = names["run"]
     return function
+
+
+def _obstacles(ev: Evaluation) -> list[str]:
+    """Return the conditions under which the function leaves an evaluation to the loop, which has all the checks."""
+    from dwarfgpu.expr.evaluation import path_of
+
+    size = len(ev.expression.code)
+    return [
+        "ev.generic is not generic",  # the type of the literals
+        f"ev.budget < {size}",
+        "ev.trace is not None",
+        "ev.context.in_cfi",
+        "ev.rules.location_ends_expression",
+        f"len(ev.stack) + {size} > ev.context.limits.stack",
+        *[f"ev.{path_of(name)} is None" for name in sorted(ev.expression.needs)],
+    ]
 
 
 class _Writer:

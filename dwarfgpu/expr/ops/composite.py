@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import EvaluationError, IllFormed, shown
 from dwarfgpu.expr import convert, locations
-from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
+from dwarfgpu.expr.locations import PLAIN, UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
 from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
 from dwarfgpu.expr.table import operation, section
@@ -15,7 +15,6 @@ from dwarfgpu.lanes import refuse, uniform
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
-    from dwarfgpu.expr.locations import Entry
 
 section("Composite location description operations (A.2.5.4.4.6).")
 
@@ -44,11 +43,6 @@ def _too_large(size: int, left: int, spec: str) -> IllFormed:
 
 def _parts(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:
     """Return the part that a piece operation makes of a location; two where the rules let it end in undefined bits."""
-    places = location.places
-    offset = places[0].bit_offset
-    is_inside = len(places) == 1 and type(offset) is int and offset + size <= places[0].storage.bit_size
-    if is_inside and not bit_offset and ev.target.byte_order == "little":  # the usual part
-        return (Part(location, size),)
     rules = ev.rules
     if rules.part_beyond_storage == "undefined":
         available = max(0, min(_available(place, size, bit_offset) for place in location.places))
@@ -97,19 +91,39 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
         _add_piece_dwarf6(ev, size, bit_offset)
         return
     stack = ev.stack
-    height = len(stack)
+    height = len(stack)  # of what stays
     top: Any = stack[-1] if height else None
-    if top is None or type(top) is IncompleteComposite:
-        parts: tuple[Part, ...] = (Part(UNDEFINED, size),)
-    else:
-        parts = _parts(ev, top if type(top) is Location else _part_location(ev), size, bit_offset)
+    location = None
+    if top is not None and type(top) is not IncompleteComposite:
+        location = top if type(top) is Location else _part_location(ev)
         height -= 1
         top = stack[height - 1] if height else None
     base = locations.EMPTY
     if type(top) is IncompleteComposite:
         base = top.storage
         height -= 1
-    stack[height:] = (IncompleteComposite(convert.composite(ev, base, parts)),)
+    if location is not None and not bit_offset and _is_plain(ev, location, size):
+        parts = (*base.parts, Part(location, size))
+        result = Composite(parts, base.bit_size + size, base.count + 1, base.weight + 1, base.depth, base.has_pointer)
+    else:
+        new = (Part(UNDEFINED, size),) if location is None else _parts(ev, location, size, bit_offset)
+        result = locations.extended(base, new)
+    stack[height:] = (IncompleteComposite(convert.within_limits(ev, result)),)
+
+
+def _is_plain(ev: Evaluation, location: Location, size: int) -> bool:
+    """Return whether a part has all its bits in a storage of its own and begins where its location does, as usual."""
+    places = location.places
+    place = places[0]
+    offset = place.bit_offset
+    storage = place.storage
+    return (
+        len(places) == 1
+        and type(offset) is int
+        and offset + size <= storage.bit_size
+        and type(storage) in PLAIN
+        and ev.target.byte_order == "little"
+    )
 
 
 def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
