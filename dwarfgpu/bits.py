@@ -344,8 +344,7 @@ def scaled(numbers: Any, factor: int) -> Any:
     if type(numbers) is int:
         return numbers * factor
     if numbers.dtype != object:
-        small = numbers.view("u8").max() < _SCALABLE  # and not negative, as nearly always
-        small = small or (numbers.dtype == "i8" and numbers.max() < _SCALABLE and numbers.min() > -_SCALABLE)
+        small = numbers.max() < _SCALABLE and (numbers.dtype == "u8" or numbers.min() > -_SCALABLE)
         numbers = numbers.view("i8") if small else numbers.astype(object)
     return numbers * factor
 

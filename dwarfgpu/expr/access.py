@@ -489,13 +489,12 @@ def window_of(storage: Register, offset: Array, size: int, byte_order: ByteOrder
     """Return the window of some bits from offsets on that are inside a register."""
     import numpy as np
 
+    if size in (8, 16, 32, 64) and storage.bit_size % size == 0 and not b.set_in_any(offset) & (size - 1):
+        index = (offset >> (size.bit_length() - 1)).astype(np.intp)
+        return Window(storage, size, 0, index, f"{'<' if byte_order == 'little' else '>'}u{size >> 3}")
     skip = uniform_under(offset, 7)
     length = (skip + size + 7) >> 3
     starts = (offset >> 3).astype(np.intp)
-    whole = size == length * 8 and length in (1, 2, 4, 8) and (storage.bit_size >> 3) % length == 0
-    if whole and not b.set_in_any(starts) & (length - 1):
-        order = "<" if byte_order == "little" else ">"
-        return Window(storage, size, skip, starts >> (length.bit_length() - 1), f"{order}u{length}")
     return Window(storage, size, skip, starts[:, None] + np.arange(length), None)
 
 

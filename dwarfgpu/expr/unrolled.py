@@ -120,7 +120,7 @@ class _Writer:
                 continue
             entry = f"entry{index}"
             converted = f"coerce(ev, {variable}, {kind!r}, step{number})"
-            test = f"{variable} if {variable}.__class__ is {fits.__name__} else " if fits is not None else ""
+            test = f"{variable} if type({variable}) is {fits.__name__} else " if fits is not None else ""
             self.lines.append(f"{entry} = {test}{converted}")
             entries.append(entry)
         doubtful = [entries[index] for index in step.integral if entries[index] not in self.names]
