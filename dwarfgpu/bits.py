@@ -264,7 +264,7 @@ def set_in_any(bits: Bits) -> int:
         return bits
     import numpy as np
 
-    return int(np.bitwise_or.reduce(bits))  # type: ignore[arg-type]
+    return int(np.bitwise_or.reduce(bits))
 
 
 def all_of(flags: Flags) -> bool:

@@ -125,13 +125,15 @@ class Resolver:
         keys, inside = self._keys(space, addresses, size, waves, count)
         return [StoredPlace(space.number, keys, inside, size=size)]
 
-    def _keys(self, space: AddressSpace, addresses: Any, size: int, waves: Any, count: int) -> tuple[Array, Array | None]:
+    def _keys(
+        self, space: AddressSpace, addresses: Any, size: int, waves: Any, count: int
+    ) -> tuple[Array, Array | None]:
         """Return the keys of ranges of an address space that is no view, and flags of those that can be."""
-        import numpy as np
-
         keys = _array(addresses, count)
         if space.scope not in INSTANCED:  # whose keys are addresses: what is known of them is inside
             return keys, None
+        import numpy as np
+
         limit = (1 << space.address_bits) - size
         inside = np.ones(count, dtype=bool)
         if count and int(keys.max()) > limit:
@@ -237,11 +239,11 @@ class Resolver:
 
 def _array(bits: Any, count: int) -> Array:
     """Return addresses as an array with one a slot."""
-    import numpy as np
-
     if isinstance(bits, int):
+        import numpy as np
+
         return np.full(count, bits, dtype=np.uint64)
-    return bits if bits.dtype == np.uint64 else bits.astype(np.uint64)  # type: ignore[no-any-return]
+    return bits if bits.dtype == "u8" else bits.astype("u8")  # type: ignore[no-any-return]
 
 
 def _some(bits: Any, slots: Array) -> Any:

@@ -366,8 +366,6 @@ _WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
 
 def _words(block: Array, offsets: Array, size: int) -> tuple[Array, Array] | None:
     """Return an array of bytes as words, and the indices of the words at some offsets; None if not aligned."""
-    import numpy as np
-
     if size == 1:
         return block, offsets
     if size not in _WORDS or set_in_any(offsets) & (size - 1):

@@ -186,7 +186,7 @@ class Accessor:
         register = storage.register
         wave: Any = storage.wave
         lane: Any = storage.lane
-        if (lane is None or type(lane) is int) and (type(wave) is int or wave is None):
+        if (type(wave) is int or wave is None) and (lane is None or type(lane) is int):
             backend: Backend = self.backend
             data = backend.read_register(register, wave, lane)
             start = offset if type(offset) is int else uniform_offset(offset)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 TAKEN = object()
 """What an operation returns that makes evaluation continue elsewhere: a branch that is taken, a call."""
 
-NOTHING: frozenset[str] = frozenset()
 _PATHS = {"lane": "lanes.lane", "thread": "lanes.wave", "unit": "unit"}
 """Where the elements of the context are that may change during an evaluation; the others are in its context."""
 
@@ -135,14 +134,10 @@ class Evaluation:
 
     # --- Running --------------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Run to the end of the expression; an exception leaves the state before the operation that raised it."""
-        while self._run_on() is not ENDED:
-            pass
-
-    def _run_on(self) -> int:
+    def run_on(self) -> int:
         """Run until control goes elsewhere, by a branch, a call or a return; return the step to go to, or `ENDED`.
 
+        An exception leaves the state before the operation that raised it.
         What is counted, the position and the operations that were executed, is what the iterator over the steps knows,
         so it costs nothing while it is not asked for. What is checked before and after each operation is known here, so
         an evaluation without such checks does not ask for them.
@@ -347,11 +342,8 @@ class Evaluation:
 
     def _absent(self) -> frozenset[str]:
         """Return the elements of the context that the expression needs, and that are not specified."""
-        absent: list[str] = []
-        for name in self.expression.needs:
-            if self._element(name) is None:
-                absent.append(name)
-        return frozenset(absent) if absent else NOTHING
+        needs = self.expression.needs
+        return frozenset([name for name in needs if self._element(name) is None]) if needs else needs
 
     @property
     def lane_count(self) -> int:

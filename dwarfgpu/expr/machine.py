@@ -13,7 +13,7 @@ from attrs import evolve
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.convert import result_of
-from dwarfgpu.expr.evaluation import Evaluation
+from dwarfgpu.expr.evaluation import ENDED, Evaluation
 from dwarfgpu.lanes import LaneFault, LaneResults, LaneSet, lane_number, run_in_parts, shared_result
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def _finished(current: Evaluation) -> Any:
     before = current.budget
     try:
         try:
-            current.run()
+            while current.run_on() is not ENDED:
+                pass
             return current.finish(current)
         finally:
             spent = before - current.budget

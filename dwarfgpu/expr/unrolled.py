@@ -68,6 +68,10 @@ def _obstacles(ev: Evaluation) -> list[str]:
     ]
 
 
+_HARMLESS = frozenset(("lane", "iteration"))
+"""Computing with these alone, and with values, gives a value; reading storage may give an implicit pointer's."""
+
+
 class _Writer:
     """Writes the lines of a function, step by step."""
 
@@ -80,11 +84,14 @@ class _Writer:
         """The variables that hold the upper entries of the stack before each step; the others are in the list."""
         self.variables: list[str] = []
         """Those that hold them now."""
+        self.values: set[str] = set()
+        """The variables that hold a `Value` whenever they hold anything."""
 
     def literal(self, number: int, value: Value) -> None:
         """Write a step that pushes the same value whenever it runs with this generic type."""
         self.held.append(tuple(self.variables))
         self.names[f"literal{number}"] = value
+        self.values.add(f"literal{number}")
         self.variables.append(f"literal{number}")
 
     def step(self, number: int, step: Step) -> None:
@@ -115,7 +122,7 @@ class _Writer:
         del self.variables[len(self.variables) - step.arity :]
         entries = []
         for index, (variable, kind, fits) in enumerate(zip(taken, step.kinds, step.fits, strict=True)):
-            if fits is Value and variable in self.names:  # a literal
+            if fits is Value and variable in self.values:
                 entries.append(variable)
                 continue
             entry = f"entry{index}"
@@ -123,10 +130,12 @@ class _Writer:
             test = f"{variable} if type({variable}) is {fits.__name__} else " if fits is not None else ""
             self.lines.append(f"{entry} = {test}{converted}")
             entries.append(entry)
-        doubtful = [entries[index] for index in step.integral if entries[index] not in self.names]
+        doubtful = [entries[index] for index in step.integral if entries[index] not in self.names]  # not literals
         if doubtful:
             test = " and ".join([f"{entry}.type.is_integral" for entry in doubtful])
             self.lines.append(f"if not ({test}): check_integral(step{number}, ({', '.join(entries)},))")
         result = f"stacked{number}"
+        if step.operation.outputs[0] in ("value", "integral") and step.needs <= _HARMLESS and Location not in step.fits:
+            self.values.add(result)
         self.lines.append(f"{result} = run{number}({', '.join(('ev', *entries, *operands))})")
         self.variables.append(result)
