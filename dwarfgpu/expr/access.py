@@ -186,7 +186,8 @@ class Accessor:
         register = storage.register
         wave: Any = storage.wave
         lane: Any = storage.lane
-        if (type(wave) is int or wave is None) and (lane is None or type(lane) is int):
+        is_one = (type(wave) is int or wave is None) and (type(lane) is int or lane is None)
+        if is_one:
             backend: Backend = self.backend
             data = backend.read_register(register, wave, lane)
             start = offset if type(offset) is int else uniform_offset(offset)

@@ -16,7 +16,7 @@ from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import check_integral, coerce, result_of
-from dwarfgpu.expr.instruction import END, MANY, STEP_BINARY, STEP_END, STEP_PUSH, STEP_RAW, STEP_UNARY
+from dwarfgpu.expr.instruction import END, MANY, STEP_BINARY, STEP_END, STEP_OTHER, STEP_PUSH, STEP_RAW, STEP_UNARY
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
@@ -51,6 +51,8 @@ OFTEN = 256
 MAX_STEPS = 512
 """Longer expressions stay in the loop."""
 
+KEEPING = (STEP_UNARY, STEP_BINARY)
+"""The forms of steps after which the stack is never higher than before."""
 ENDED, FAILED = -1, -2
 """In place of the step to go to: the evaluation has ended, or an operation has failed."""
 
@@ -92,9 +94,6 @@ class Evaluation:
         "unit",
     )
 
-    steps: Any
-    """The iterator over the steps, which knows how many are left."""
-
     def __init__(
         self,
         expression: Expression,
@@ -124,6 +123,8 @@ class Evaluation:
         self.index = 0
         self.start = 0
         """The step before which `budget` was right; the steps from there on are not in it."""
+        self.steps: Any = iter(expression.code)
+        """The iterator over the steps, which knows how many are left."""
         self.unit: UnitInfo | None = context.unit
         self.callers: Return | None = None
         self.frame: FrameInfo = context.frame  # type: ignore[assignment]
@@ -137,10 +138,9 @@ class Evaluation:
     def run_on(self) -> int:
         """Run until control goes elsewhere, by a branch, a call or a return; return the step to go to, or `ENDED`.
 
-        An exception leaves the state before the operation that raised it.
-        What is counted, the position and the operations that were executed, is what the iterator over the steps knows,
-        so it costs nothing while it is not asked for. What is checked before and after each operation is known here, so
-        an evaluation without such checks does not ask for them.
+        An exception leaves the state before the operation that raised it. What is counted, the position and the
+        operations that were executed, is what the iterator over the steps knows, so it costs nothing while it is not
+        asked for. An expression that runs often has a function of its own (`dwarfgpu.expr.unrolled`).
         """
         expression = self.expression
         code = expression.code
@@ -247,7 +247,8 @@ class Evaluation:
                 self.need(min(absent & step.needs))
             before = tuple(stack) if trace is not None else ()
             following = self.run_step(step)
-            if len(stack) > limit:
+            is_taken = step.form is STEP_OTHER and following is not None
+            if len(stack) > limit and not is_taken and step.form not in KEEPING and following is not ENDED:
                 self._overflow(limit)
             if trace is not None and step.operation is not END:
                 trace(self, expression, step, before, tuple(stack))

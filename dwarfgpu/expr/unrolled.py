@@ -35,18 +35,18 @@ def unrolled(ev: Evaluation) -> Callable[[Evaluation], int]:
         else:
             writer.step(number, step)
     lines = [
-        "def run(ev):",
+        f"def run({', '.join(['ev', *[f'{name}={name}' for name in writer.literals]])}):",
         f" if {' or '.join(_obstacles(ev))}: return ev.run_steps()",
         " stack = ev.stack",
         " try:",
         *[f"  {line}" for line in writer.lines],
         " except BaseException:",  # the state is that before the step that failed
-        "  entries = {**globals(), **locals()}",
+        "  entries = locals()",
         "  stack += [entries[name] for name in held[ev.position - 1]]",
         "  raise",
     ]
     names: dict[str, Any] = {"coerce": coerce, "check_integral": check_integral, "Value": Value, "Location": Location}
-    names |= {"TAKEN": TAKEN, "held": writer.held, "generic": ev.generic, **writer.names}
+    names |= {"TAKEN": TAKEN, "held": writer.held, "generic": ev.generic, **writer.names, **writer.literals}
     exec(compile("\n".join(lines), "<expression>", "exec"), names)  # noqa: S102 (the text is made of names only)
     function: Callable[[Evaluation], int] = names["run"]
     return function
@@ -80,6 +80,8 @@ class _Writer:
         self.lines: list[str] = []
         self.names: dict[str, Any] = {}
         """What the lines name besides local variables."""
+        self.literals: dict[str, Value] = {}
+        """The variables that are literals; they are parameters with a default."""
         self.held: list[tuple[str, ...]] = []
         """The variables that hold the upper entries of the stack before each step; the others are in the list."""
         self.variables: list[str] = []
@@ -90,7 +92,7 @@ class _Writer:
     def literal(self, number: int, value: Value) -> None:
         """Write a step that pushes the same value whenever it runs with this generic type."""
         self.held.append(tuple(self.variables))
-        self.names[f"literal{number}"] = value
+        self.literals[f"literal{number}"] = value
         self.values.add(f"literal{number}")
         self.variables.append(f"literal{number}")
 
@@ -130,7 +132,7 @@ class _Writer:
             test = f"{variable} if type({variable}) is {fits.__name__} else " if fits is not None else ""
             self.lines.append(f"{entry} = {test}{converted}")
             entries.append(entry)
-        doubtful = [entries[index] for index in step.integral if entries[index] not in self.names]  # not literals
+        doubtful = [entries[index] for index in step.integral if entries[index] not in self.literals]
         if doubtful:
             test = " and ".join([f"{entry}.type.is_integral" for entry in doubtful])
             self.lines.append(f"if not ({test}): check_integral(step{number}, ({', '.join(entries)},))")
