@@ -16,7 +16,17 @@ from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import check_integral, coerce, result_of
-from dwarfgpu.expr.instruction import END, MANY, STEP_BINARY, STEP_END, STEP_OTHER, STEP_PUSH, STEP_RAW, STEP_UNARY
+from dwarfgpu.expr.instruction import (
+    END,
+    MANY,
+    STEP_BINARY,
+    STEP_END,
+    STEP_OTHER,
+    STEP_PUSH,
+    STEP_RAW,
+    STEP_UNARY,
+    TAKEN,
+)
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
@@ -34,16 +44,8 @@ if TYPE_CHECKING:
     """The kinds of results of an evaluation."""
     Trace: TypeAlias = Callable[["Evaluation", Expression, Step, tuple[Entry, ...], tuple[Entry, ...]], None]
 
-TAKEN = object()
-"""What an operation returns that makes evaluation continue elsewhere: a branch that is taken, a call."""
-
 _PATHS = {"lane": "lanes.lane", "thread": "lanes.wave", "unit": "unit"}
 """Where the elements of the context are that may change during an evaluation; the others are in its context."""
-
-
-def path_of(element: str) -> str:
-    """Return where an evaluation has an element of the context, as the names of attributes."""
-    return _PATHS.get(element) or f"context.{element}"
 
 
 OFTEN = 256
@@ -181,6 +183,22 @@ class Evaluation:
 
                 expression.function = unrolled(self)
         return self._run_plainly()
+
+    def obstacles(self) -> list[str]:
+        """Return when a function of the expression must leave an evaluation `ev` to `run_steps`, as Python conditions.
+
+        They are those under which that checks more than the steps themselves.
+        """
+        size = len(self.expression.code)
+        return [
+            "ev.generic is not generic",  # the type of the literals
+            f"ev.budget < {size}",
+            "ev.trace is not None",
+            "ev.context.in_cfi",
+            "ev.rules.location_ends_expression",
+            f"len(ev.stack) + {size} > ev.context.limits.stack",
+            *[f"ev.{_PATHS.get(name) or f'context.{name}'} is None" for name in sorted(self.expression.needs)],
+        ]
 
     def _run_plainly(self) -> int:  # noqa: C901, PLR0912 (one loop, with the common forms spelled out for speed)
         """Run steps that need no checks; return the step to go to, or `ENDED`."""

@@ -56,6 +56,10 @@ STEP_PUSH, STEP_UNARY, STEP_BINARY, STEP_RAW, STEP_END, STEP_OTHER = range(6)
 the stack itself, and any other."""
 
 
+TAKEN = object()
+"""What an operation returns that makes evaluation continue elsewhere: a branch that is taken, a call."""
+
+
 class Step:
     """A step that the evaluator runs: a function, what it pops and what it needs."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.expr.convert import check_integral, coerce
-from dwarfgpu.expr.instruction import STEP_BINARY, STEP_PUSH, STEP_RAW, STEP_UNARY
+from dwarfgpu.expr.instruction import STEP_BINARY, STEP_PUSH, STEP_RAW, STEP_UNARY, TAKEN
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.values import Value
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 def unrolled(ev: Evaluation) -> Callable[[Evaluation], int]:
     """Return a function that runs the expression of an evaluation as its loop does, from the first step to the last."""
-    from dwarfgpu.expr.evaluation import TAKEN
-
     code = ev.expression.code
     writer = _Writer(code)
     for number, step in enumerate(code):
@@ -36,7 +34,7 @@ def unrolled(ev: Evaluation) -> Callable[[Evaluation], int]:
             writer.step(number, step)
     lines = [
         f"def run({', '.join(['ev', *[f'{name}={name}' for name in writer.literals]])}):",
-        f" if {' or '.join(_obstacles(ev))}: return ev.run_steps()",
+        f" if {' or '.join(ev.obstacles())}: return ev.run_steps()",
         " stack = ev.stack",
         " try:",
         *[f"  {line}" for line in writer.lines],
@@ -50,22 +48,6 @@ def unrolled(ev: Evaluation) -> Callable[[Evaluation], int]:
     exec(compile("\n".join(lines), "<expression>", "exec"), names)  # noqa: S102 (the text is made of names only)
     function: Callable[[Evaluation], int] = names["run"]
     return function
-
-
-def _obstacles(ev: Evaluation) -> list[str]:
-    """Return the conditions under which the function leaves an evaluation to the loop, which has all the checks."""
-    from dwarfgpu.expr.evaluation import path_of
-
-    size = len(ev.expression.code)
-    return [
-        "ev.generic is not generic",  # the type of the literals
-        f"ev.budget < {size}",
-        "ev.trace is not None",
-        "ev.context.in_cfi",
-        "ev.rules.location_ends_expression",
-        f"len(ev.stack) + {size} > ev.context.limits.stack",
-        *[f"ev.{path_of(name)} is None" for name in sorted(ev.expression.needs)],
-    ]
 
 
 _HARMLESS = frozenset(("lane", "iteration"))

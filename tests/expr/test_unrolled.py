@@ -88,16 +88,17 @@ def check_ways(program: Expression, state: Context) -> None:
 def state_of(chance: random.Random, target: str) -> Context:
     """A random state, for one lane, some of them or none in particular, within wide or narrow limits."""
     state = context(chance, target, chance.choice([*PRESETS]))
-    lanes = [state.lanes, LaneSet.one(chance.randrange(LANES)), LaneSet.one(), LaneSet(1, None, None)]
-    limits = [state.limits, state.limits, Limits(steps=chance.randrange(9)), Limits(stack=chance.randrange(5))]
+    one = LaneSet.one(chance.randrange(LANES))
+    lanes = [state.lanes, state.lanes, one, one, LaneSet.one(), LaneSet(1, None, None)]
+    limits = [*[state.limits] * 8, Limits(steps=chance.randrange(9)), Limits(stack=chance.randrange(5))]
     pushed = (Value(GENERIC, 3), Value(GENERIC, 0x1000), Value(types.unsigned(32), 4))[: chance.randrange(4)]
     return evolve(
         state,
         lanes=chance.choice(lanes),
         limits=chance.choice(limits),
         initial_stack=pushed,
-        unit=chance.choice([state.unit, state.unit, None]),
-        frame=chance.choice([state.frame, state.frame, None]),
+        unit=chance.choice([*[state.unit] * 9, None]),
+        frame=chance.choice([*[state.frame] * 9, None]),
         in_cfi=chance.random() < 0.05,
     )
 

@@ -9,7 +9,7 @@ from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.arithmetic import computable, with_one_type
 from dwarfgpu.expr.context import DieReference
-from dwarfgpu.expr.evaluation import TAKEN
+from dwarfgpu.expr.instruction import TAKEN
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.expr.table import operation, section
 from dwarfgpu.expr.values import Value
