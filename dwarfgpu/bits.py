@@ -163,7 +163,7 @@ def signed(bits: Bits, width: int) -> Any:
     half = 1 << (width - 1)
     if type(bits) is int:
         return (bits ^ half) - half
-    if width == 64 and bits.dtype == "u8":  # type: ignore[union-attr]
+    if width == 64 and bits.dtype.kind == "u":  # type: ignore[union-attr]
         return bits.view("i8")  # type: ignore[union-attr]
     if width in _SIGNED and bits.dtype != object:  # type: ignore[union-attr]
         return bits.astype(_SIGNED[width]).astype("i8")  # type: ignore[union-attr]
@@ -344,14 +344,17 @@ def scaled(numbers: Any, factor: int) -> Any:
     if type(numbers) is int:
         return numbers * factor
     if numbers.dtype != object:
-        small = numbers.max() < _SCALABLE and (numbers.dtype == "u8" or numbers.min() > -_SCALABLE)
+        unsigned = numbers if numbers.dtype.kind == "u" else numbers.view("u8")
+        small = unsigned.max() < _SCALABLE  # and none is negative, as usual
+        if not small and unsigned is not numbers:
+            small = numbers.max() < _SCALABLE and numbers.min() > -_SCALABLE
         numbers = numbers.view("i8") if small else numbers.astype(object)
     return numbers * factor
 
 
 def outside(offset: Any, size: int) -> Flags:
     """Return whether moved offsets are negative, or not below a size."""
-    if type(offset) is not int and offset.dtype == "i8" and size <= 1 << 63:
+    if type(offset) is not int and offset.dtype.kind == "i" and size <= 1 << 63:
         return offset.view("u8") >= size  # type: ignore[no-any-return]
     return either(offset < 0, offset >= size)
 
@@ -360,7 +363,7 @@ def settled(offset: Any) -> Bits:
     """Return offsets that are known not to be negative, as patterns."""
     if type(offset) is int:
         return offset
-    return offset.view("u8") if offset.dtype == "i8" else offset  # type: ignore[no-any-return]
+    return offset.view("u8") if offset.dtype.kind == "i" else offset  # type: ignore[no-any-return]
 
 
 # --- Floating point -----------------------------------------------------------------------------------------------

@@ -265,8 +265,8 @@ class Extents:
         columns = self.columns
         even = columns.even
         if even is not None and size <= even.length:
-            delta = keys - np.uint64(even.first)
-            room = np.uint64(even.length - size)
+            delta = keys - even.first
+            room = even.length - size
             if even.count == 1:
                 is_whole = delta <= room  # before the distance is made an offset, in place
                 return even.block, _moved(delta, even.offset), is_whole
