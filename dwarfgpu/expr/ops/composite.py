@@ -102,12 +102,13 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
     if type(top) is IncompleteComposite:
         base = top.storage
         height -= 1
-    if location is not None and not bit_offset and _is_plain(ev, location, size):
+    if location is None:
+        result = locations.extended(base, (Part(UNDEFINED, size),))
+    elif not bit_offset and _is_plain(ev, location, size):
         parts = (*base.parts, Part(location, size))
         result = Composite(parts, base.bit_size + size, base.count + 1, base.weight + 1, base.depth, base.has_pointer)
     else:
-        new = (Part(UNDEFINED, size),) if location is None else _parts(ev, location, size, bit_offset)
-        result = locations.extended(base, new)
+        result = locations.extended(base, _parts(ev, location, size, bit_offset))
     stack[height:] = (IncompleteComposite(convert.within_limits(ev, result)),)
 
 

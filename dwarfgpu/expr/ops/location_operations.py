@@ -44,7 +44,8 @@ section("General location description operations (A.2.5.4.4.1).")
 )
 def offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
     """Move every place of L by B bytes."""
-    return moved(ev, location, b.scaled(displacement.displacement(), 8))
+    number = displacement.displacement()
+    return moved(ev, location, number * 8 if type(number) is int else b.scaled(number, 8))
 
 
 equivalent(

@@ -106,7 +106,8 @@ def push_lane(ev: Evaluation) -> Value:
     value = ev.lane
     if value is None:
         lane: Bits = ev.lanes.lane  # type: ignore[assignment]
-        _bounded(lane, ev.lane_count, "lane", "DW_AT_LLVM_lanes", "A.2.5.4.3.1 (8)")
+        if type(lane) is not int or lane >= ev.lane_count:
+            _bounded(lane, ev.lane_count, "lane", "DW_AT_LLVM_lanes", "A.2.5.4.3.1 (8)")
         value = ev.lane = Value(ev.generic, lane)
     return value
 
@@ -345,6 +346,10 @@ def deref(ev: Evaluation, location: Location) -> Value | ImplicitPointerValue:
 def deref_size(ev: Evaluation, location: Location, size: int) -> Value | ImplicitPointerValue:
     """Push the S bytes at L, zero-extended to the generic type."""
     width = size * 8
+    if 0 < width < ev.generic.bit_size and ev.target.byte_order == "little":  # as nearly always
+        bits = ev.accessor.read_plain(location, width)
+        if bits is not None:
+            return Value(ev.generic, bits)
     if width >= ev.generic.bit_size:
         if width > ev.generic.bit_size and ev.rules.wide_dereference == "ill_formed":
             message = f"the size {size} is larger than the generic type of {ev.generic.byte_size} bytes"
