@@ -352,6 +352,11 @@ def scaled(numbers: Any, factor: int) -> Any:
     return numbers * factor
 
 
+def all_inside(offset: Any, size: int) -> bool:
+    """Return whether offsets in an array are seen at once to be neither negative nor past a size."""
+    return offset.dtype != object and int(offset.view("u8").max()) <= size
+
+
 def outside(offset: Any, size: int) -> Flags:
     """Return whether moved offsets are negative, or not below a size."""
     if type(offset) is not int and offset.dtype.kind == "i" and size <= 1 << 63:

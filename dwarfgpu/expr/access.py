@@ -149,7 +149,7 @@ class Accessor:
             if offset + bit_size > size:
                 raise _past_storage(place.storage, offset, bit_size, use)
             return
-        if offset.dtype != object and size - bit_size > b.MASK64:
+        if (offset.dtype != object and size - bit_size > b.MASK64) or b.all_inside(offset, size - bit_size):
             return
         beyond = offset > size - bit_size
         refuse(beyond, lambda slot: _past_storage(place.storage, int(b.select(offset, slot)), bit_size, use))

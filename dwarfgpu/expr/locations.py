@@ -117,7 +117,8 @@ def _moved_place(
         if not 0 <= offset < positions:
             raise _outside(offset, size, spec)
         return SingleLocation(storage, offset)
-    refuse(b.outside(offset, positions), lambda slot: _outside(int(b.select(offset, slot)), size, spec))
+    if not b.all_inside(offset, positions - 1):
+        refuse(b.outside(offset, positions), lambda slot: _outside(int(b.select(offset, slot)), size, spec))
     return SingleLocation(storage, b.settled(offset))
 
 

@@ -105,11 +105,17 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
     if location is None:
         result = locations.extended(base, (Part(UNDEFINED, size),))
     elif not bit_offset and _is_plain(ev, location, size):
-        parts = (*base.parts, Part(location, size))
+        parts = base.parts + (Part(location, size),)  # noqa: RUF005 (faster than unpacking)
         result = Composite(parts, base.bit_size + size, base.count + 1, base.weight + 1, base.depth, base.has_pointer)
     else:
         result = locations.extended(base, _parts(ev, location, size, bit_offset))
-    stack[height:] = (IncompleteComposite(convert.within_limits(ev, result)),)
+    entry = IncompleteComposite(convert.within_limits(ev, result))
+    if height == len(stack):
+        stack.append(entry)
+        return
+    if height + 1 < len(stack):
+        del stack[-1]
+    stack[-1] = entry
 
 
 def _is_plain(ev: Evaluation, location: Location, size: int) -> bool:
