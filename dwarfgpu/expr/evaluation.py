@@ -145,18 +145,13 @@ class Evaluation:
         asked for. An expression that runs often has a function of its own (`dwarfgpu.expr.unrolled`).
         """
         expression = self.expression
-        code = expression.code
         start = self.start = self.index
-        size = len(code)
-        self.steps = iter(code)
-        if start:
-            self.steps.__setstate__(start)
         following = FAILED
         try:
             function = expression.function
             following = self.run_steps() if start or function is None else function(self)
         finally:
-            position = size - self.steps.__length_hint__()
+            position = len(expression.code) - self.steps.__length_hint__()
             self.budget -= position - start
             self.start = position
             self.index = position - 1 if following < 0 else following
@@ -166,6 +161,9 @@ class Evaluation:
         """Run the following steps, with those checks that are needed; return the step to go to, or `ENDED`."""
         expression = self.expression
         size = len(expression.code) - self.start
+        self.steps = iter(expression.code)
+        if self.start:
+            self.steps.__setstate__(self.start)
         absent = self._absent()
         if (
             absent
