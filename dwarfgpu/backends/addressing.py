@@ -57,7 +57,7 @@ class StoredPlace:
     """The number of an address space that is no view."""
     keys: Array = field(eq=comparable)
     inside: Array | None = field(eq=comparable)
-    """Flags of the keys that are inside the address space, and of an instance that exists; None if all are."""
+    """Flags of the keys that are inside the address space, and of an instance that exists; None if all that are known are."""
     slots: Any = slice(None)
     """The slots they belong to."""
     first: int = 0
@@ -181,7 +181,8 @@ class Resolver:
             start = addresses + (position if isinstance(addresses, int) else np.uint64(position))
             at = ap.lane_to_wave(start, lanes, wave_size)
             keys, inside = self._keys(private_wave, at, length, waves, count)  # type: ignore[arg-type]
-            inside = inside if exists is None else exists if inside is None else inside & exists
+            if exists is not None:
+                inside = exists if inside is None else inside & exists
             places.append(StoredPlace(PRIVATE_WAVE, keys, inside, first=position, size=length))
             position += length
         return places
