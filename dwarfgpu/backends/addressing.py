@@ -57,7 +57,7 @@ class StoredPlace:
     """The number of an address space that is no view."""
     keys: Array = field(eq=comparable)
     inside: Array | None = field(eq=comparable)
-    """Flags of the keys that are inside the address space, and of an instance that exists; None if all that are known are."""
+    """Flags of the keys that are inside the address space, and of an instance that exists; None: all that are known."""
     slots: Any = slice(None)
     """The slots they belong to."""
     first: int = 0

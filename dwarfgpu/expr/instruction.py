@@ -175,6 +175,11 @@ class Expression:
             raise AttributeError(name)
         return object.__getattribute__(self, name)
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Return what a copy in another process begins with: all but what is made at need."""
+        kept = {name: getattr(self, name) for name in self.__slots__ if name not in ("code", "function", "needs")}
+        return None, {**kept, "function": None}
+
     def _link(self) -> list[Step]:
         code: list[Step] = []
         index_at: dict[int, int] = {}

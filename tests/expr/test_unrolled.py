@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from typing import Any
 
@@ -212,6 +213,16 @@ def test_a_function_is_for_one_generic_type() -> None:
 
     assert evaluate(program, Context(TARGET)).one() == Value(GENERIC, (1 << 64) - 1)
     assert evaluate(program, Context(evolve(TARGET, address_size=4))).one() == Value(types.generic(4), (1 << 32) - 1)
+
+
+def test_expressions_with_a_function_can_be_sent_to_another_process() -> None:
+    program = parse("DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul")
+    state = Context(TARGET, lanes=LaneSet.one(5))
+    program.function = unrolled(Evaluation(program, state, None))
+    sent = pickle.loads(pickle.dumps(program))
+
+    assert sent.function is None
+    assert evaluate(sent, state).one() == evaluate(program, state).one() == Value(GENERIC, 20)
 
 
 def test_a_function_may_be_interrupted_anywhere() -> None:
