@@ -100,7 +100,7 @@ def of_flags(flags: Flags) -> Bits:
 # --- Modular integer arithmetic -----------------------------------------------------------------------------------
 
 
-def _reduced(result: Any, mask: int) -> Bits:
+def reduced(result: Any, mask: int) -> Bits:
     """Reduce an intermediate result modulo ``2**width``; ``uint64`` arrays wrap by themselves."""
     if type(result) is int or mask != MASK64:
         return result & mask  # type: ignore[no-any-return]
@@ -109,28 +109,22 @@ def _reduced(result: Any, mask: int) -> Bits:
 
 def add(left: Any, right: Any, mask: int) -> Bits:
     """Return the sum, modulo ``2**width``."""
-    result: Any = left + right
-    if type(result) is int:  # spelled out, as it is the operation that is used most
-        return result & mask
-    return result if mask == MASK64 else result & mask  # type: ignore[no-any-return]
+    return reduced(left + right, mask)
 
 
 def sub(left: Any, right: Any, mask: int) -> Bits:
     """Return the difference, modulo ``2**width``."""
-    return _reduced(left - right, mask)
+    return reduced(left - right, mask)
 
 
 def mul(left: Bits, right: Bits, mask: int) -> Bits:
     """Return the product, modulo ``2**width``."""
-    result: Any = left * right
-    if type(result) is int:
-        return result & mask
-    return result if mask == MASK64 else result & mask  # type: ignore[no-any-return]
+    return reduced(left * right, mask)
 
 
 def neg(bits: Bits, mask: int) -> Bits:
     """Return the two's complement."""
-    return _reduced(0 - bits, mask)
+    return reduced(0 - bits, mask)
 
 
 def invert(bits: Bits, mask: int) -> Bits:
@@ -141,8 +135,8 @@ def invert(bits: Bits, mask: int) -> Bits:
 def shl(bits: Bits, count: Bits, width: int) -> Bits:
     """Shift to the left; a count of ``width`` or more leaves nothing."""
     if type(count) is int:
-        return _reduced(bits << count, (1 << width) - 1) if count < width else bits & 0
-    shifted = _reduced(_shiftable(bits, width) << _capped(count, width), (1 << width) - 1)
+        return reduced(bits << count, (1 << width) - 1) if count < width else bits & 0
+    shifted = reduced(_shiftable(bits, width) << _capped(count, width), (1 << width) - 1)
     return choose(count < width, shifted, 0)
 
 
@@ -186,6 +180,8 @@ def signed(bits: Bits, width: int) -> Any:
     half = 1 << (width - 1)
     if type(bits) is int:
         return (bits ^ half) - half
+    if width == 64 and bits.dtype.kind == "u":  # type: ignore[union-attr]
+        return bits.view("i8")  # type: ignore[union-attr]
     if width in _SIGNED and bits.dtype != object:  # type: ignore[union-attr]
         return bits.astype(_SIGNED[width]).astype("i8")  # type: ignore[union-attr]
     result = (bits ^ half) - half
@@ -279,6 +275,15 @@ def equal(left: Bits, right: Bits) -> Flags:
     return left == right
 
 
+def set_in_any(bits: Bits) -> int:
+    """Return the bits that are set in at least one slot."""
+    if type(bits) is int:
+        return bits
+    import numpy as np
+
+    return int(np.bitwise_or.reduce(bits))
+
+
 def all_of(flags: Flags) -> bool:
     """Return whether a condition holds in every slot."""
     return flags if isinstance(flags, bool) else bool(flags.all())
@@ -356,14 +361,22 @@ def scaled(numbers: Any, factor: int) -> Any:
     if type(numbers) is int:
         return numbers * factor
     if numbers.dtype != object:
-        small = numbers.max() < _SCALABLE and (numbers.dtype == "u8" or numbers.min() > -_SCALABLE)
+        unsigned = numbers if numbers.dtype.kind == "u" else numbers.view("u8")
+        small = unsigned.max() < _SCALABLE  # and none is negative, as usual
+        if not small and unsigned is not numbers:
+            small = numbers.max() < _SCALABLE and numbers.min() > -_SCALABLE
         numbers = numbers.view("i8") if small else numbers.astype(object)
     return numbers * factor
 
 
+def all_inside(offset: Any, size: int) -> bool:
+    """Return whether offsets in an array are seen at once to be neither negative nor past a size."""
+    return offset.dtype != object and int(offset.view("u8").max()) <= size
+
+
 def outside(offset: Any, size: int) -> Flags:
     """Return whether moved offsets are negative, or not below a size."""
-    if type(offset) is not int and offset.dtype == "i8" and size <= 1 << 63:
+    if type(offset) is not int and offset.dtype.kind == "i" and size <= 1 << 63:
         return offset.view("u8") >= size  # type: ignore[no-any-return]
     return either(offset < 0, offset >= size)
 
@@ -372,7 +385,7 @@ def settled(offset: Any) -> Bits:
     """Return offsets that are known not to be negative, as patterns."""
     if type(offset) is int:
         return offset
-    return offset.view("u8") if offset.dtype == "i8" else offset  # type: ignore[no-any-return]
+    return offset.view("u8") if offset.dtype.kind == "i" else offset  # type: ignore[no-any-return]
 
 
 # --- Floating point -----------------------------------------------------------------------------------------------

@@ -140,6 +140,13 @@ def uniform(bits: Bits) -> int:
     raise Diverge(b.groups(bits))  # type: ignore[arg-type]
 
 
+def uniform_under(bits: Bits, mask: int) -> int:
+    """Return those bits of a mask that all slots share; raise `Diverge` when there are several."""
+    if not b.set_in_any(bits) & mask:  # the usual ones, in one pass
+        return 0
+    return uniform(bits & mask)
+
+
 def uniform_flag(flags: Flags) -> bool:
     """Return whether a condition holds in all slots or in none; raise `Diverge` when it holds in some."""
     if isinstance(flags, bool):

@@ -56,13 +56,17 @@ class StoredPlace:
     space: int
     """The number of an address space that is no view."""
     keys: Array = field(eq=comparable)
-    inside: Array = field(eq=comparable)
-    """Flags of the keys that are inside the address space, and of an instance that exists."""
+    inside: Array | None = field(eq=comparable)
+    """Flags of the keys that are inside the address space, and of an instance that exists; None: all that are known."""
     slots: Any = slice(None)
     """The slots they belong to."""
     first: int = 0
     """The first byte of the access that is here."""
     size: int = 0
+
+    def among(self, known: Array) -> Array:
+        """Return flags of the keys that are known and inside."""
+        return known if self.inside is None else known & self.inside
 
 
 class Resolver:
@@ -121,17 +125,19 @@ class Resolver:
         keys, inside = self._keys(space, addresses, size, waves, count)
         return [StoredPlace(space.number, keys, inside, size=size)]
 
-    def _keys(self, space: AddressSpace, addresses: Any, size: int, waves: Any, count: int) -> tuple[Array, Array]:
+    def _keys(
+        self, space: AddressSpace, addresses: Any, size: int, waves: Any, count: int
+    ) -> tuple[Array, Array | None]:
         """Return the keys of ranges of an address space that is no view, and flags of those that can be."""
+        keys = _array(addresses, count)
+        if space.scope not in INSTANCED:  # whose keys are addresses: what is known of them is inside
+            return keys, None
         import numpy as np
 
-        keys = _array(addresses, count)
         limit = (1 << space.address_bits) - size
         inside = np.ones(count, dtype=bool)
         if count and int(keys.max()) > limit:
             inside &= keys <= np.uint64(max(limit, 0))
-        if space.scope not in INSTANCED:
-            return keys, inside
         if waves is None:
             return keys, np.zeros(count, dtype=bool)
         owners = self.instance_of(space, waves)
@@ -175,7 +181,8 @@ class Resolver:
             start = addresses + (position if isinstance(addresses, int) else np.uint64(position))
             at = ap.lane_to_wave(start, lanes, wave_size)
             keys, inside = self._keys(private_wave, at, length, waves, count)  # type: ignore[arg-type]
-            inside = inside if exists is None else inside & exists
+            if exists is not None:
+                inside = exists if inside is None else inside & exists
             places.append(StoredPlace(PRIVATE_WAVE, keys, inside, first=position, size=length))
             position += length
         return places
@@ -233,11 +240,11 @@ class Resolver:
 
 def _array(bits: Any, count: int) -> Array:
     """Return addresses as an array with one a slot."""
-    import numpy as np
-
     if isinstance(bits, int):
+        import numpy as np
+
         return np.full(count, bits, dtype=np.uint64)
-    return bits if bits.dtype == np.uint64 else bits.astype(np.uint64)  # type: ignore[no-any-return]
+    return bits if bits.dtype == "u8" else bits.astype("u8")  # type: ignore[no-any-return]
 
 
 def _some(bits: Any, slots: Array) -> Any:

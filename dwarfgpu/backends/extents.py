@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field
 
 from dwarfgpu.backends.columns import Cells
-from dwarfgpu.bits import comparable, groups
+from dwarfgpu.bits import comparable, groups, set_in_any
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -265,8 +265,8 @@ class Extents:
         columns = self.columns
         even = columns.even
         if even is not None and size <= even.length:
-            delta = keys - np.uint64(even.first)
-            room = np.uint64(even.length - size)
+            delta = keys - even.first
+            room = even.length - size
             if even.count == 1:
                 is_whole = delta <= room  # before the distance is made an offset, in place
                 return even.block, _moved(delta, even.offset), is_whole
@@ -366,16 +366,12 @@ _WORDS = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}
 
 def _words(block: Array, offsets: Array, size: int) -> tuple[Array, Array] | None:
     """Return an array of bytes as words, and the indices of the words at some offsets; None if not aligned."""
-    import numpy as np
-
-    if size not in _WORDS or block.ctypes.data % size:
-        return None
     if size == 1:
         return block, offsets
-    if (offsets & (size - 1)).any():
+    if size not in _WORDS or set_in_any(offsets) & (size - 1):
         return None
-    whole = block[: len(block) & -size]  # the words that are whole
-    return whole.view(np.dtype(_WORDS[size])), offsets >> (size.bit_length() - 1)
+    words = block[: len(block) & -size].view(_WORDS[size])  # those that are whole
+    return (words, offsets >> (size.bit_length() - 1)) if words.flags.aligned else None
 
 
 def gathered_rows(block: Array, offsets: Array, size: int) -> Array:

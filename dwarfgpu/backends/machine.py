@@ -205,6 +205,7 @@ class Machine(WaveBackend):
         """Remove all waves with their registers and their memory. Global memory stays."""
         self.ids, self.places, self.files = [], NO_PLACES, []
         self._file_of, self._unknown_lanes, self.named_pcs = {}, {}, {}
+        self.has_gaps = False
         self._groups = self._index_of = None
         self.stop_reasons.clear()
         self.memory.remove_instances()
@@ -434,10 +435,6 @@ class Machine(WaveBackend):
 
     # --- Registers ------------------------------------------------------------------------------------------------
 
-    @property
-    def has_gaps(self) -> bool:  # type: ignore[override]
-        return bool(self._unknown_lanes)
-
     def unknown_lanes(self, register: TargetRegister, wave: int) -> int:
         return self._unknown_lanes.get((register.number, wave), 0)
 
@@ -446,6 +443,7 @@ class Machine(WaveBackend):
         self._unknown_lanes.pop((register.number, wave), None)
         if mask:
             self._unknown_lanes[register.number, wave] = mask
+        self.has_gaps = bool(self._unknown_lanes)
 
     def _row(self, register: TargetRegister, wave: int, lane: int | None) -> int:
         """Return the row of its file that holds a register of a wave."""

@@ -267,7 +267,7 @@ class MachineMemory:
 
         covered = np.zeros(count, dtype=np.int64)
         for place in self._resolver.places(space, addresses, size, waves, lanes, count) if size else []:
-            has = self._stored(place.space).known(place.keys, place.size) & place.inside
+            has = place.among(self._stored(place.space).known(place.keys, place.size))
             covered[place.slots] += has * place.size
         whole: Any = covered == size
         return whole  # type: ignore[no-any-return]
@@ -283,7 +283,7 @@ class MachineMemory:
         if len(places) == 1 and places[0].size == size and isinstance(places[0].slots, slice):
             place = places[0]
             rows, has_bytes = self._stored(place.space).gather(place.keys, size)
-            return rows, has_bytes & place.inside
+            return rows, place.among(has_bytes)
         rows = np.zeros((count, size), dtype=np.uint8)
         known = np.zeros((count, size), dtype=bool)
         for place in places:
@@ -291,10 +291,10 @@ class MachineMemory:
             data, has_bytes = self._stored(place.space).gather(place.keys, place.size)
             if isinstance(place.slots, slice):
                 rows[:, columns] = data
-                known[:, columns] = (has_bytes & place.inside)[:, None]
+                known[:, columns] = place.among(has_bytes)[:, None]
             else:
                 rows[place.slots, columns] = data
-                known[place.slots, columns] = (has_bytes & place.inside)[:, None]
+                known[place.slots, columns] = place.among(has_bytes)[:, None]
         whole: Any = known.all(axis=1)
         return rows, whole
 

@@ -28,7 +28,7 @@ from dwarfgpu.expr.storages import (
     pointer_misuse,
 )
 from dwarfgpu.immutable import immutable
-from dwarfgpu.lanes import Diverge, LaneFault, refuse, run_in_parts, uniform
+from dwarfgpu.lanes import Diverge, LaneFault, refuse, run_in_parts, uniform, uniform_under
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.protocol import Backend
@@ -149,6 +149,8 @@ class Accessor:
             if offset + bit_size > size:
                 raise _past_storage(place.storage, offset, bit_size, use)
             return
+        if (offset.dtype != object and size - bit_size > b.MASK64) or b.all_inside(offset, size - bit_size):
+            return
         beyond = offset > size - bit_size
         refuse(beyond, lambda slot: _past_storage(place.storage, int(b.select(offset, slot)), bit_size, use))
 
@@ -165,12 +167,12 @@ class Accessor:
     def _read_memory(self, storage: Memory, offset: Bits, size: int) -> Bits:
         wave: Any = storage.wave
         lane: Any = storage.lane
-        if type(offset) is int and (type(wave) is int or wave is None) and (type(lane) is int or lane is None):
+        if type(offset) is int and (wave is None or type(wave) is int) and (lane is None or type(lane) is int):
             first, last = offset >> 3, (offset + size + 7) >> 3
             data = self.backend.read_memory(storage.space, first, last - first, wave or 0, lane)
             stream = int.from_bytes(data, self.byte_order)
             return stream if size == (last - first) * 8 else self._slice(stream, (last - first) * 8, offset & 7, size)
-        skip = uniform(offset & 7)
+        skip = uniform_under(offset, 7)
         addresses = offset >> 3
         length = (skip + size + 7) >> 3
         data_rows, known = self.backend.gather_memory(
@@ -200,7 +202,7 @@ class Accessor:
             if backend.has_gaps:
                 self._check_each_lane(storage, offset, size)  # type: ignore[arg-type]
             return self._through(window_of(storage, offset, size, self.byte_order), data)  # type: ignore[arg-type]
-        skip = uniform(offset & 7)
+        skip = uniform_under(offset, 7)
         length = (skip + size + 7) >> 3
         rows, known = self.backend.gather_register(register, offset >> 3, length, wave, lane, self.count)
         if not known.all():
@@ -488,13 +490,12 @@ def window_of(storage: Register, offset: Array, size: int, byte_order: ByteOrder
     """Return the window of some bits from offsets on that are inside a register."""
     import numpy as np
 
-    skip = uniform(offset & 7)
+    if size in (8, 16, 32, 64) and storage.bit_size % size == 0 and not b.set_in_any(offset) & (size - 1):
+        index = (offset >> (size.bit_length() - 1)).astype(np.intp)
+        return Window(storage, size, 0, index, f"{'<' if byte_order == 'little' else '>'}u{size >> 3}")
+    skip = uniform_under(offset, 7)
     length = (skip + size + 7) >> 3
     starts = (offset >> 3).astype(np.intp)
-    whole = size == length * 8 and length in (1, 2, 4, 8) and (storage.bit_size >> 3) % length == 0
-    if whole and not (starts & (length - 1)).any():
-        order = "<" if byte_order == "little" else ">"
-        return Window(storage, size, skip, starts >> (length.bit_length() - 1), f"{order}u{length}")
     return Window(storage, size, skip, starts[:, None] + np.arange(length), None)
 
 
@@ -508,7 +509,7 @@ def uniform_offset(offset: Bits) -> int | None:
     if isinstance(offset, int):
         return offset
     first = offset[0]
-    return int(first) if b.all_of(offset == first) else None
+    return int(first) if first == offset[-1] and b.all_of(offset == first) else None
 
 
 def _merged(left: Reading, right: Reading, bit_size: int) -> Reading:

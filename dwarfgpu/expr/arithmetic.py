@@ -45,14 +45,16 @@ class Integers:
         self.is_signed = is_signed
         self.compares_signed = is_signed or is_generic
 
-    def add(self, left: Bits, right: Bits) -> Bits:
-        return b.add(left, right, self.mask)
+    def add(self, left: Any, right: Any) -> Bits:
+        result: Any = left + right
+        return result & self.mask if type(result) is int else b.reduced(result, self.mask)
 
     def sub(self, left: Bits, right: Bits) -> Bits:
         return b.sub(left, right, self.mask)
 
-    def mul(self, left: Bits, right: Bits) -> Bits:
-        return b.mul(left, right, self.mask)
+    def mul(self, left: Any, right: Any) -> Bits:
+        result: Any = left * right
+        return result & self.mask if type(result) is int else b.reduced(result, self.mask)
 
     def div(self, left: Bits, right: Bits) -> Bits:
         refuse(b.is_zero(right), _division_by_zero)

@@ -22,7 +22,7 @@ from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import LaneFault, uniform_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dwarfgpu.bits import Bits
     from dwarfgpu.encoding.cursor import ByteOrder
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
     """Convert an entry to the kind that an operation needs, or raise the error that it cannot be converted."""
+    if type(entry) is Value and kind == "location" and entry.type.is_generic:  # the usual conversion
+        return memory(ev, entry.bits)
     if type(entry) is IncompleteComposite:
         message = f"{step.instruction.name} cannot use a composite before it is complete"
         raise IllFormed("incomplete_composite", message, spec="A.2.5.4.4.6", hint="end it with DW_OP_LLVM_piece_end")
@@ -50,11 +52,13 @@ def coerce(ev: Evaluation, entry: Entry, kind: str, step: Step) -> Any:
     return value
 
 
-def check_integral(entry: Any, kind: str, step: Step) -> None:
-    """Check that an entry has an integral type, if an operation needs one there."""
-    if kind == "integral" and not entry.type.is_integral:
-        message = f"a value of an integral type is needed, found {entry.type}"
-        raise IllFormed("integral_type_required", message, spec=step.operation.spec)
+def check_integral(step: Step, entries: Sequence[Any]) -> None:
+    """Check that those entries have an integral type of which a step needs it."""
+    for index in step.integral:
+        kind = entries[index].type
+        if not kind.is_integral:
+            message = f"a value of an integral type is needed, found {kind}"
+            raise IllFormed("integral_type_required", message, spec=step.operation.spec)
 
 
 def to_value(ev: Evaluation, entry: Entry) -> Value | None:
@@ -111,7 +115,8 @@ def value_stream(ev: Evaluation, value: Value) -> Bits:
 
 def implicit(ev: Evaluation, value: Value) -> Location:
     """Return the implicit location that holds a value (A.2.5.4.4.5 (2))."""
-    return Location((SingleLocation(Implicit(value_stream(ev, value), value.type.bit_size), 0),))
+    bits = value.bits if value.type.byte_order is None else value_stream(ev, value)
+    return Location((SingleLocation(Implicit(bits, value.type.bit_size), 0),))
 
 
 def block_stream(ev: Evaluation, block: bytes) -> int:
@@ -181,6 +186,13 @@ def _least_significant(place: SingleLocation, bit_size: int) -> SingleLocation:
 
 def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.2.5.4.4.1 (1)") -> Location:
     """Move a location by a signed number of bits, under the rules in force."""
+    places = location.places
+    place = places[0]
+    offset = place.bit_offset
+    if len(places) == 1 and type(offset) is int and type(displacement) is int:  # the usual one
+        storage = place.storage
+        if 0 <= offset + displacement < storage.bit_size and type(storage) is not Undefined:
+            return Location((SingleLocation(storage, offset + displacement),))
     undefined_size = None
     if ev.rules.undefined_has_size:
         undefined_size = ev.target.max_storage_bits()
@@ -225,7 +237,11 @@ def completed(incomplete: IncompleteComposite) -> Location:
 
 def composite(ev: Evaluation, base: Composite, parts: tuple[Part, ...]) -> Composite:
     """Return a composite with more parts, within what the text and the limits allow."""
-    result = locations.extended(base, parts)
+    return within_limits(ev, locations.extended(base, parts))
+
+
+def within_limits(ev: Evaluation, result: Composite) -> Composite:
+    """Return a composite that the text and the limits allow."""
     limits = ev.context.limits
     size = result.bit_size
     if size > ev.generic.mask and size > ev.target.max_storage_bits():

@@ -16,7 +16,17 @@ from dwarfgpu.errors import EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import types
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.convert import check_integral, coerce, result_of
-from dwarfgpu.expr.instruction import END, MANY, STEP_BINARY, STEP_PUSH, STEP_RAW, STEP_UNARY
+from dwarfgpu.expr.instruction import (
+    END,
+    MANY,
+    STEP_BINARY,
+    STEP_END,
+    STEP_OTHER,
+    STEP_PUSH,
+    STEP_RAW,
+    STEP_UNARY,
+    TAKEN,
+)
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
@@ -34,8 +44,19 @@ if TYPE_CHECKING:
     """The kinds of results of an evaluation."""
     Trace: TypeAlias = Callable[["Evaluation", Expression, Step, tuple[Entry, ...], tuple[Entry, ...]], None]
 
-TAKEN = object()
-"""What a branch returns when it is taken."""
+_PATHS = {"lane": "lanes.lane", "thread": "lanes.wave", "unit": "unit"}
+"""Where the elements of the context are that may change during an evaluation; the others are in its context."""
+
+
+OFTEN = 256
+"""So many runs of an expression come before its own function, which takes as long to make."""
+MAX_STEPS = 512
+"""Longer expressions stay in the loop."""
+
+KEEPING = (STEP_UNARY, STEP_BINARY)
+"""The forms of steps after which the stack is never higher than before."""
+ENDED, FAILED = -1, -2
+"""In place of the step to go to: the evaluation has ended, or an operation has failed."""
 
 
 @frozen
@@ -62,6 +83,7 @@ class Evaluation:
         "frame",
         "generic",
         "index",
+        "lane",
         "lanes",
         "memory",
         "rules",
@@ -87,6 +109,8 @@ class Evaluation:
         self.generic = types.generic(context.target.address_size)
         self.memory: Memory | None = None
         """That of the default address space, once it is used."""
+        self.lane: Value | None = None
+        """The current lane, once it is used."""
         self.trace = trace
         self.finish = finish
         """Makes the result of the final state."""
@@ -113,131 +137,163 @@ class Evaluation:
 
     # --- Running --------------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Run to the end of the expression; an exception leaves the state before the operation that raised it."""
-        while self._run_on():
-            pass
+    def run_on(self) -> int:
+        """Run until control goes elsewhere, by a branch, a call or a return; return the step to go to, or `ENDED`.
 
-    def _run_on(self) -> bool:  # noqa: C901, PLR0912, PLR0915 (one loop, with the common forms spelled out for speed)
-        """Run until control goes elsewhere, by a branch, a call or a return; return False at the end of all.
-
-        What is counted, the position and the operations that were executed, is what the iterator over the steps knows,
-        so it costs nothing while it is not asked for. What is checked before and after each operation (`careful`) is
-        known at the start.
+        An exception leaves the state before the operation that raised it. What is counted, the position and the
+        operations that were executed, is what the iterator over the steps knows, so it costs nothing while it is not
+        asked for. An expression that runs often has a function of its own (`dwarfgpu.expr.unrolled`).
         """
-        stack = self.stack
         expression = self.expression
-        code = expression.code
-        start = self.index
-        trace = self.trace
-        size = len(code)
-        absent = self._absent()
-        in_cfi = self.context.in_cfi
-        is_short = self.budget < size - start
-        careful = absent or is_short or in_cfi or trace is not None or self.rules.location_ends_expression
-        limit = self.context.limits.stack
-        is_deep = len(stack) + size > limit  # a step adds one entry at most
-        before: tuple[Entry, ...] = ()
-        self.start = start
-        self.steps = steps = iter(code)
-        if start:
-            self.steps.__setstate__(start)
-        following = -1
-        step: Step
+        start = self.start = self.index
+        following = FAILED
         try:
-            for step in steps:
-                if careful:
-                    if is_short and self._left() < 0:
-                        self._exhausted(step)
-                    if in_cfi:
-                        self._check_cfi(step)
-                    if absent and not absent.isdisjoint(step.needs):
-                        self.need(min(absent & step.needs))
-                    if trace is not None:
-                        before = tuple(stack)
-                form = step.form
-                if form is STEP_PUSH:
-                    if step.operand is not MANY:
-                        result = step.run(self, step.operand)
-                    elif step.operands:
-                        result = step.run(self, *step.operands)
-                    else:
-                        result = step.run(self)
-                    stack.append(result)
-                    if is_deep and len(stack) > limit:
-                        self._overflow(limit)
-                    if not careful:
-                        continue
-                elif form is STEP_BINARY:
-                    try:
-                        left = stack[-2]
-                    except IndexError:
-                        raise self._underflow(step) from None
-                    right = stack[-1]
-                    fits_left, fits_right = step.fits
-                    if left.__class__ is not fits_left:
-                        left = coerce(self, left, step.kinds[0], step)
-                    if right.__class__ is not fits_right:
-                        right = coerce(self, right, step.kinds[1], step)
-                    if step.integral:
-                        check_integral(right, step.kinds[1], step)
-                        check_integral(left, step.kinds[0], step)
-                    result = step.run(self, left, right)
-                    del stack[-1]
-                    stack[-1] = result
-                    if not careful:
-                        continue
-                elif form is STEP_UNARY:
-                    if not stack:
-                        raise self._underflow(step)
-                    top = stack[-1]
-                    if top.__class__ is not step.fits[0]:
-                        top = coerce(self, top, step.kinds[0], step)
-                    if step.integral:
-                        check_integral(top, step.kinds[0], step)
-                    if step.operand is not MANY:
-                        stack[-1] = step.run(self, top, step.operand)
-                    else:
-                        stack[-1] = step.run(self, top, *step.operands)
-                    if not careful:
-                        continue
-                elif form is STEP_RAW:
-                    if step.operation is END and self.callers is None:
-                        return False
-                    position = self.index = size - self.steps.__length_hint__()
-                    step.run(self, *step.operands)
-                    if len(stack) > limit:
-                        self._overflow(limit)
-                    if self.expression is not expression or self.index != position:
-                        following = self.index
-                else:
-                    following = self._run_other(step, limit)
-                if careful:
-                    if trace is not None and step.operation is not END:
-                        trace(self, expression, step, before, tuple(stack))
-                    if step.ends_location and self.rules.location_ends_expression:
-                        self._check_after_location(code[self._position()])
-                if following >= 0:
-                    return True
+            function = expression.function
+            following = self.run_steps() if start or function is None else function(self)
         finally:
-            position = size - self.steps.__length_hint__()
+            position = len(expression.code) - self.steps.__length_hint__()
             self.budget -= position - start
             self.start = position
             self.index = position - 1 if following < 0 else following
+        return following
+
+    def run_steps(self) -> int:
+        """Run the following steps, with those checks that are needed; return the step to go to, or `ENDED`."""
+        expression = self.expression
+        size = len(expression.code) - self.start
+        self.steps = iter(expression.code)
+        if self.start:
+            self.steps.__setstate__(self.start)
+        absent = self._absent()
+        if (
+            absent
+            or self.budget < size
+            or self.trace is not None
+            or self.context.in_cfi
+            or self.rules.location_ends_expression
+            or len(self.stack) + size > self.context.limits.stack  # a step adds one entry at most
+        ):
+            return self._run_with_checks(absent)
+        if not self.start:
+            expression.runs += 1
+            if expression.runs > OFTEN and expression.function is None and size <= MAX_STEPS:
+                from dwarfgpu.expr.unrolled import unrolled  # which short commands never need
+
+                expression.function = unrolled(self)
+        return self._run_plainly()
+
+    def obstacles(self) -> list[str]:
+        """Return when a function of the expression must leave an evaluation `ev` to `run_steps`, as Python conditions.
+
+        They are those under which that checks more than the steps themselves.
+        """
+        size = len(self.expression.code)
+        return [
+            "ev.generic is not generic",  # the type of the literals
+            f"ev.budget < {size}",
+            "ev.trace is not None",
+            "ev.context.in_cfi",
+            "ev.rules.location_ends_expression",
+            f"len(ev.stack) + {size} > ev.context.limits.stack",
+            *[f"ev.{_PATHS.get(name) or f'context.{name}'} is None" for name in sorted(self.expression.needs)],
+        ]
+
+    def _run_plainly(self) -> int:  # noqa: C901, PLR0912 (one loop, with the common forms spelled out for speed)
+        """Run steps that need no checks; return the step to go to, or `ENDED`."""
+        stack = self.stack
+        step: Step
+        for step in self.steps:
+            form = step.form
+            if form is STEP_PUSH:
+                if step.operand is not MANY:
+                    stack.append(step.run(self, step.operand))
+                else:
+                    stack.append(step.run(self, *step.operands))
+            elif form is STEP_BINARY:
+                try:
+                    left = stack[-2]
+                except IndexError:
+                    raise self._underflow(step) from None
+                right = stack[-1]
+                fits_left, fits_right = step.fits
+                if left.__class__ is not fits_left:
+                    left = coerce(self, left, step.kinds[0], step)
+                if right.__class__ is not fits_right:
+                    right = coerce(self, right, step.kinds[1], step)
+                if step.integral:
+                    check_integral(step, (left, right))
+                result = step.run(self, left, right)
+                del stack[-1]
+                stack[-1] = result
+            elif form is STEP_UNARY:
+                if not stack:
+                    raise self._underflow(step)
+                top = stack[-1]
+                if top.__class__ is not step.fits[0]:
+                    top = coerce(self, top, step.kinds[0], step)
+                if step.integral:
+                    check_integral(step, (top,))
+                if step.operand is not MANY:
+                    stack[-1] = step.run(self, top, step.operand)
+                else:
+                    stack[-1] = step.run(self, top, *step.operands)
+            elif form is STEP_RAW:
+                if step.run(self, *step.operands) is TAKEN:
+                    return self.index
+            else:
+                following = self.run_step(step)
+                if following is not None:
+                    return following
+        raise AssertionError(self.expression)  # the last step ends it
+
+    def _run_with_checks(self, absent: frozenset[str]) -> int:
+        """Run steps with all that there may be to check and to report; return the step to go to, or `ENDED`."""
+        stack = self.stack
+        trace = self.trace
+        limit = self.context.limits.stack
+        expression = self.expression
+        ends_location = self.rules.location_ends_expression
+        step: Step
+        for step in self.steps:
+            if self._left() < 0:
+                self._exhausted(step)
+            if self.context.in_cfi:
+                self._check_cfi(step)
+            if not absent.isdisjoint(step.needs):
+                self.need(min(absent & step.needs))
+            before = tuple(stack) if trace is not None else ()
+            following = self.run_step(step)
+            is_taken = step.form is STEP_OTHER and following is not None
+            if len(stack) > limit and not is_taken and step.form not in KEEPING and following is not ENDED:
+                self._overflow(limit)
+            if trace is not None and step.operation is not END:
+                trace(self, expression, step, before, tuple(stack))
+            if ends_location and step.ends_location:
+                self._check_after_location(expression.code[self.position])
+            if following is not None:
+                return following
         raise AssertionError(expression)  # the last step ends it
 
-    def _position(self) -> int:
+    @property
+    def position(self) -> int:
         """Return the index of the step after the one that is executed."""
         return len(self.expression.code) - int(self.steps.__length_hint__())
 
     def _left(self) -> int:
         """Return how many operations may be executed after the one that is executed."""
-        return self.budget - (self._position() - self.start)
+        return self.budget - (self.position - self.start)
 
-    def _run_other(self, step: Step, limit: int) -> int:
-        """Run an operation of any form; return the step to go to, or -1 if it is the next one."""
-        count = step.arity
+    def run_step(self, step: Step) -> int | None:
+        """Run one step, of any form; return the step to go to, `ENDED`, or None if the next one follows."""
         stack = self.stack
+        if step.form is STEP_RAW:
+            return self.index if step.run(self, *step.operands) is TAKEN else None
+        if step.form is STEP_END:
+            if self.callers is None:
+                return ENDED
+            self.return_from_call()
+            return self.index
+        count = step.arity
         rest = len(stack) - count
         if rest < 0:
             raise self._underflow(step)
@@ -248,8 +304,7 @@ class Evaluation:
                 for operand, kind, fits in zip(stack[rest:], step.kinds, step.fits, strict=True)
             ]
             if step.integral:
-                for entry, kind in zip(entries, step.kinds, strict=True):
-                    check_integral(entry, kind, step)
+                check_integral(step, entries)
         result = step.run(self, *entries, *step.operands)
         del stack[rest:]
         if step.outputs == 1:
@@ -258,23 +313,22 @@ class Evaluation:
             stack.extend(result)
         elif result is TAKEN:
             return self._branch(step)
-        if len(stack) > limit:
-            self._overflow(limit)
-        return -1
+        return None
 
     def _branch(self, step: Step) -> int:
         if isinstance(step.target, int):
             return step.target
         raise step.target or AssertionError(step)
 
-    def call(self, expression: Expression, unit: UnitInfo) -> None:
+    def call(self, expression: Expression, unit: UnitInfo) -> object:
         """Continue with a called expression on the same stack (A.2.5.4.2 (5))."""
         depth = 1 if self.callers is None else self.callers.depth + 1
         self.check_nesting(depth)
-        self.callers = Return(self.expression, self.index, self.unit, self.callers, depth)
+        self.callers = Return(self.expression, self.position, self.unit, self.callers, depth)
         self.expression = expression
         self.index = 0
         self.unit = unit
+        return TAKEN
 
     def return_from_call(self) -> None:
         """Continue after the call of the expression."""
@@ -306,9 +360,7 @@ class Evaluation:
     def _absent(self) -> frozenset[str]:
         """Return the elements of the context that the expression needs, and that are not specified."""
         needs = self.expression.needs
-        if not needs:
-            return needs
-        return frozenset([name for name in needs if self._element(name) is None])
+        return frozenset([name for name in needs if self._element(name) is None]) if needs else needs
 
     @property
     def lane_count(self) -> int:
@@ -407,6 +459,7 @@ class Evaluation:
             setattr(other, name, getattr(self, name))
         chosen: Positions = positions
         other.lanes = self.lanes.select(positions)
+        other.lane = None
         other.budget = self.budget + 1  # the operation that made the slots part is executed again
         if len(positions) == 1:  # a set of one holds plain ints
             chosen = int(positions[0])

@@ -51,9 +51,13 @@ _FITS: dict[str, type | None] = {"value": Value, "integral": Value, "location": 
 MANY: Any = object()
 """In place of the only operand of a step, where it has none or several."""
 
-STEP_PUSH, STEP_UNARY, STEP_BINARY, STEP_RAW, STEP_OTHER = range(5)
+STEP_PUSH, STEP_UNARY, STEP_BINARY, STEP_RAW, STEP_END, STEP_OTHER = range(6)
 """Forms of steps: one that pushes an entry, that replaces the top entry or the two top entries by one, that works on
 the stack itself, and any other."""
+
+
+TAKEN = object()
+"""What an operation returns that makes evaluation continue elsewhere: a branch that is taken, a call."""
 
 
 class Step:
@@ -85,8 +89,9 @@ class Step:
         self.kinds = operation.inputs
         self.fits = tuple([_FITS[kind] for kind in self.kinds])
         """The class of the entries that need no conversion, for each; `coerce` converts the others."""
-        self.integral = "integral" in self.kinds
-        """Whether some of the entries must be of an integral type."""
+        integral = tuple([index for index, kind in enumerate(self.kinds) if kind == "integral"])
+        self.integral = integral if len(self.kinds) > 2 else integral[::-1]
+        """The numbers of the entries that must be of an integral type; of two, the upper one is checked first."""
         self.arity = -1 if operation.is_raw else len(self.kinds)
         self.outputs = len(operation.outputs)
         self.form = self._form()
@@ -97,7 +102,7 @@ class Step:
 
     def _form(self) -> int:
         if self.arity < 0:
-            return STEP_RAW
+            return STEP_END if self.operation is END else STEP_RAW
         if self.outputs != 1 or self.arity > 2 or (self.arity == 2 and self.operands):
             return STEP_OTHER
         return (STEP_PUSH, STEP_UNARY, STEP_BINARY)[self.arity]
@@ -110,7 +115,24 @@ class Expression:
     could, so a listing shows everything up to it and evaluation ends there if it gets so far.
     """
 
-    __slots__ = ("_code", "_needs", "data", "dialect", "fault", "form", "instructions", "offset", "section", "tail")
+    __slots__ = (
+        "code",
+        "data",
+        "dialect",
+        "fault",
+        "form",
+        "function",
+        "instructions",
+        "needs",
+        "offset",
+        "runs",
+        "section",
+        "tail",
+    )
+    code: list[Step]
+    """The steps to run, with equivalences expanded and branches resolved; made at their first use."""
+    needs: frozenset[str]
+    """The elements of the context that its steps need; found at their first use."""
 
     def __init__(
         self,
@@ -134,27 +156,29 @@ class Expression:
         self.section = section
         self.offset = offset
         """The start of the expression in the section; errors add it to the offset in the expression."""
-        self._code: list[Step] | None = None
-        self._needs: frozenset[str] | None = None
+        self.runs = 0
+        """How often it has been run from its start by the loop of the evaluator."""
+        self.function: Callable[[Any], int] | None = None
+        """What runs it instead of the loop, once it has been run often."""
 
     @property
     def end(self) -> int:
         """The position one past the last instruction."""
         return self.instructions[-1].end if self.instructions else 0
 
-    @property
-    def code(self) -> list[Step]:
-        """The steps to run, with equivalences expanded and branches resolved; made once."""
-        if self._code is None:
-            self._code = self._link()
-        return self._code
+    def __getattr__(self, name: str) -> Any:
+        if name == "code":
+            self.code = self._link()
+        elif name == "needs":
+            self.needs = frozenset().union(*[step.needs for step in self.code])
+        else:
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
 
-    @property
-    def needs(self) -> frozenset[str]:
-        """The elements of the context that its steps need."""
-        if self._needs is None:
-            self._needs = frozenset().union(*[step.needs for step in self.code])
-        return self._needs
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Return what a copy in another process begins with: all but what is made at need."""
+        kept = {name: getattr(self, name) for name in self.__slots__ if name not in ("code", "function", "needs")}
+        return None, {**kept, "function": None}
 
     def _link(self) -> list[Step]:
         code: list[Step] = []

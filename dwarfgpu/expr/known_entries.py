@@ -166,8 +166,7 @@ class Shape:
         self.outputs = [item.split(":") for item in pushed.split()]
         self.names = {operand.name: index for index, operand in enumerate(row.operands)}
         self.branches = any(operand.kind == "branch" for operand in row.operands)
-        numbers = len(row.fixed) + len(row.operands)
-        self.is_literal = row.effect == "-- V:value" and not row.needs and numbers == 1
+        self.is_literal = row.is_literal
         is_pure = row.run is not None and not row.needs and len(self.outputs) == 1 and bool(self.inputs)
         self.computes = is_pure and all(kind in ("value", "integral") for _, kind in (*self.inputs, *self.outputs))
         """Whether it computes a value of values only."""

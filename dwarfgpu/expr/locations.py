@@ -8,7 +8,7 @@ from attrs import evolve, field
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, MissingContext, shown
-from dwarfgpu.expr.storages import Composite, ImplicitPointer, Memory, Part, Register, Undefined
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import refuse, uniform_flag
@@ -117,7 +117,8 @@ def _moved_place(
         if not 0 <= offset < positions:
             raise _outside(offset, size, spec)
         return SingleLocation(storage, offset)
-    refuse(b.either(offset < 0, offset >= positions), lambda slot: _outside(int(b.select(offset, slot)), size, spec))
+    if not b.all_inside(offset, positions - 1):
+        refuse(b.outside(offset, positions), lambda slot: _outside(int(b.select(offset, slot)), size, spec))
     return SingleLocation(storage, b.settled(offset))
 
 
@@ -179,6 +180,9 @@ def extended(base: Composite, parts: tuple[Part, ...]) -> Composite:
                 has_pointer = True
     return Composite(base.parts + parts, size, count, weight, depth, has_pointer)
 
+
+PLAIN = (Memory, Register, Implicit)
+"""Storages whose bits all have a value."""
 
 EMPTY = Composite()
 """A composite without parts."""

@@ -13,7 +13,7 @@ from attrs import evolve
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.convert import result_of
-from dwarfgpu.expr.evaluation import Evaluation
+from dwarfgpu.expr.evaluation import ENDED, Evaluation
 from dwarfgpu.lanes import LaneFault, LaneResults, LaneSet, lane_number, run_in_parts, shared_result
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def evaluate(
     final state; whatever it gives has a method ``select``, as entries have.
     """
     lane: Any = context.lanes.lane
-    if context.lanes.count == 1 and lane is not None and (type(lane) is not int or lane < 0):
+    if (type(lane) is not int or lane < 0) and lane is not None and context.lanes.count == 1:
         context = evolve(context, lanes=LaneSet(1, context.lanes.wave, lane_number(lane)))
     whole = Evaluation(expression, context, trace, finish)
     groups = run_in_parts(context.lanes.count, whole, _finished, Evaluation.part)
@@ -53,7 +53,8 @@ def _finished(current: Evaluation) -> Any:
     before = current.budget
     try:
         try:
-            current.run()
+            while current.run_on() is not ENDED:
+                pass
             return current.finish(current)
         finally:
             spent = before - current.budget

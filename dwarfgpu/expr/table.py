@@ -71,6 +71,11 @@ class Operation:
         return self.effect == "*"
 
     @property
+    def is_literal(self) -> bool:
+        """Whether it pushes a value that depends on nothing but its operand and the generic type."""
+        return self.effect == "-- V:value" and not self.needs and len(self.fixed) + len(self.operands) == 1
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The kinds of the entries that the operation pops, bottom first."""
         return _kinds(self.effect.split("--")[0]) if not self.is_raw else ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import EvaluationError, IllFormed, shown
 from dwarfgpu.expr import convert, locations
-from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
+from dwarfgpu.expr.locations import PLAIN, UNDEFINED, IncompleteComposite, Location, SingleLocation, remaining
 from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.storages import Composite, Implicit, Part, Register, Undefined
 from dwarfgpu.expr.table import operation, section
@@ -15,7 +15,6 @@ from dwarfgpu.lanes import refuse, uniform
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
-    from dwarfgpu.expr.locations import Entry
 
 section("Composite location description operations (A.2.5.4.4.6).")
 
@@ -92,23 +91,46 @@ def _add_piece(ev: Evaluation, size: int, bit_offset: int) -> None:
         _add_piece_dwarf6(ev, size, bit_offset)
         return
     stack = ev.stack
-    top = stack[-1] if stack else None
-    if top is None or type(top) is IncompleteComposite:
-        new: tuple[Part, ...] = (Part(UNDEFINED, size),)
-        below: Entry | None = top
-        consumed = 0
-    else:
-        new = _parts(ev, top if type(top) is Location else _part_location(ev), size, bit_offset)
-        below = stack[-2] if len(stack) > 1 else None
-        consumed = 1
+    height = len(stack)  # of what stays
+    top: Any = stack[-1] if height else None
+    location = None
+    if top is not None and type(top) is not IncompleteComposite:
+        location = top if type(top) is Location else _part_location(ev)
+        height -= 1
+        top = stack[height - 1] if height else None
     base = locations.EMPTY
-    if type(below) is IncompleteComposite:
-        base = below.storage
-        consumed += 1
-    result = IncompleteComposite(convert.composite(ev, base, new))
-    if consumed:
-        del stack[-consumed:]
-    stack.append(result)
+    if type(top) is IncompleteComposite:
+        base = top.storage
+        height -= 1
+    if location is None:
+        result = locations.extended(base, (Part(UNDEFINED, size),))
+    elif not bit_offset and _is_plain(ev, location, size):
+        parts = base.parts + (Part(location, size),)  # noqa: RUF005 (faster than unpacking)
+        result = Composite(parts, base.bit_size + size, base.count + 1, base.weight + 1, base.depth, base.has_pointer)
+    else:
+        result = locations.extended(base, _parts(ev, location, size, bit_offset))
+    entry = IncompleteComposite(convert.within_limits(ev, result))
+    if height == len(stack):
+        stack.append(entry)
+        return
+    if height + 1 < len(stack):
+        del stack[-1]
+    stack[-1] = entry
+
+
+def _is_plain(ev: Evaluation, location: Location, size: int) -> bool:
+    """Return whether a part has all its bits in a storage of its own and begins where its location does, as usual."""
+    places = location.places
+    place = places[0]
+    offset = place.bit_offset
+    storage = place.storage
+    return (
+        len(places) == 1
+        and type(offset) is int
+        and offset + size <= storage.bit_size
+        and type(storage) in PLAIN
+        and ev.target.byte_order == "little"
+    )
 
 
 def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:

@@ -9,7 +9,7 @@ from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.arithmetic import computable, with_one_type
 from dwarfgpu.expr.context import DieReference
-from dwarfgpu.expr.evaluation import TAKEN
+from dwarfgpu.expr.instruction import TAKEN
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.expr.table import operation, section
 from dwarfgpu.expr.values import Value
@@ -100,35 +100,36 @@ def bra(_ev: Evaluation, condition: Value, _displacement: int) -> object:
     return TAKEN if uniform_flag(computable(condition).is_true(condition.bits)) else None
 
 
-def _call(ev: Evaluation, reference: DieReference) -> None:
+def _call(ev: Evaluation, reference: DieReference) -> object:
     """Perform the location of an entry on the same stack; an entry with a constant pushes where its bytes are."""
     die = ev.need("unit").die(reference)
     location = die.location
     if isinstance(location, tuple):
         if ev.rules.call_of_list == "fresh_stack" or len(location) != 1:
             ev.stack.append(convert.evaluate_location(ev, die))
-            return
+            return None
         location = location[0]
     if location is not None:
-        ev.call(location, die.unit)
-    elif die.const_value is not None:
+        return ev.call(location, die.unit)
+    if die.const_value is not None:
         stream = convert.block_stream(ev, die.const_value)
         ev.stack.append(locations.at(Implicit(stream, 8 * len(die.const_value))))
+    return None
 
 
 @operation("DW_OP_call2", "*", "A.2.5.4.2 (5)", operands="DR:u2", since="3", needs=("unit",))
-def call2(ev: Evaluation, offset: int) -> None:
+def call2(ev: Evaluation, offset: int) -> object:
     """Call the expression of the entry at DR in the current unit, on the same stack."""
-    _call(ev, DieReference("unit", offset))
+    return _call(ev, DieReference("unit", offset))
 
 
 @operation("DW_OP_call4", "*", "A.2.5.4.2 (5)", operands="DR:u4", since="3", needs=("unit",))
-def call4(ev: Evaluation, offset: int) -> None:
+def call4(ev: Evaluation, offset: int) -> object:
     """Call the expression of the entry at DR in the current unit, on the same stack."""
-    _call(ev, DieReference("unit", offset))
+    return _call(ev, DieReference("unit", offset))
 
 
 @operation("DW_OP_call_ref", "*", "A.2.5.4.2 (5)", operands="DR:ref", since="3", needs=("unit",))
-def call_ref(ev: Evaluation, offset: int) -> None:
+def call_ref(ev: Evaluation, offset: int) -> object:
     """Call the expression of the entry at DR in .debug_info, on the same stack."""
-    _call(ev, DieReference("info", offset))
+    return _call(ev, DieReference("info", offset))

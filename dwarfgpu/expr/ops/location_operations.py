@@ -44,7 +44,8 @@ section("General location description operations (A.2.5.4.4.1).")
 )
 def offset(ev: Evaluation, location: Location, displacement: Value) -> Location:
     """Move every place of L by B bytes."""
-    return moved(ev, location, b.scaled(displacement.displacement(), 8))
+    number = displacement.displacement()
+    return moved(ev, location, number * 8 if type(number) is int else b.scaled(number, 8))
 
 
 equivalent(
@@ -394,7 +395,7 @@ def stack_value(ev: Evaluation) -> None:
     if type(entry) is ImplicitPointerValue:
         ev.stack[-1] = locations.at(entry.pointer)
         return
-    value = convert.to_value(ev, entry)
+    value = entry if type(entry) is Value else convert.to_value(ev, entry)
     if value is None:
         kind = "incomplete_composite" if type(entry) is locations.IncompleteComposite else "wrong_kind"
         convert.refuse_entry(

@@ -88,7 +88,8 @@ def _bounded(number: Bits, count: int, what: str, attribute: str, spec: str) -> 
         message = f"the current {what} {b.select(number, position)} is not below {count}, the value of {attribute}"
         return IllFormed("bad_operand", message, spec=spec)
 
-    if type(number) is int or number.max() >= count:  # type: ignore[union-attr]
+    largest = number if type(number) is int else number.max()  # type: ignore[union-attr]
+    if largest >= count:
         refuse(number >= count, error_at)
 
 
@@ -102,10 +103,13 @@ def _bounded(number: Bits, count: int, what: str, attribute: str, spec: str) -> 
 )
 def push_lane(ev: Evaluation) -> Value:
     """Push the current lane with the generic type."""
-    lane: Bits = ev.lanes.lane  # type: ignore[assignment]
-    if type(lane) is not int or lane >= ev.lane_count:
-        _bounded(lane, ev.lane_count, "lane", "DW_AT_LLVM_lanes", "A.2.5.4.3.1 (8)")
-    return Value(ev.generic, lane)
+    value = ev.lane
+    if value is None:
+        lane: Bits = ev.lanes.lane  # type: ignore[assignment]
+        if type(lane) is not int or lane >= ev.lane_count:
+            _bounded(lane, ev.lane_count, "lane", "DW_AT_LLVM_lanes", "A.2.5.4.3.1 (8)")
+        value = ev.lane = Value(ev.generic, lane)
+    return value
 
 
 @operation(
@@ -342,6 +346,10 @@ def deref(ev: Evaluation, location: Location) -> Value | ImplicitPointerValue:
 def deref_size(ev: Evaluation, location: Location, size: int) -> Value | ImplicitPointerValue:
     """Push the S bytes at L, zero-extended to the generic type."""
     width = size * 8
+    if 0 < width < ev.generic.bit_size and ev.target.byte_order == "little":  # as nearly always
+        bits = ev.accessor.read_plain(location, width)
+        if bits is not None:
+            return Value(ev.generic, bits)
     if width >= ev.generic.bit_size:
         if width > ev.generic.bit_size and ev.rules.wide_dereference == "ill_formed":
             message = f"the size {size} is larger than the generic type of {ev.generic.byte_size} bytes"
