@@ -126,7 +126,7 @@ class Judge:
         ]
         file = running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
-        return Judgement(report, tuple(functions), halt, device.executed, tuple(sorted(self.values.without_text)))
+        return Judgement(report, tuple(functions), halt, device.executed, tuple(sorted(self.values.statements.missing)))
 
 
 def _chosen(rows: Any, visits: int) -> list[int]:
