@@ -7,20 +7,14 @@ next one that assigns it.
 
 from __future__ import annotations
 
-import re
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.alignment import align
-from dwarfgpu.verification.judging.recorded_values import (
-    RecordedValue,
-    ValueComparison,
-    value_text,
-)
+from dwarfgpu.verification.judging.recorded_values import RecordedValue, ValueComparison, is_unused, value_text
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
 
 if TYPE_CHECKING:
@@ -161,11 +155,10 @@ def visits_of(stops: Iterable[StatementStop]) -> list[LineVisit]:
 
     def close() -> None:
         if open_stops:
-            visits.append(LineVisit(_line_of(open_stops[0]), tuple(open_stops), first))
+            visits.append(LineVisit(open_stops[0].place, tuple(open_stops), first))
 
     for number, stop in enumerate(stops):
-        is_same = open_stops and _line_of(stop) == _line_of(open_stops[0])
-        if not is_same or any(stop.pc == earlier.pc for earlier in open_stops):
+        if not open_stops or stop.place != open_stops[0].place or any(stop.pc == earlier.pc for earlier in open_stops):
             close()
             open_stops, first = [], number
         open_stops.append(stop)
@@ -173,55 +166,57 @@ def visits_of(stops: Iterable[StatementStop]) -> list[LineVisit]:
     return visits
 
 
-def _line_of(stop: StatementStop) -> tuple[str, int]:
-    return PurePath(stop.file).name, stop.line
-
-
 class Reference:
-    """The stops of a work-item in one context of the other build, with what is known of its variables there."""
+    """The stops of work-items in one context of the other build, with what is known of variables there."""
 
-    def __init__(self, item: WorkItem, stops: list[StatementStop], texts: StatementTexts, source: str) -> None:
-        self.item = item
+    def __init__(self, stops: list[StatementStop], texts: StatementTexts, source: str) -> None:
         self.stops = stops
         self.visits = visits_of(stops)
         self._texts = texts
         self._source = source
         """The file of the statements as the build that is judged calls it."""
-        self._known: dict[VariableKey, dict[int, frozenset[str]]] = {}
+        self._scopes: dict[VariableKey, list[list[int]]] = {}
+        self._unknown: dict[tuple[VariableKey, WorkItem], dict[int, frozenset[str]]] = {}
         self._alive: dict[VariableKey, list[tuple[bool, bool]]] = {}
 
-    def unknown(self, key: VariableKey, number: int) -> frozenset[str] | None:
+    def unknown(self, key: VariableKey, item: WorkItem, number: int) -> frozenset[str] | None:
         """Return the leaves of a variable that have had no value yet at a stop; None if none has one."""
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = dict(self._find_unknown(key))
-        return known.get(number)
+        unknown = self._unknown.get((key, item))
+        if unknown is None:
+            unknown = self._unknown[key, item] = {}
+            for numbers in self._scopes_of(key):
+                unknown.update(self._unknown_in(key, item, numbers))
+        return unknown.get(number)
 
-    def _find_unknown(self, key: VariableKey) -> Iterator[tuple[int, frozenset[str]]]:
-        numbers: list[int] = []
-        for number, stop in enumerate(self.stops):
-            if stop.values is None or stop.value(key, self.item) is not None:
-                numbers.append(number)
-            elif numbers:
-                yield from self._unknown_in(key, numbers)
-                numbers = []
-        yield from self._unknown_in(key, numbers)
+    def _scopes_of(self, key: VariableKey) -> list[list[int]]:
+        """Return the stops while a variable is in scope, each time that its block is entered anew."""
+        scopes = self._scopes.get(key)
+        if scopes is None:
+            scopes, is_open = self._scopes.setdefault(key, []), False
+            for number, stop in enumerate(self.stops):
+                is_visible = stop.values is None or key in stop.values
+                if is_visible and not is_open:
+                    scopes.append([])
+                if is_visible:
+                    scopes[-1].append(number)
+                is_open = is_visible
+        return scopes
 
-    def _unknown_in(self, key: VariableKey, numbers: list[int]) -> Iterator[tuple[int, frozenset[str]]]:
+    def _unknown_in(self, key: VariableKey, item: WorkItem, numbers: list[int]) -> Iterator[tuple[int, frozenset[str]]]:
         """Yield what is not known at the stops while a variable is in scope."""
-        declared = [number for number in numbers if self.stops[number].line == key.line]
+        last = max((number for number in numbers if self.stops[number].line == key.line), default=len(self.stops))
         beginning: dict[str, int | None] = {}
         changed: set[str] = set()
         for number in numbers:
-            value = self.stops[number].value(key, self.item)
+            value = self.stops[number].value(key, item)
             if not isinstance(value, RecordedValue):
                 continue
-            is_initialized = key.is_parameter or (declared and number > declared[-1])
+            is_initialized = key.is_parameter or number > last
             unknown = set()
             for leaf, bits in zip(value.leaves, value.patterns, strict=True):
                 if beginning.setdefault(leaf.path, bits) != bits:
                     changed.add(leaf.path)
-                if not (is_initialized or leaf.path in changed) or bits is None or _is_unused(bits, leaf.bits):
+                if bits is None or not (is_initialized or leaf.path in changed) or is_unused(bits, leaf.bits):
                     unknown.add(leaf.path)
             if len(unknown) < len(value.leaves):
                 yield number, frozenset(unknown)
@@ -238,31 +233,13 @@ class Reference:
         needed = False
         for visit in reversed(self.visits):
             later = needed
-            if all(stop.values is not None and stop.value(key, self.item) is None for stop in visit.stops):
+            if all(stop.values is not None and key not in stop.values for stop in visit.stops):
                 needed = False
             else:
-                use = _use_of(key.name, self._texts.of(self._source, visit.line[1]))
+                use = self._texts.use_of(key.name, self._source, visit.line[1])
                 needed = use if use is not None else later
             alive.append((needed, later))
         return alive[::-1]
-
-
-def _is_unused(bits: int, size: int) -> bool:
-    """Return whether a pattern is the one that private memory begins with."""
-    from dwarfgpu.verification.judging.statement_record import UNUSED
-
-    return size >= 16 and bits == int.from_bytes(bytes([UNUSED]) * (size // 8), "little")  # noqa: PLR2004 (a byte can be)
-
-
-def _use_of(name: str, text: str | None) -> bool | None:
-    """Return whether a statement needs a variable; None if it does not name it."""
-    if text is None:
-        return True
-    word = re.escape(name)
-    count = len(re.findall(rf"\b{word}\b", text))
-    if not count:
-        return None
-    return count > 1 or not re.search(rf"(?<![.>])\b{word}\s*=(?!=)", text)
 
 
 # --- The comparison ---------------------------------------------------------------------------------------------------
@@ -293,12 +270,8 @@ class BuildComparison:
 
     def run(self) -> BuildJudgement:
         """Compare everything, and report what differs."""
-        for item, stops in self.history.by_item.items():
-            contexts, others = _by_context(stops), _by_context(self.other.by_item.get(item, []))
-            self._stops += len(stops)
-            for context, of_context in contexts.items():
-                if context in others:
-                    self._compare(item, of_context, Reference(item, others[context], self.texts, of_context[0].file))
+        for stops, others, items in self._sequences():
+            self._compare(stops, Reference(others, self.texts, stops[0].file), items)
         self._report()
         return BuildJudgement(
             self.name,
@@ -308,7 +281,20 @@ class BuildComparison:
             self.history.is_cut or self.other.is_cut,
         )
 
-    def _compare(self, item: WorkItem, stops: list[StatementStop], reference: Reference) -> None:
+    def _sequences(self) -> Iterable[tuple[list[StatementStop], list[StatementStop], list[WorkItem]]]:
+        """Return the stops in one context of both builds, with the work-items that come to exactly these."""
+        sequences: dict[Any, tuple[list[StatementStop], list[StatementStop], list[WorkItem]]] = {}
+        for item, stops in self.history.by_item.items():
+            contexts, others = _by_context(stops), _by_context(self.other.by_item.get(item, []))
+            self._stops += len(stops)
+            for context, here in contexts.items():
+                if context in others:
+                    there = others[context]
+                    key = tuple(map(id, here)), tuple(map(id, there))
+                    sequences.setdefault(key, (here, there, []))[2].append(item)
+        return sequences.values()
+
+    def _compare(self, stops: list[StatementStop], reference: Reference, items: list[WorkItem]) -> None:
         visits = visits_of(stops)
         key = tuple(visit.line for visit in visits), tuple(visit.line for visit in reference.visits)
         alignment = self._alignments.get(key)
@@ -323,12 +309,12 @@ class BuildComparison:
                     continue
                 if any(reference.stops[number].values is None for _visit, number in truths):
                     continue
-                self._aligned += 1
-                self._compare_stop(item, stop, reference, truths, is_first=stop is visit.stops[0])
+                self._aligned += len(items)
+                self._compare_stop(items, stop, reference, truths, is_first=stop is visit.stops[0])
 
     def _compare_stop(
         self,
-        item: WorkItem,
+        items: list[WorkItem],
         stop: StatementStop,
         reference: Reference,
         truths: list[tuple[int, int]],
@@ -338,17 +324,19 @@ class BuildComparison:
         self.sightings.note(RULES["wrong"], stop.pc)
         self.sightings.note(RULES["missing"], stop.pc)
         for key in reference.stops[truths[0][1]].values or ():
-            others: list[tuple[RecordedValue, frozenset[str]]] = []
-            for _visit, number in truths:
-                value = reference.stops[number].value(key, item)
-                unknown = reference.unknown(key, number)
-                if not isinstance(value, RecordedValue) or unknown is None:
-                    break
-                others.append((value, unknown))
-            if len(others) < len(truths):
+            if key in self.other.shared:
                 continue
             is_alive = all(reference.is_alive(key, visit, is_first=is_first) for visit, _number in truths)
-            self._compare_value(item, stop, key, stop.value(key, item), others, is_alive=is_alive)
+            for item in items:
+                others: list[tuple[RecordedValue, frozenset[str]]] = []
+                for _visit, number in truths:
+                    value = reference.stops[number].value(key, item)
+                    unknown = reference.unknown(key, item, number)
+                    if not isinstance(value, RecordedValue) or unknown is None:
+                        break
+                    others.append((value, unknown))
+                else:
+                    self._compare_value(item, stop, key, stop.value(key, item), others, is_alive=is_alive)
 
     def _compare_value(
         self,

@@ -7,17 +7,22 @@ their bits, integers as numbers, pointers by what they point to, since buffers a
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import run_in_parts
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables.answers import selected
 from dwarfgpu.program.variables.reasons import reason_of
+from dwarfgpu.targets.amdgpu.address_spaces import SIZE
+from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,6 +77,18 @@ class NoValue:
 
 
 Recorded = RecordedValue | NoValue
+UNUSED = 0xA5
+"""What private memory is filled with before anything is written to it, so that a variable without a value shows."""
+
+
+@cache
+def _unused(size: int) -> int:
+    return int.from_bytes(bytes([UNUSED]) * (size // 8), "little")
+
+
+def is_unused(bits: int, size: int) -> bool:
+    """Return whether bits are those that private memory begins with; fewer than 16 can be anything."""
+    return size >= 16 and bits == _unused(size)  # noqa: PLR2004 (see above)
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
@@ -97,6 +114,24 @@ def recorded(frame: Frame, variable: Variable, lanes: tuple[int | None, ...]) ->
         for position, value in zip(positions, _rows(frame, part, group.result), strict=True):
             rows[position] = value
     return rows
+
+
+def is_shared(frame: Frame, variable: Variable, lane: int | None) -> bool:
+    """Return whether a variable is in memory that other work-items have, too, and can change."""
+    try:
+        value = variable.find(frame.lane(lane))
+        storage = value.place.storage
+        place = storage.moved(value.place.bit_offset).single if isinstance(storage, Located) else None
+    except DwarfGpuError:
+        return False
+    if place is None or not isinstance(place.storage, Memory):
+        return False
+    space = place.storage.space
+    if space.number in (PRIVATE_LANE, PRIVATE_WAVE):
+        return False
+    apertures = None if space.alias is None else space.alias.apertures
+    address = int(place.bit_offset) // 8
+    return apertures is None or not apertures.private <= address < apertures.private + SIZE
 
 
 def _no_value(error: DwarfGpuError) -> NoValue:
@@ -213,6 +248,8 @@ class PointedRange:
     label: tuple[Any, ...]
     """Without the distance from the start, which is added where the builds agree on it."""
     is_placed: bool = True
+    name: str = ""
+    """Of the argument."""
 
 
 class PointerNames:
@@ -227,10 +264,10 @@ class PointerNames:
     def of(running: Running) -> PointerNames:
         """Return those of a kernel that runs."""
         plan, machine = running.launched.plan, running.machine
-        ranges = [PointedRange(each.address, each.size, (BUFFER, each.position)) for each in plan.buffers]
+        ranges = [PointedRange(each.address, each.size, (BUFFER, each.position), name=each.name) for each in plan.buffers]
         apertures = machine.device.apertures
-        ranges.append(PointedRange(apertures.shared, 1 << 32, (LOCAL_MEMORY,), is_placed=False))
-        ranges.append(PointedRange(apertures.private, 1 << 32, (PRIVATE_MEMORY,), is_placed=False))
+        ranges.append(PointedRange(apertures.shared, SIZE, (LOCAL_MEMORY,), is_placed=False))
+        ranges.append(PointedRange(apertures.private, SIZE, (PRIVATE_MEMORY,), is_placed=False))
         return PointerNames(ranges, running.attached.state.symbol_at)
 
     def labels(self, address: int) -> frozenset[tuple[Any, ...]]:
@@ -255,12 +292,13 @@ class PointerNames:
 
     def text(self, address: int) -> str:
         """Return what an address is, as a message says it."""
-        for label in sorted(self.labels(address), key=str):
-            if label[0] == BUFFER:
-                return f"argument {label[1]}+{label[2]:#x}"
-            if label[0] == SYMBOL:
-                return str(label[1])
-        return f"{address:#x}"
+        buffers = [each for each in self.ranges if each.name and each.start <= address <= each.start + each.size]
+        if buffers:
+            buffer = max(buffers, key=lambda each: each.start)
+            offset = address - buffer.start
+            return f"{buffer.name}+{offset:#x}" if offset else buffer.name
+        symbols = [str(label[1]) for label in self.labels(address) if label[0] == SYMBOL]
+        return symbols[0] if symbols else f"{address:#x}"
 
 
 # --- Comparing --------------------------------------------------------------------------------------------------------

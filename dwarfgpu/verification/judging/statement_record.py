@@ -23,13 +23,14 @@ from dwarfgpu.program.variables.variable import PARAMETER, STATIC
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 from dwarfgpu.verification.judging.call_record import CallRecord
 from dwarfgpu.verification.judging.lane_places import LaneRecord
-from dwarfgpu.verification.judging.recorded_values import PointerNames, recorded
+from dwarfgpu.verification.judging.recorded_values import UNUSED, PointerNames, is_shared, recorded
 from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dwarfgpu.backends.running.batch import WaveBatch
+    from dwarfgpu.backends.running.halts import Halt
     from dwarfgpu.objfile.lines.line_program import LineRow
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.code_lookup import CallFrame
@@ -43,11 +44,9 @@ FOLLOWED_WAVES = 4
 """The waves whose lanes are compared."""
 MAX_STOPS = 20_000
 """The stops of all waves that are recorded."""
-MAX_VISITS = 64
-"""The visits of one statement by one wave at which variables are read."""
-UNUSED = 0xA5
-"""What private memory has before anything is written to it, so that a variable without a value shows."""
-_STUB = "__clang_ocl_kern_imp_"
+MAX_VISITS = 16
+"""The visits of one statement by one wave at which variables are read; in the other build twice as many."""
+STUB = "__clang_ocl_kern_imp_"
 """How the linkage name of a function begins that an OpenCL kernel of the same name does nothing but call."""
 
 WorkItem = tuple[tuple[int, int, int], tuple[int, int, int]]
@@ -83,9 +82,14 @@ class StatementStop:
     values: dict[VariableKey, list[Recorded]] | None
     """What variables are in the lanes; None where they were not read."""
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """The line, with the name of its file."""
+        return self.file.rpartition("/")[2], self.line
+
     def value(self, key: VariableKey, item: WorkItem) -> Recorded | None:
         """Return what a variable is for a work-item; None where it is not visible."""
-        rows = (self.values or {}).get(key)
+        rows = None if self.values is None else self.values.get(key)
         return None if rows is None else rows[self.positions[item]]
 
 
@@ -96,6 +100,8 @@ class StatementHistory:
         self.names = names
         self.stops: list[StatementStop] = []
         self.by_item: dict[WorkItem, list[StatementStop]] = {}
+        self.shared: set[VariableKey] = set()
+        """The variables that are not in the memory of one work-item, so that others can change them."""
         self.is_cut = False
         """Whether there were more stops than are kept."""
 
@@ -221,7 +227,7 @@ class ContextReader:
 
 def _is_stub(frame: CallFrame, caller: CallFrame) -> bool:
     """Return whether a caller is the kernel that does nothing but call the function with its code."""
-    return frame.function == caller.function and (frame.linkage_name or "").startswith(_STUB)
+    return frame.function == caller.function and (frame.linkage_name or "").startswith(STUB)
 
 
 class StatementRecorder:
@@ -233,18 +239,22 @@ class StatementRecorder:
         stopped: Stopped,
         registers: WaveRegisters,
         record: LaneRecord,
-        items: frozenset[WorkItem] | None = None,
+        judged: StatementHistory | None = None,
     ) -> None:
         self.running = running
         self.stopped = stopped
         self.registers = registers
         self.record = record
-        self.items = items
+        self.judged = judged
+        """The history of the build that is judged, if this is the other one: what it has not is not recorded."""
+        self._contexts = None if judged is None else {stop.context for stop in judged.stops}
+        self._most_visits = MAX_VISITS if judged is None else 2 * MAX_VISITS
         self.history = StatementHistory(PointerNames.of(running))
         self.rows = StatementRows(stopped.loaded)
         self.contexts = ContextReader(stopped.loaded)
         self._items: dict[tuple[int, int], tuple[WorkItem | None, ...]] = {}
         self._visits: dict[tuple[str, int], int] = {}
+        self._known: set[VariableKey] = set()
         count = running.launched.geometry.wave_count
         self._followed = {index * (count - 1) // (FOLLOWED_WAVES - 1) for index in range(FOLLOWED_WAVES)}
 
@@ -257,7 +267,9 @@ class StatementRecorder:
             self.history.is_cut = True
             return
         is_shown = False
-        chain = () if call is None else call.chain
+        context = self.contexts.of(batch.pc, () if call is None else call.chain)
+        if self._contexts is not None and context not in self._contexts:
+            return
         for index in rows.tolist():
             wave = int(batch.waves[index])
             items = self._items_of(wave)
@@ -268,7 +280,7 @@ class StatementRecorder:
             if not is_shown:
                 self.registers.show(batch)
                 is_shown = True
-            self._stop(batch.pc, row, chain, wave, lanes, items)
+            self._stop(batch.pc, row, context, wave, lanes, items)
 
     def _items_of(self, wave: int) -> tuple[WorkItem | None, ...]:
         """Return the work-items of the lanes of a wave; None for those that are not followed."""
@@ -283,7 +295,7 @@ class StatementRecorder:
             for lane in range(self.record.lanes):
                 at = place.item(lane)
                 item = None if at is None or group is None else (group, at)
-                is_followed = number in self._followed if self.items is None else item in self.items
+                is_followed = (number in self._followed) if self.judged is None else item in self.judged.by_item
                 found.append(item if is_followed else None)
             items = self._items[key] = tuple(found)
         return items
@@ -292,7 +304,7 @@ class StatementRecorder:
         self,
         pc: int,
         row: LineRow,
-        chain: tuple[int, ...],
+        context: Context,
         wave: int,
         lanes: tuple[int, ...],
         items: tuple[WorkItem | None, ...],
@@ -306,12 +318,12 @@ class StatementRecorder:
                 "" if line is None else line.file.name,
                 row.line,
                 row.column,
-                self.contexts.of(pc, chain),
+                context,
                 name,
                 visit,
                 {items[lane]: position for position, lane in enumerate(lanes)},  # type: ignore[misc]
                 lanes,
-                self._values(wave, lanes) if visit <= MAX_VISITS else None,
+                self._values(wave, lanes) if visit <= self._most_visits else None,
             )
         )
 
@@ -319,8 +331,16 @@ class StatementRecorder:
         frame = self.stopped.stack(wave).call(0)[0]
         values: dict[VariableKey, list[Recorded]] = {}
         for variable in frame.variables():
-            if variable.kind != STATIC and not variable.is_artificial and not variable.is_shadowed:
-                values.setdefault(key_of(variable), recorded(frame, variable, lanes))
+            if variable.kind == STATIC or variable.is_artificial or variable.is_shadowed:
+                continue
+            key = key_of(variable)
+            if key in values:
+                continue
+            values[key] = recorded(frame, variable, lanes)
+            if key not in self._known:
+                self._known.add(key)
+                if is_shared(frame, variable, lanes[0]):
+                    self.history.shared.add(key)
         return values
 
 
@@ -334,15 +354,15 @@ def key_of(variable: Variable) -> VariableKey:
     return VariableKey(variable.name, number, variable.kind == PARAMETER)
 
 
-def record_run(running: Running, items: frozenset[WorkItem], limit: int | None = None) -> StatementHistory:
-    """Run a kernel to its end, and return what some work-items do in it."""
+def record_run(running: Running, judged: StatementHistory, limit: int | None = None) -> tuple[StatementHistory, Halt]:
+    """Run a kernel to its end, and return what work-items do in it that another build has, and how it ends."""
     device = running.machine.device
     _mark_private_memory(running)
     registers = WaveRegisters(running.machine)
     stopped = Stopped(registers, running.attached.stopped.loaded)
     lanes = LaneRecord(running)
     calls = CallRecord(device, lambda _call, _batch, _rows: None)
-    recorder = StatementRecorder(running, stopped, registers, lanes, items)
+    recorder = StatementRecorder(running, stopped, registers, lanes, judged)
 
     def observe(batch: WaveBatch) -> bool:
         try:
@@ -359,10 +379,10 @@ def record_run(running: Running, items: frozenset[WorkItem], limit: int | None =
 
     device.observer = observe
     try:
-        running.run(limit=limit)
+        halt = running.run(limit=limit)
     finally:
         device.observer = None
-    return recorder.history
+    return recorder.history, halt
 
 
 def _mark_private_memory(running: Running) -> None:

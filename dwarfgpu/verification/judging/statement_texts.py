@@ -27,6 +27,7 @@ class StatementTexts:
         folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
         self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
         self._known: dict[tuple[str, int], str | None] = {}
+        self._uses: dict[tuple[str, str, int], bool | None] = {}
 
     def of(self, file: str | None, line: int) -> str | None:
         """Return the lines of the statement that a line belongs to; None where the text is not known."""
@@ -34,6 +35,17 @@ class StatementTexts:
         if key not in self._known:
             self._known[key] = self._find(*key)
         return self._known[key]
+
+    def use_of(self, name: str, file: str, line: int) -> bool | None:
+        """Return whether the statement of a line needs a variable, or assigns it; None if it does not name it.
+
+        Without the text every statement counts as one that needs it.
+        """
+        key = name, file, line
+        if key not in self._uses:
+            text = self.of(file, line)
+            self._uses[key] = True if text is None else _use_in(text, re.escape(name))
+        return self._uses[key]
 
     def _find(self, name: str, line: int) -> str | None:
         files = [file for file in self.running.attached.state.sources.all() if name in (file.name, file.path)]
@@ -53,3 +65,10 @@ class StatementTexts:
                 break
             last += 1
         return "\n".join(text.lines[first - 1 : last])
+
+
+def _use_in(text: str, word: str) -> bool | None:
+    count = len(re.findall(rf"\b{word}\b", text))
+    if not count:
+        return None
+    return count > 1 or not re.search(rf"(?<![.>])\b{word}\s*=(?!=)", text)
