@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.render.layout import counted, plain_style, shown, table
 
 if TYPE_CHECKING:
@@ -35,18 +37,16 @@ def comparison_text(
         if len(shown_ones) < len(lacking):
             yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
         yield ""
-    head = ("against " + comparison.other, "values", "available", "correct")
-    parts = [*comparison.functions(), *comparison.files()]
-    names = [_cut(part.name) for part in parts]
-    rows = [
-        (name, f"{part.right + part.wrong + part.missing:,}", _share(part.availability), _share(part.correctness))
-        for name, part in zip(names, parts, strict=True)
-    ]
-    total = comparison.total()
-    count = total.right + total.wrong + total.missing
-    rows.append(("all", f"{count:,}", _share(total.availability), _share(total.correctness)))
-    yield from table([head, *rows], "lrrr", longest=LONGEST_NAME + 8, width=width, style=style)
+    yield from table([("against " + comparison.other, "values", "available", "correct"), *_sums(comparison)], "lrrr",
+                     longest=LONGEST_NAME + 8, width=width, style=style)  # fmt: skip
     yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
+
+
+def _sums(comparison: BuildJudgement) -> Iterator[tuple[str, str, str, str]]:
+    parts = [*comparison.functions(), *comparison.files(), evolve(comparison.total(), name="all")]
+    for part in parts:
+        count = part.right + part.wrong + part.missing
+        yield _cut(part.name), f"{count:,}", _share(part.availability), _share(part.correctness)
 
 
 def _cut(name: str) -> str:

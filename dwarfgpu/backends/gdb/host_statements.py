@@ -1,7 +1,7 @@
 """A script that GDB runs: it records the variables of a program of the host at its statements, as JSON.
 
-GDB is started with it by `dwarfgpu.verification.judging.host_builds`, which has written what is to be done into the file
-that DWARFGPU_STATEMENTS names. It imports nothing but GDB and the standard library.
+GDB is started with it by `dwarfgpu.verification.judging.host_builds`, which has written what is to be done into the
+file that DWARFGPU_STATEMENTS names. It imports nothing but GDB and the standard library.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Recorder:
         self.visits: dict[tuple[int, int], int] = {}
         self.is_cut = False
         self.bias = 0
-        self.stream = Path(task["output"]).open("w", encoding="utf-8")
+        self.stream = Path(task["output"]).open("w", encoding="utf-8")  # noqa: SIM115 (as long as GDB runs)
 
     def write(self, record: dict[str, Any]) -> None:
         """Write a record as a line."""
@@ -203,7 +203,7 @@ def mapped(path: str) -> int | None:
     process = gdb.selected_inferior().pid
     for line in Path(f"/proc/{process}/maps").read_text(encoding="utf-8", errors="replace").splitlines():
         parts = line.split(None, 5)
-        if len(parts) == 6 and parts[5] == path:  # noqa: PLR2004 (addresses, rights, offset, device, inode, path)
+        if len(parts) == 6 and parts[5] == path:
             return int(parts[0].partition("-")[0], 16) - int(parts[2], 16)
     return None
 

@@ -1,10 +1,10 @@
 """Which stops of one build of a program are which stops of another.
 
-The stops of a work-item in one context are two sequences of lines. What both have in the same order is a longest common
-subsequence, and often there are several of these: a loop that one build has unrolled, a statement that is split. A visit
-of a line that is in all of them is *certain*; it can still be more than one visit of the other build, all of which are
-kept. A visit that is only in some of them can be any place between its certain neighbours. A visit that is in none, such
-as a piece of a statement that was moved before another, is not aligned.
+The stops of a work-item in one context are two sequences of lines. What both have in the same order is a longest
+common subsequence, and often there are several of these: a loop that one build has unrolled, a statement that is split.
+A visit of a line that is in all of them is *certain*; it can still be more than one visit of the other build, all of
+which are kept. A visit that is only in some of them can be any place between its certain neighbours. A visit that is in
+none, such as a piece of a statement that was moved before another, is not aligned.
 """
 
 from __future__ import annotations

@@ -427,8 +427,8 @@ def _by_context(stops: Iterable[StatementStop]) -> dict[Context, list[StatementS
 def _truths(stop: StatementStop, reference: Reference, counterparts: Counterparts) -> list[tuple[int, int]]:
     """Return the stops of the other build that a stop can be, each with the number of its visit.
 
-    In a visit they are those of the same column. Without one they are all of them, and the one behind: the statement may
-    have done its work.
+    In a visit they are those of the same column. Without one they are all of them, and the one behind: the statement
+    may have done its work.
     """
     truths: list[tuple[int, int]] = []
     for number in counterparts.visits:

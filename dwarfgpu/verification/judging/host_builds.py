@@ -56,44 +56,6 @@ MAX_FIELDS = 64
 ITEM, GROUP, SIZE = "dwarfgpu_local_id", "dwarfgpu_group_id", "dwarfgpu_local_size"
 """The variables of a shared object, each of three unsigned integers; the size is left out where there is none."""
 
-_DRIVER = """
-import ctypes, json, os, signal, sys
-task = json.load(open(sys.argv[1]))
-library = ctypes.CDLL(task["object"])
-def kind(tree):
-    if tree[0] == "i": return {(1,0):ctypes.c_uint8,(1,1):ctypes.c_int8,(2,0):ctypes.c_uint16,(2,1):ctypes.c_int16,
-        (4,0):ctypes.c_uint32,(4,1):ctypes.c_int32,(8,0):ctypes.c_uint64,(8,1):ctypes.c_int64}[tree[1], tree[2]]
-    if tree[0] == "f": return {4: ctypes.c_float, 8: ctypes.c_double}[tree[1]]
-    if tree[0] == "p": return ctypes.c_void_p
-    if tree[0] == "a": return kind(tree[2]) * tree[1]
-    return type("Argument", (ctypes.Structure,), {"_fields_": [(f"m{i}", kind(part)) for i, part in enumerate(tree[1])]})
-keep, values = [], []
-local = ctypes.create_string_buffer(task["local"] + 64)
-for argument in task["arguments"]:
-    data = bytes.fromhex(argument["bytes"])
-    if argument["is_buffer"]:
-        memory = ctypes.create_string_buffer(data, len(data) + 64)
-        keep.append(memory)
-        values.append(ctypes.c_void_p(ctypes.addressof(memory)))
-    elif argument["is_local"]:
-        values.append(ctypes.c_void_p(ctypes.addressof(local) + int.from_bytes(data, "little")))
-    else:
-        form = kind(argument["kind"])
-        values.append(form.from_buffer_copy(data.ljust(ctypes.sizeof(form), bytes(1))))
-def array(name):
-    try: return (ctypes.c_uint32 * 3).in_dll(library, name)
-    except ValueError: return None
-item, group, size = map(array, task["names"])
-kernel = getattr(library, task["kernel_name"])
-kernel.restype = None
-os.kill(os.getpid(), signal.SIGTRAP)
-for one_group, one_item in task["order"]:
-    if item is not None: item[:] = one_item
-    if group is not None: group[:] = one_group
-    if size is not None: size[:] = task["size"]
-    kernel(*values)
-"""
-
 
 class HostBuild:
     """An executable, or a shared object, of the source that is judged."""
@@ -149,7 +111,7 @@ class HostBuild:
             yield {
                 "bytes": data.hex(),
                 "is_buffer": position in buffers,
-                "is_local": is_pointer and len(data) == 4,  # noqa: PLR2004 (local memory has 32-bit addresses)
+                "is_local": is_pointer and len(data) == 4,
                 "kind": self._kind(parameter.type, parameter.name, 0),
             }
 
@@ -184,18 +146,18 @@ class HostBuild:
             items += [(group, item) for item in _triples(shape.size_of(group))]
         return items
 
-    def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:  # noqa: ARG002 (of instructions)
+    def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:
         """Run it, and return what the work-items of a history do in it."""
         from dwarfgpu.backends import gdb as scripts
 
         items = self._items()
         state = self.program.state
         with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
-            output, task_path, driver = (Path(folder) / name for name in ("stops.jsonl", "task.json", "driver.py"))
+            output, task_path = (Path(folder) / name for name in ("stops.jsonl", "task.json"))
             task = self._task(judged, items, StatementRows(state.loaded))
             task_path.write_text(json.dumps({**task, "output": str(output)}), encoding="utf-8")
-            driver.write_text(_DRIVER, encoding="utf-8")
-            command = [sys.executable, "-S", str(driver), str(task_path)] if self._is_library else [self._path]
+            driver = str(Path(__file__).with_name("host_driver.py"))
+            command = [sys.executable, "-S", driver, str(task_path)] if self._is_library else [self._path]
             script = Path(str(scripts.__file__)).with_name("host_statements.py")
             words = [self._gdb, "-nx", "-batch", "-iex", "set auto-load no", "-x", str(script), "--args", *command]
             environment = {**os.environ, "DWARFGPU_STATEMENTS": str(task_path), "DEBUGINFOD_URLS": ""}
@@ -250,9 +212,7 @@ class HostBuild:
         bias = start["bias"]
         ranges = [PointedRange(low, high - low, (PRIVATE_MEMORY,), is_placed=False) for low, high in start["stack"]]
         history = StatementHistory(
-            PointerNames(
-                [*self._pointed(records), *ranges], lambda address: state.symbol_at(address - bias)
-            )
+            PointerNames([*self._pointed(records), *ranges], lambda address: state.symbol_at(address - bias))
         )
         history.is_cut = is_cut
         assert self._entry is not None  # noqa: S101 (it was looked up)

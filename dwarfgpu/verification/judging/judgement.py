@@ -139,7 +139,9 @@ class Judge:
         ]
         file = running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
-        return Judgement(report, tuple(functions), halt, device.executed, tuple(sorted(self.values.statements.missing)), compared)
+        return Judgement(
+            report, tuple(functions), halt, device.executed, tuple(sorted(self.values.statements.missing)), compared
+        )
 
     def _compare(self, limit: int | None) -> BuildJudgement | None:
         """Compare the variables with those of the other build, if there is one."""

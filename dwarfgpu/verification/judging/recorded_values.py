@@ -1,8 +1,8 @@
 """Values of variables while a kernel runs, kept so that those of two builds can be compared by their types.
 
 A value is a row of leaves: scalars, each with its path in the value (``.position.x``, ``[3]``). What is between the
-members of a structure is in no leaf. Two values are the same if the leaves that both have are: floating-point numbers by
-their bits, integers as numbers, pointers by what they point to, since buffers and code are elsewhere in another build.
+members of a structure is in no leaf. Two values are the same if the leaves that both have are: floating-point numbers
+by their bits, integers as numbers, pointers by what they point to, as buffers and code are elsewhere in another build.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables.answers import selected
 from dwarfgpu.program.variables.reasons import reason_of
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE
-from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE, PRIVATE_WAVE
+from dwarfgpu.targets.amdgpu.numbers import GENERIC, PRIVATE_LANE, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +39,14 @@ MAX_LEAVES = 64
 MAX_BYTES = 64
 """The bytes of a union that are kept."""
 MAX_NESTING = 12
-NULL, BUFFER, SYMBOL, LOCAL_MEMORY, PRIVATE_MEMORY, ELSEWHERE = "null", "buffer", "symbol", "local", "private", "elsewhere"
+NULL, BUFFER, SYMBOL, LOCAL_MEMORY, PRIVATE_MEMORY, ELSEWHERE = (
+    "null",
+    "buffer",
+    "symbol",
+    "local",
+    "private",
+    "elsewhere",
+)
 NARROW_POINTER = 32
 """The bits of a pointer that counts from the start of local or private memory, which each build lays out for itself."""
 
@@ -88,7 +95,7 @@ def _unused(size: int) -> int:
 
 def is_unused(bits: int, size: int) -> bool:
     """Return whether bits are those that private memory begins with; fewer than 16 can be anything."""
-    return size >= 16 and bits == _unused(size)  # noqa: PLR2004 (see above)
+    return size >= 16 and bits == _unused(size)
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
@@ -106,9 +113,7 @@ def recorded(frame: Frame, variable: Variable, lanes: tuple[int | None, ...]) ->
         positions: Any = range(lane_set.count) if group.positions is None else group.positions.tolist()
         if group.result is None:
             for index, position in enumerate(positions):
-                error = group.outcome(index)
-                assert isinstance(error, DwarfGpuError)  # noqa: S101 (there is no result)
-                rows[position] = _no_value(error)
+                rows[position] = _no_value(group.outcome(index))
             continue
         part = lane_set if group.positions is None else lane_set.select(group.positions)
         for position, value in zip(positions, _rows(frame, part, group.result), strict=True):
@@ -129,12 +134,12 @@ def is_shared(frame: Frame, variable: Variable, lane: int | None) -> bool:
     space = place.storage.space
     if space.number in (PRIVATE_LANE, PRIVATE_WAVE):
         return False
-    apertures = None if space.alias is None else space.alias.apertures
-    address = int(place.bit_offset) // 8
-    return apertures is None or not apertures.private <= address < apertures.private + SIZE
+    alias: Any = space.alias if space.number == GENERIC else None
+    private = None if alias is None or alias.apertures is None else alias.apertures.private
+    return private is None or not private <= int(place.bit_offset) // 8 < private + SIZE
 
 
-def _no_value(error: DwarfGpuError) -> NoValue:
+def _no_value(error: Any) -> NoValue:
     reason = reason_of(error)
     return NoValue(reason.message, reason.state == "error")
 
@@ -151,9 +156,7 @@ def _rows(frame: Frame, lanes: LaneSet, value: Object) -> list[Recorded]:
         positions: Any = range(lanes.count) if group.positions is None else group.positions.tolist()
         if group.result is None:
             for index, position in enumerate(positions):
-                error = group.outcome(index)
-                assert isinstance(error, DwarfGpuError)  # noqa: S101 (there is no result)
-                rows[position] = _no_value(error)
+                rows[position] = _no_value(group.outcome(index))
             continue
         leaves, columns = group.result
         if not leaves:
@@ -184,7 +187,7 @@ def _leaves_of(value: Object) -> tuple[tuple[Leaf, ...], list[tuple[Any, Any]]]:
     return tuple(leaves), columns
 
 
-def _walk(value: Object, path: str, depth: int) -> Iterator[tuple[Leaf, Any, Any]]:  # noqa: C901 (one way for each kind)
+def _walk(value: Object, path: str, depth: int) -> Iterator[tuple[Leaf, Any, Any]]:
     """Yield the leaves of an object with their bits, and with those that have no value."""
     if depth > MAX_NESTING:
         return
@@ -264,7 +267,10 @@ class PointerNames:
     def of(running: Running) -> PointerNames:
         """Return those of a kernel that runs."""
         plan, machine = running.launched.plan, running.machine
-        ranges = [PointedRange(each.address, each.size, (BUFFER, each.position), name=each.name) for each in plan.buffers]
+        ranges = [
+            PointedRange(buffer.address, buffer.size, (BUFFER, buffer.position), name=buffer.name)
+            for buffer in plan.buffers
+        ]
         apertures = machine.device.apertures
         ranges.append(PointedRange(apertures.shared, SIZE, (LOCAL_MEMORY,), is_placed=False))
         ranges.append(PointedRange(apertures.private, SIZE, (PRIVATE_MEMORY,), is_placed=False))

@@ -219,8 +219,8 @@ class ContextReader:
             if before.function == self.outermost:
                 break
             if not _is_stub(before, frame):
-                source = frame.source
-                parts.append((frame.function, 0 if source is None else source.line, 0 if source is None else source.column))
+                line, column = (0, 0) if frame.source is None else (frame.source.line, frame.source.column)
+                parts.append((frame.function, line, column))
             before = frame
         return tuple(parts)
 
