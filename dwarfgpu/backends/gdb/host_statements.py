@@ -246,7 +246,8 @@ def main() -> None:
     try:
         said = gdb.execute("continue", to_string=True)
         if gdb.selected_inferior().pid and recorder.calls - 1 <= recorder.last and not recorder.is_cut:
-            problem = said.strip().splitlines()[-1] if said.strip() else "it stopped"
+            lines = [line for line in said.splitlines() if "received signal" in line]
+            problem = lines[0] if lines else "it stopped before its last work-item"
         gdb.execute("kill", to_string=True)
     except gdb.error as error:
         problem = None if "not being run" in str(error) else str(error)

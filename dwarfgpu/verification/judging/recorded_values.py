@@ -302,7 +302,7 @@ class PointerNames:
         if buffers:
             buffer = max(buffers, key=lambda each: each.start)
             offset = address - buffer.start
-            return f"{buffer.name}+{offset:#x}" if offset else buffer.name
+            return f"buffer {buffer.name}+{offset:#x}" if offset else f"buffer {buffer.name}"
         symbols = [str(label[1]) for label in self.labels(address) if label[0] == SYMBOL]
         return symbols[0] if symbols else f"{address:#x}"
 
