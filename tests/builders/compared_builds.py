@@ -195,7 +195,8 @@ def defects_of(processor: Processor) -> Iterator[LocationDefect]:
         if last > first:
             yield defect("short", place, evolve(place, last=last), step=last)
         earlier = next((each for each in right if each.name == place.name and each.last == place.first), None)
-        if earlier is not None and second is not None:
+        if earlier is not None and second is not None and not steps[place.first - 1].text.startswith("v_mov"):
+            # a copy leaves the value where it was, so the old place is right as well
             rest = [each for each in right if each not in (place, earlier)]
             moved = evolve(earlier, last=second), evolve(place, first=second)
             yield LocationDefect(f"{place.name}-{place.first}-stale", (*rest, *moved), first)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import NotFound, UsageError
-from dwarfgpu.objfile.elf.header import ET_EXEC
+from dwarfgpu.objfile.elf.header import EM_X86_64, ET_EXEC, PT_INTERP
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.judging.recorded_values import Recorded
     from dwarfgpu.verification.judging.statement_record import WorkItem
 
-PT_INTERP = 3
 LONGEST_RUN = 3600
 """The seconds after which the program is given up."""
 MAX_FIELDS = 64
@@ -71,6 +70,10 @@ class HostBuild:
                            hint="install GDB, or name a code object of the GPU")  # fmt: skip
         self._gdb = gdb
         image = program.file.image
+        if image.machine != EM_X86_64:
+            raise UsageError(
+                f"{self.name} is for {program.target.name}", hint="name a code object, or an x86-64 program"
+            )
         if image.path is None:
             raise UsageError(f"{self.name} is not a file that can be run")
         self._path = os.path.realpath(image.path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dwarfgpu.program.code.code_object import opened
@@ -12,6 +14,7 @@ from dwarfgpu.verification.judging.judgement import Judge
 from dwarfgpu.verification.judging.other_builds import GpuBuild
 from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_of, steps_of
 
+ROOT = Path(__file__).resolve().parents[3]
 PROCESSORS = pytest.mark.parametrize("processor", [GFX942, GFX1100], ids=lambda each: each.name)
 FEW = 11
 """Of so many defects one is judged in each run of the tests, and all of them in a slow one."""
@@ -41,9 +44,10 @@ def of_variables(judgement):
 
 
 @PROCESSORS
-def test_nothing_is_found_where_both_builds_are_right(processor, tools, tmp_path):
+@pytest.mark.parametrize("repair", ["auto", "off"])
+def test_nothing_is_found_where_both_builds_are_right(processor, repair, tools, tmp_path):
     other = GFX1100 if processor is GFX942 else GFX942
-    judgement = compared(assembled(processor, tools, tmp_path), assembled(other, tools, tmp_path))
+    judgement = compared(assembled(processor, tools, tmp_path), assembled(other, tools, tmp_path), repair=repair)
     assert [finding.message for finding in judgement.report.findings if finding.rule.part != "lane"] == []
     comparison = judgement.comparison
     assert comparison.aligned == comparison.stops > 0
@@ -90,3 +94,31 @@ def test_every_location_that_is_wrong_is_found_at_its_first_statement(processor,
     defects = list(defects_of(processor))
     assert len(defects) >= 60
     check_defects(processor, tools, tmp_path, defects)
+
+
+@pytest.mark.parametrize(
+    "level, processor, other", [("O0", "gfx90a.w64", "gfx1100.w32"), ("O0", "gfx1200.w32", "gfx1030.w32")]
+)
+def test_code_that_is_not_optimized_is_the_same_on_another_processor(level, processor, other):
+    paths = [str(ROOT / f"fixtures/amdgpu/cl-kernels.{name}.{level}.v5.co") for name in (processor, other)]
+    judgement = compared(*paths, "divergent", ("zeros(64)", 24), grid=40, work_group=40)
+    assert of_variables(judgement) == []
+    assert judgement.comparison.aligned == judgement.comparison.stops > 500
+    assert judgement.comparison.total().right > 1000
+
+
+def test_a_value_that_the_compiler_has_not_followed_is_wrong_in_its_lane():
+    """After `result += recurse(...)` LLVM 24 says that result is what it was before, and it is in lanes from 1 on."""
+    path = str(ROOT / "fixtures/llvm24/hip-calls.{}.co")
+    arguments = ("zeros(4096)", "zeros(4096)", 20)
+    judgement = compared(
+        path.format("gfx1100.w32.O2"), path.format("gfx1100.w32.O0"), "_Z5callsPiPfi", arguments, grid=2, work_group=2
+    )
+    (result,) = [each for each in judgement.comparison.variables if (each.function, each.name) == ("calls", "result")]
+    assert (result.wrong, result.first_wrong.line, result.first_wrong.lane) == (1, 94, 1)
+    assert (result.first_wrong.value, result.first_wrong.other) == ("49", "50")
+    (finding,) = [
+        each for each in of_variables(judgement) if each.message.startswith("calls(int*, float*, int)+0x8c: res")
+    ]
+    assert finding.source == ("src/hip/calls.hip", 94)
+    assert finding.seen.startswith("lane 1 of wave 1:1:1:1 at --until 0x7f")
