@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         VariableKey,
         WorkItem,
     )
-    from dwarfgpu.verification.judging.statement_texts import StatementTexts
+    from dwarfgpu.verification.judging.statement_uses import StatementUses
 
 RULES: dict[str, CheckRule] = rules(
     "against",
@@ -169,10 +169,10 @@ def visits_of(stops: Iterable[StatementStop]) -> list[LineVisit]:
 class Reference:
     """The stops of work-items in one context of the other build, with what is known of variables there."""
 
-    def __init__(self, stops: list[StatementStop], texts: StatementTexts, source: str) -> None:
+    def __init__(self, stops: list[StatementStop], uses: StatementUses, source: str) -> None:
         self.stops = stops
         self.visits = visits_of(stops)
-        self._texts = texts
+        self._uses = uses
         self._source = source
         """The file of the statements as the build that is judged calls it."""
         self._scopes: dict[VariableKey, list[list[int]]] = {}
@@ -236,7 +236,7 @@ class Reference:
             if all(stop.values is not None and key not in stop.values for stop in visit.stops):
                 needed = False
             else:
-                use = self._texts.use_of(key.name, self._source, visit.line[1])
+                use = self._uses.of(key.name, self._source, visit.line[1])
                 needed = use if use is not None else later
             alive.append((needed, later))
         return alive[::-1]
@@ -253,13 +253,13 @@ class BuildComparison:
         history: StatementHistory,
         other: StatementHistory,
         name: str,
-        texts: StatementTexts,
+        uses: StatementUses,
         sightings: Sightings,
     ) -> None:
         self.history = history
         self.other = other
         self.name = name
-        self.texts = texts
+        self.uses = uses
         self.sightings = sightings
         self.values = ValueComparison(history.names, other.names)
         self._variables: dict[tuple[str, str, VariableKey], ComparedVariable] = {}
@@ -271,7 +271,7 @@ class BuildComparison:
     def run(self) -> BuildJudgement:
         """Compare everything, and report what differs."""
         for stops, others, items in self._sequences():
-            self._compare(stops, Reference(others, self.texts, stops[0].file), items)
+            self._compare(stops, Reference(others, self.uses, stops[0].file), items)
         self._report()
         return BuildJudgement(
             self.name,

@@ -13,6 +13,7 @@ from dwarfgpu.verification.judging.comparison import BuildComparison
 from dwarfgpu.verification.judging.lane_places import LaneJudge
 from dwarfgpu.verification.judging.sightings import Sightings
 from dwarfgpu.verification.judging.statement_record import StatementRecorder
+from dwarfgpu.verification.judging.statement_uses import StatementUses
 from dwarfgpu.verification.judging.unwinding import FrameJudge
 from dwarfgpu.verification.judging.variable_values import ValueJudge
 from dwarfgpu.verification.judging.wave_registers import WaveRegisters
@@ -140,7 +141,7 @@ class Judge:
         file = running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
         return Judgement(
-            report, tuple(functions), halt, device.executed, tuple(sorted(self.values.statements.missing)), compared
+            report, tuple(functions), halt, device.executed, tuple(sorted(self.values.without_text)), compared
         )
 
     def _compare(self, limit: int | None) -> BuildJudgement | None:
@@ -149,7 +150,8 @@ class Judge:
             return None
         history = self.recorder.history
         other = self.against.record(history, limit)
-        return BuildComparison(history, other, self.against.name, self.values.statements, self.sightings).run()
+        uses = StatementUses(self.values.text_of)
+        return BuildComparison(history, other, self.against.name, uses, self.sightings).run()
 
 
 def _chosen(rows: Any, visits: int) -> list[int]:

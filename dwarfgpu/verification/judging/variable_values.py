@@ -6,6 +6,7 @@ statement which does not name the variable, the register has got another use, an
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,12 @@ import numpy as np
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import STATIC
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
-from dwarfgpu.verification.judging.statement_texts import StatementTexts
 from dwarfgpu.verification.judging.wave_registers import column_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ RULES: dict[str, CheckRule] = rules(
 
 FOLLOWED = 4
 """The waves whose variables are followed from instruction to instruction."""
+LONGEST_STATEMENT = 12
+"""The lines of a statement, at most, that are searched for a name."""
+_END = re.compile(r"[;{}:]\s*(//.*)?$")
 
 
 @frozen
@@ -91,7 +95,11 @@ class ValueJudge:
         self.stopped = stopped
         self.registers = registers
         self.record = record
-        self.statements = StatementTexts(running)
+        self.without_text: set[str] = set()
+        """The source files whose text was not found."""
+        self._reader = SourceReader()
+        folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
+        self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
         self._places: dict[int, CodePlace] = {}
         self._before: dict[tuple[int, int], _Before] = {}
         self._read: set[int] = set()
@@ -207,12 +215,38 @@ class ValueJudge:
                 if variable.kind != STATIC and not variable.is_artificial:
                     homes += _homes(frame, variable)
         is_known = bool(frames) and len(lines) == len(frames)
-        texts = [self.statements.of(line.file, line.line) for line in lines] if is_known else [None]
+        texts = [*map(self._statement, lines)] if is_known else [None]
         return CodePlace(
             tuple(homes),
             tuple((str(line.file), line.line) for line in lines),
             None if None in texts else tuple(text for text in texts if text is not None),
         )
+
+    def text_of(self, file: str, line: int) -> str | None:
+        """Return the statement that a line of a file belongs to; None where the text is not known."""
+        from dwarfgpu.program.code.code_lookup import SourceLine
+
+        return self._statement(SourceLine(file, line, 0))
+
+    def _statement(self, source: SourceLine) -> str | None:
+        """Return the lines of the statement that a line belongs to; None where the text is not known."""
+        files = [file for file in self.running.attached.state.sources.all() if source.file in (file.name, file.path)]
+        text = self._reader.read(files[0]) if files else None
+        if text is None or not text.lines:
+            self.without_text.add(str(source.file))
+            return None
+        first = last = source.line
+        for _count in range(LONGEST_STATEMENT):
+            before = text.line(first - 1)
+            if before is None or _END.search(before):
+                break
+            first -= 1
+        for _count in range(LONGEST_STATEMENT):
+            here = text.line(last)
+            if here is None or _END.search(here):
+                break
+            last += 1
+        return "\n".join(text.lines[first - 1 : last])
 
 
 def _lanes(mask: int) -> list[int]:
