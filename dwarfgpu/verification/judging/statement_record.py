@@ -123,7 +123,10 @@ class StatementRows:
     def at(self, pc: int) -> LineRow | None:
         """Return the row of a statement that begins at an address, behind the prologue of its function."""
         if pc not in self._rows:
-            self._rows[pc] = self._find(pc)
+            try:
+                self._rows[pc] = self._find(pc)
+            except DwarfGpuError:  # a table that cannot be read has no statements
+                self._rows[pc] = None
         return self._rows[pc]
 
     def addresses(self) -> Iterable[int]:
@@ -132,8 +135,11 @@ class StatementRows:
             if not code.file.has_dwarf:
                 continue
             for unit in code.file.dwarf.index.units:
-                table = line_table(code.file, unit)
-                rows = {} if table is None else self._read(table)[0]
+                try:
+                    table = line_table(code.file, unit)
+                    rows = {} if table is None else self._read(table)[0]
+                except DwarfGpuError:
+                    continue
                 for address in rows:
                     if self.at(code.in_program(address)) is not None:
                         yield code.in_program(address)
@@ -328,9 +334,13 @@ class StatementRecorder:
         )
 
     def _values(self, wave: int, lanes: tuple[int, ...]) -> dict[VariableKey, list[Recorded]]:
-        frame = self.stopped.stack(wave).call(0)[0]
         values: dict[VariableKey, list[Recorded]] = {}
-        for variable in frame.variables():
+        try:
+            frame = self.stopped.stack(wave).call(0)[0]
+            variables = frame.variables()
+        except DwarfGpuError:  # which functions are here cannot be read
+            return values
+        for variable in variables:
             if variable.kind == STATIC or variable.is_artificial or variable.is_shadowed:
                 continue
             key = key_of(variable)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.launch.launch import launch, machine_for
 from dwarfgpu.program.program import open_program
@@ -122,3 +124,25 @@ def test_a_value_that_the_compiler_has_not_followed_is_wrong_in_its_lane():
     ]
     assert finding.source == ("src/hip/calls.hip", 94)
     assert finding.seen.startswith("lane 1 of wave 1:1:1:1 at --until 0x7f")
+
+
+@pytest.mark.slow
+def test_damaged_debugging_information_gives_an_answer_or_an_error(tools, tmp_path):
+    """Whichever of the builds is damaged, nothing else comes out."""
+    good, other = (assembled(processor, tools, tmp_path) for processor in (GFX942, GFX1100))
+    data = Path(good).read_bytes()
+    names = (".debug_info", ".debug_line", ".debug_loclists", ".debug_abbrev", ".debug_frame")
+    sections = [section for section in opened(good).image.sections if section.name in names]
+    damaged = tmp_path / "damaged.co"
+    for seed in range(8):
+        numbers = random.Random(seed)
+        changed = bytearray(data)
+        for _count in range(numbers.choice((1, 2, 4))):
+            section = numbers.choice(sections)
+            changed[section.offset + numbers.randrange(section.size)] = numbers.randrange(256)
+        damaged.write_bytes(changed)
+        for path, against in ((str(damaged), other), (other, str(damaged))):
+            try:
+                assert compared(path, against).comparison is not None
+            except DwarfGpuError as error:
+                assert error.message
