@@ -7,6 +7,7 @@ next one that assigns it.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -139,30 +140,33 @@ class BuildJudgement:
 
 @frozen(eq=False)
 class LineVisit:
-    """Stops on one line that follow each other, each statement once."""
+    """Stops on one line that follow each other. A loop on one line is one visit, of several rounds."""
 
     line: tuple[str, int]
     stops: tuple[StatementStop, ...]
     first: int
     """The number of its first stop in the sequence."""
+    rounds: tuple[int, ...]
+    """For each stop how often one of the visit had been reached again before."""
 
 
 def visits_of(stops: Iterable[StatementStop]) -> list[LineVisit]:
     """Return the visits of lines that stops of one context are."""
     visits: list[LineVisit] = []
-    open_stops: list[StatementStop] = []
     first = 0
-
-    def close() -> None:
-        if open_stops:
-            visits.append(LineVisit(open_stops[0].place, tuple(open_stops), first))
-
-    for number, stop in enumerate(stops):
-        if not open_stops or stop.place != open_stops[0].place or any(stop.pc == earlier.pc for earlier in open_stops):
-            close()
-            open_stops, first = [], number
-        open_stops.append(stop)
-    close()
+    for place, group in groupby(stops, lambda stop: stop.place):
+        of_line = tuple(group)
+        rounds: list[int] = []
+        reached: set[int] = set()
+        number = 0
+        for stop in of_line:
+            if stop.pc in reached:
+                number += 1
+                reached.clear()
+            reached.add(stop.pc)
+            rounds.append(number)
+        visits.append(LineVisit(place, of_line, first, tuple(rounds)))
+        first += len(of_line)
     return visits
 
 
@@ -303,8 +307,8 @@ class BuildComparison:
         for visit, counterparts in zip(visits, alignment, strict=False):
             if counterparts is None:
                 continue
-            for stop in visit.stops:
-                truths = _truths(stop, reference, counterparts)
+            for index, stop in enumerate(visit.stops):
+                truths = _truths(visit, index, reference, counterparts)
                 if stop.values is None or not 0 < len(truths) <= MAX_TRUTHS:
                     continue
                 if any(reference.stops[number].values is None for _visit, number in truths):
@@ -424,22 +428,27 @@ def _by_context(stops: Iterable[StatementStop]) -> dict[Context, list[StatementS
     return contexts
 
 
-def _truths(stop: StatementStop, reference: Reference, counterparts: Counterparts) -> list[tuple[int, int]]:
+def _truths(visit: LineVisit, index: int, reference: Reference, counterparts: Counterparts) -> list[tuple[int, int]]:
     """Return the stops of the other build that a stop can be, each with the number of its visit.
 
-    In a visit they are those of the same column. Without one they are all of them, and the one behind: the statement
-    may have done its work.
+    In a visit they are those of the same round, if it has as many, and of the same column. Without one they are all of
+    them, and the one behind: the statement may have done its work.
     """
+    stop, round_ = visit.stops[index], visit.rounds[index]
     truths: list[tuple[int, int]] = []
     for number in counterparts.visits:
-        visit = reference.visits[number]
-        numbered = list(enumerate(visit.stops, visit.first))
-        same = [index for index, other in numbered if other.column == stop.column]
+        other = reference.visits[number]
+        numbered = list(enumerate(other.stops, other.first))
+        if counterparts.is_certain and len(counterparts.visits) == 1 and visit.rounds[-1] == other.rounds[-1]:
+            numbered = [pair for pair, each in zip(numbered, other.rounds, strict=True) if each == round_]
+        same = [place for place, candidate in numbered if candidate.column == stop.column]
         if same and counterparts.is_certain:
-            truths += [(number, index) for index in same]
+            truths += [(number, place) for place in same]
             continue
-        truths += [(number, index) for index, _other in numbered]
-        behind = visit.first + len(visit.stops)
-        if behind < len(reference.stops) and number + 1 < len(reference.visits):
+        truths += [(number, place) for place, _candidate in numbered]
+        behind = numbered[-1][0] + 1
+        if behind < other.first + len(other.stops):
+            truths.append((number, behind))
+        elif number + 1 < len(reference.visits):
             truths.append((number + 1, behind))
     return list(dict.fromkeys(truths))
