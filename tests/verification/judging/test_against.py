@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -145,3 +146,17 @@ def test_damaged_debugging_information_gives_an_answer_or_an_error(tools, tmp_pa
         for path, against in ((str(damaged), other), (other, str(damaged))):
             with suppress(DwarfGpuError):
                 assert compared(path, against).comparison is not None
+
+
+def test_a_value_of_another_round_of_a_loop_on_one_line_is_not_wrong(require_tool, tmp_path):
+    """Optimized code splits the line before the loop, so its visits are not as many as those of the other build."""
+    folder = ROOT / "tests" / "backends" / "running"
+    paths = []
+    for processor, level in (("gfx1100", "O2"), ("gfx90a", "O0")):
+        paths.append(str(tmp_path / f"{processor}.co"))
+        words = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}", "-g",
+                 "-w", "-nogpulib", "-include", str(folder / "kernels.h"), str(folder / "kernels.cl")]  # fmt: skip
+        subprocess.run([require_tool("clang-22"), *words, "-o", paths[-1]], check=True, capture_output=True)
+    judgement = compared(*paths, "col", ("zeros(8)", [1, 2, 3, 4, 5, 6, 7, 8]), grid=8, work_group=8)
+    assert [finding.message for finding in of_variables(judgement) if finding.rule.name == "against-wrong"] == []
+    assert judgement.comparison.total().right >= 8
