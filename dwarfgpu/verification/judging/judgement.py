@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.stopped import Stopped
-from dwarfgpu.verification.judging import comparison, lane_places, unwinding, variable_values
+from dwarfgpu.verification.judging import comparison, lane_places, statements, unwinding, variable_values
 from dwarfgpu.verification.judging.call_record import CallRecord
 from dwarfgpu.verification.judging.comparison import BuildComparison
 from dwarfgpu.verification.judging.lane_places import LaneJudge
 from dwarfgpu.verification.judging.sightings import Sightings
 from dwarfgpu.verification.judging.statement_record import StatementRecorder
 from dwarfgpu.verification.judging.statement_uses import StatementUses
+from dwarfgpu.verification.judging.statements import SourceStatements, StatementJudge
 from dwarfgpu.verification.judging.unwinding import FrameJudge
 from dwarfgpu.verification.judging.variable_values import ValueJudge
 from dwarfgpu.verification.judging.wave_registers import WaveRegisters
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.judging.other_builds import OtherBuild
 
 RULES: dict[str, CheckRule] = {
-    rule.name: rule for part in (unwinding, lane_places, variable_values, comparison) for rule in part.RULES.values()
+    rule.name: rule
+    for part in (unwinding, lane_places, variable_values, statements, comparison)
+    for rule in part.RULES.values()
 }
 """The rules that execution judges by."""
 
@@ -79,7 +82,11 @@ class Judge:
         stopped = Stopped(self.registers, running.attached.stopped.loaded)
         self.frames = FrameJudge(running, self.sightings, self.registers)
         self.lanes = LaneJudge(running, self.sightings, stopped)
-        self.values = ValueJudge(running, self.sightings, stopped, self.registers, self.lanes.record)
+        self.texts = SourceStatements(running)
+        self.values = ValueJudge(running, self.sightings, stopped, self.registers, self.lanes.record, self.texts)
+        self.statements = StatementJudge(
+            running, self.sightings, stopped, self.registers, self.lanes.record, self.texts, self.values.followed
+        )
         self.calls = CallRecord(device, self._end_call)
         self.recorder: StatementRecorder | None = None
         if against is not None:
@@ -92,6 +99,7 @@ class Judge:
         self.frames.end(call, batch, rows)
         self.lanes.leave(call, batch.waves[rows].tolist())
         self.values.end(batch.waves[rows], call)
+        self.statements.end(batch.waves[rows], call)
 
     def _observe(self, batch: WaveBatch) -> bool:
         try:
@@ -103,6 +111,7 @@ class Judge:
             self.values.observe(batch, call, rows)
             if self.recorder is not None:
                 self.recorder.observe(batch, call, rows)
+            self.statements.observe(batch, call, rows, instruction)
             key = () if call is None else call.chain, batch.pc
             visits = self._visits[key] = self._visits.get(key, 0) + 1
             if visits > OFTEN and visits & (visits - 1):
@@ -113,9 +122,11 @@ class Judge:
             for row in chosen:
                 self.lanes.judge(batch, call, row, visits)
             self.values.judge(batch, chosen[0], visits)
+            self.statements.show(batch, call, chosen[0], visits)
         if instruction.name.startswith("s_endpgm"):
             for call, rows in self.calls.groups(batch):
                 self.values.end(batch.waves[rows], call)
+                self.statements.end(batch.waves[rows], call)
             self.calls.end(batch)
             self.lanes.end(batch)
         return False
@@ -128,6 +139,7 @@ class Judge:
         device.observer = None
         self.frames.end_all(self.calls.open_calls())
         compared = self._compare(limit)
+        self.statements.finish()
         functions = [
             JudgedFunction(
                 name,
@@ -141,7 +153,7 @@ class Judge:
         file = running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
         return Judgement(
-            report, tuple(functions), halt, device.executed, tuple(sorted(self.values.without_text)), compared
+            report, tuple(functions), halt, device.executed, tuple(sorted(self.texts.without_text)), compared
         )
 
     def _compare(self, limit: int | None) -> BuildJudgement | None:
@@ -150,7 +162,7 @@ class Judge:
             return None
         history = self.recorder.history
         other = self.against.record(history, limit)
-        uses = StatementUses(self.values.text_of)
+        uses = StatementUses(self.texts.text_of)
         return BuildComparison(history, other, self.against.name, uses, self.sightings).run()
 
 
