@@ -26,6 +26,10 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     those that execute the source. Variables: they must be readable where statements begin, and what is in registers
     must change only where a statement names the variable.
 
+    With -against, another build of the same source runs, too: a code object of any processor, or a program of the host
+    in GDB. At each statement every variable of every lane is compared with what it is there: it is right, wrong, or
+    missing while the source needs it.
+
     KERNEL, ARG and the sizes are those of `run`. A finding names the function, the instructions from the first to the
     last, what is wrong, and the row that says it. The exit status of the program is 1 if there are findings.
     """
@@ -42,18 +46,24 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
     kernel, *words = arguments.words
     running = launched_with(selection.opened, kernel, words, arguments.get)
+    other = None
+    if arguments.has("against"):
+        from dwarfgpu.verification.judging.other_builds import other_build
+
+        other = other_build(arguments.get("against"), running, kernel, words, arguments.get)
     if arguments.has("html") and arguments.has("sarif"):
         raise arguments.wrong("writes a page or a SARIF log, not both")
-    judge_ = Judge(running)
+    judge_ = Judge(running, other)
     with running.progress_shown():
         judgement = judge_.run(arguments.get("limit"))
     report = without_known(judgement.report, baseline)
+    problem = None if other is None else other.problem
     has_failed = bool(report.findings or report.left_out)
     if arguments.has("sarif"):
         from dwarfgpu.questions.verification import sarif_document
         from dwarfgpu.verification.judging.judgement import RULES
 
-        is_wrong = bool(report.findings) or not judgement.halt.has_ended
+        is_wrong = bool(report.findings) or not judgement.halt.has_ended or problem is not None
         return sarif_document([report], RULES, NO_ANSWER if is_wrong else OK)
 
     if arguments.has("html"):
@@ -66,6 +76,15 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     if not judgement.halt.has_ended:
         document.status = NO_ANSWER
         document.hints.append("the kernel has not ended: what it has not executed is not judged")
+    compared = judgement.comparison
+    if problem is not None:
+        document.status = NO_ANSWER
+        document.hints.append(f"{problem}; what it has not done is not compared")
+    elif compared is not None and not compared.aligned:
+        document.status = NO_ANSWER
+        document.hints.append(f"no statement is one of {compared.other}: both must be builds of the same source")
+    if compared is not None and compared.is_cut:
+        document.hints.append("there are more statements than are recorded: the later ones are not compared")
     if judgement.without_text:
         files = ", ".join(judgement.without_text[:4])
         document.hints.append(

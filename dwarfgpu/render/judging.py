@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.render.compared_builds import comparison_json, comparison_text
 from dwarfgpu.render.layout import counted, plain_style, shown
 from dwarfgpu.render.verification import finding_json, report_json, report_text
 
@@ -27,6 +28,9 @@ def judgement_text(
         yield ""
     yield from _table(judgement.functions)
     yield ""
+    if judgement.comparison is not None:
+        yield from comparison_text(judgement.comparison, style, width, shows_all=shows_all)
+        yield ""
     severities = Counter(finding.severity for finding in report.findings)
     what = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
     known = f" ({report.known} of the baseline)" if report.known else ""
@@ -53,6 +57,7 @@ def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
     return {
         **report_json(report),
+        **({} if judgement.comparison is None else {"against": comparison_json(judgement.comparison)}),
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,

@@ -33,7 +33,7 @@ SHF_EXECINSTR = 0x4
 SHF_COMPRESSED = 0x800
 SHN_XINDEX = 0xFFFF
 PN_XNUM = 0xFFFF
-PT_LOAD, PT_NOTE = 1, 4
+PT_LOAD, PT_INTERP, PT_NOTE = 1, 3, 4
 
 MAX_SECTIONS = 1 << 20
 """A limit on the section headers of one file; each of them costs memory before it is asked for."""

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.stopped import Stopped
-from dwarfgpu.verification.judging import lane_places, statements, unwinding, variable_values
+from dwarfgpu.verification.judging import comparison, lane_places, statements, unwinding, variable_values
 from dwarfgpu.verification.judging.call_record import CallRecord
+from dwarfgpu.verification.judging.comparison import BuildComparison
 from dwarfgpu.verification.judging.lane_places import LaneJudge
 from dwarfgpu.verification.judging.sightings import Sightings
+from dwarfgpu.verification.judging.statement_record import StatementRecorder
+from dwarfgpu.verification.judging.statement_uses import StatementUses
 from dwarfgpu.verification.judging.statements import SourceStatements, StatementJudge
 from dwarfgpu.verification.judging.unwinding import FrameJudge
 from dwarfgpu.verification.judging.variable_values import ValueJudge
@@ -23,9 +26,13 @@ if TYPE_CHECKING:
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.verification.findings import CheckRule
     from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.comparison import BuildJudgement
+    from dwarfgpu.verification.judging.other_builds import OtherBuild
 
 RULES: dict[str, CheckRule] = {
-    rule.name: rule for part in (unwinding, lane_places, variable_values, statements) for rule in part.RULES.values()
+    rule.name: rule
+    for part in (unwinding, lane_places, variable_values, statements, comparison)
+    for rule in part.RULES.values()
 }
 """The rules that execution judges by."""
 
@@ -53,6 +60,8 @@ class Judgement:
     """What was executed, counted once for each wave."""
     without_text: tuple[str, ...] = ()
     """The source files whose text was not found, so that changes of variables are not judged."""
+    comparison: BuildJudgement | None = None
+    """What comparing the variables with another build has shown, if there is one."""
 
 
 OFTEN = 4
@@ -64,8 +73,9 @@ WAVES_AT_ONCE = 4
 class Judge:
     """Runs a kernel, and judges its debugging information at every instruction."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: Running, against: OtherBuild | None = None) -> None:
         self.running = running
+        self.against = against
         self.sightings = Sightings(running)
         device = running.machine.device
         self.registers = WaveRegisters(running.machine)
@@ -78,6 +88,9 @@ class Judge:
             running, self.sightings, stopped, self.registers, self.lanes.record, self.texts, self.values.followed
         )
         self.calls = CallRecord(device, self._end_call)
+        self.recorder: StatementRecorder | None = None
+        if against is not None:
+            self.recorder = StatementRecorder(running, stopped, self.registers, self.lanes.record)
         self._visits: dict[tuple[tuple[int, ...], int], int] = {}
         """How often waves have come to an instruction, by the chain of calls and its address."""
         device.observer = self._observe
@@ -96,6 +109,8 @@ class Judge:
         self.lanes.observe(batch, instruction)
         for call, rows in self.calls.groups(batch):
             self.values.observe(batch, call, rows)
+            if self.recorder is not None:
+                self.recorder.observe(batch, call, rows)
             self.statements.observe(batch, call, rows, instruction)
             key = () if call is None else call.chain, batch.pc
             visits = self._visits[key] = self._visits.get(key, 0) + 1
@@ -123,6 +138,7 @@ class Judge:
         halt = running.run(limit=limit)
         device.observer = None
         self.frames.end_all(self.calls.open_calls())
+        compared = self._compare(limit)
         self.statements.finish()
         functions = [
             JudgedFunction(
@@ -136,7 +152,18 @@ class Judge:
         ]
         file = running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
-        return Judgement(report, tuple(functions), halt, device.executed, tuple(sorted(self.texts.without_text)))
+        return Judgement(
+            report, tuple(functions), halt, device.executed, tuple(sorted(self.texts.without_text)), compared
+        )
+
+    def _compare(self, limit: int | None) -> BuildJudgement | None:
+        """Compare the variables with those of the other build, if there is one."""
+        if self.against is None or self.recorder is None:
+            return None
+        history = self.recorder.history
+        other = self.against.record(history, limit)
+        uses = StatementUses(self.texts.text_of)
+        return BuildComparison(history, other, self.against.name, uses, self.sightings).run()
 
 
 def _chosen(rows: Any, visits: int) -> list[int]:

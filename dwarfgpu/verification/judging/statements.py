@@ -98,6 +98,11 @@ class SourceStatements:
             self._known[key] = self._read(file, line)
         return self._known[key]
 
+    def text_of(self, file: str, line: int) -> str | None:
+        """Return the text of the statement that a line belongs to; None where it is not known."""
+        statement = self.at(file, line)
+        return None if statement is None else statement.text
+
     def _read(self, file: str, line: int) -> SourceStatement | None:
         lines = self.lines(file)
         if not lines:

@@ -12,6 +12,7 @@ from dwarfgpu.backends.running.batch import M0, NOTHING, UNSET, VCC
 if TYPE_CHECKING:
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.running.batch import WaveBatch
+    from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, TargetRegister
 
 _SPECIAL = {"vcc": VCC, "m0": M0}
@@ -49,6 +50,31 @@ class WaveRegisters(WaveBackend):
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         return self.machine.read_memory(space, address, size, wave, lane)
+
+    def gather_memory(
+        self,
+        space: AddressSpace,
+        addresses: Bits,
+        size: int,
+        waves: Bits | None,
+        lanes: Bits | None,
+        count: int,
+    ) -> tuple[Array, Array]:
+        return self.machine.gather_memory(space, addresses, size, waves, lanes, count)
+
+    def gather_register(
+        self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
+    ) -> tuple[Array, Array]:
+        batch = self.batch
+        row = self._rows.get(waves) if type(waves) is int else None
+        data = None if batch is None or row is None else contents(batch, register, row)
+        if data is None:  # one by one, or for the reason of each
+            return super().gather_register(register, offsets, size, waves, lanes, count)
+        whole = np.frombuffer(data, np.uint8)
+        starts = np.broadcast_to(np.asarray(offsets, np.int64), (count,))
+        is_inside = starts + size <= len(whole)
+        places = np.minimum(starts[:, None] + np.arange(size), len(whole) - 1)
+        return whole[places], is_inside
 
 
 def contents(batch: WaveBatch, register: TargetRegister, row: int) -> bytes | None:
