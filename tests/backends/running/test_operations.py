@@ -797,3 +797,33 @@ def test_what_cannot_be_rounded_in_a_direction_stops_the_wave(bench):
     with pytest.raises(UnknownInstruction, match="v_ldexp_f32 rounded to zero"):
         it.run("v_ldexp_f32 v0, v1, v2")
     it.run("v_max_f32 v0, v1, v2\nv_rcp_f32 v0, v1")
+
+
+# --- NaNs and MODE ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("processor, quiets", [("gfx90a", True), ("gfx1100", True), ("gfx1200", False)])
+def test_mode_says_what_a_signalling_nan_does(bench, processor, quiets):
+    """MODE.IEEE: it gives a NaN; else it is as a quiet one, which the other number replaces. GFX12 has no such bit."""
+    lanes = 64 if processor == "gfx90a" else 32
+    name = "v_max_num_f32" if processor == "gfx1200" else "v_max_f32"
+    third = name.replace("max", "max3")
+    for mode, wanted in ((0xF0, False), (0xF0 | 1 << 9, quiets)):
+        it = bench(processor, lanes, mode=mode)
+        for number, code in enumerate((0x7F900000, 0x7FC00000, 0xC0000000)):
+            it.vector(number, np.full(lanes, code, np.uint32))
+        it.run(f"{name} v8, v0, v2\n{name} v9, v1, v2\n{third} v10, v0, v2, v2\n{third} v11, v2, v2, v0")
+        found = [bool(np.isnan(it.read(number, "f4")[0, 0])) for number in (8, 9, 10, 11)]
+        assert found == [wanted, False, False, wanted]
+
+
+@pytest.mark.parametrize("processor, keeps", [("gfx90a", True), ("gfx1100", True), ("gfx1200", False)])
+def test_mode_says_whether_a_clamped_nan_becomes_0(bench, processor, keeps):
+    lanes = 64 if processor == "gfx90a" else 32
+    for mode, wanted in ((0xF0, keeps), (0xF0 | 1 << 8, False)):
+        it = bench(processor, lanes, mode=mode)
+        it.vector(0, np.full(lanes, np.nan, np.float32))
+        it.run("v_add_f32_e64 v1, v0, v0 clamp\nv_add_f32_e64 v2, 4.0, 4.0 clamp")
+        assert bool(np.isnan(it.read(1, "f4")[0, 0])) == wanted
+        assert it.read(1, "f4")[0, 0] == 0 or wanted
+        assert it.read(2, "f4")[0, 0] == 1
