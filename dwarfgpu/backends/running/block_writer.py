@@ -13,6 +13,7 @@ import numpy as np
 
 from dwarfgpu.backends.running import batch as columns
 from dwarfgpu.backends.running import lane_moves
+from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
@@ -143,6 +144,7 @@ class BlockWriter:
         self.lanes = lanes
         self.mode = mode
         self.clock = Clock()
+        self.barriers = GroupBarriers()
         self.lines: list[str] = []
         self.names: dict[str, Any] = dict(HELPERS)
         self.addresses: list[int] = []
