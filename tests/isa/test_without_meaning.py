@@ -98,7 +98,7 @@ def without_meaning():
 
 
 FAMILIES = re.compile(
-    r"image_|exp$|export$|v_interp_|l?ds_(param|direct)_load|t?buffer_(load|store)_(d16_)?(hi_)?format_|ds_\w+_src2_"
+    r"image_|exp$|export$|v_interp_|l?ds_(param|direct)_load|ds_\w+_src2_"
 )
 """What the page says in words."""
 
