@@ -231,7 +231,7 @@ def test_only_executing_lanes_are_written(it):
 
 
 @pytest.mark.parametrize("number, value, message", [
-    (1 | 4 << 4, 256, "none of 8 bits"), (1 | 2 << 4, 0x3F000000, "none of 8 bits"), 
+    (1 | 4 << 4, 256, "none of 8 bits"), (1 | 2 << 4, 0x3F000000, "none of 8 bits"),
     (6 | 7 << 4, 0, "floats of 11 bits"),
     (10, 0, "4 components if 1"), (0, 0, "data format 0"), (1 | 7 << 4, 0, "has no floats"),
 ])  # fmt: skip
