@@ -499,6 +499,10 @@ class MemoryAccess:
             is_shared, is_private = is_shared & mask, is_private & mask
         found = []
         if is_shared.any():
+            outside = is_shared & ((low < 0) | (low > self.local_size - size))
+            if outside.any():  # of a flat access, LDS reports an address outside of it (ISA documents, memory errors)
+                wanted = int(low[outside][0])
+                raise MachineFault(f"no local memory at {wanted:#x}", outside, kind=ADDRESS_ERROR)
             found += self._local_places(batch, low, is_shared, size)
         if is_private.any():
             found += self._scratch_places(batch, low, is_private, size)

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dwarfgpu.backends.running.stops import UnknownInstruction
+from dwarfgpu.backends.running.stops import MachineFault, UnknownInstruction
 from tests.builders.instruction_bench import LOCAL_SIZE, MEMORY, InstructionBench
 
 NUMBERS = np.random.default_rng(23)
@@ -827,3 +827,22 @@ def test_mode_says_whether_a_clamped_nan_becomes_0(bench, processor, keeps):
         assert bool(np.isnan(it.read(1, "f4")[0, 0])) == wanted
         assert it.read(1, "f4")[0, 0] == 0 or wanted
         assert it.read(2, "f4")[0, 0] == 1
+
+
+@pytest.mark.parametrize("text", ["flat_load_dword v4, v[0:1]", "flat_store_dword v[0:1], v4",
+                                  "flat_atomic_add v[0:1], v4"])  # fmt: skip
+def test_flat_accesses_outside_of_local_memory_are_errors(bench, text):
+    """Those of local memory itself read 0 and write nothing; of flat ones the ISA documents want an error."""
+    it = bench("gfx90a")
+    addresses = (1 << 48) + 4 * np.arange(64, dtype=np.uint64)
+    addresses[3] = (1 << 48) + LOCAL_SIZE
+    it.vector(0, addresses)
+    with pytest.raises(MachineFault, match="ADDRESS_ERROR: no local memory at 0x1000") as raised:
+        it.run(text)
+    assert np.flatnonzero(raised.value.lanes[0]).tolist() == [3]
+    addresses[3] = 1 << 48
+    it.vector(0, addresses)
+    it.run(text)
+    it.vector(0, np.full(64, LOCAL_SIZE, np.uint32))
+    it.run("ds_read_b32 v5, v0\nds_write_b32 v0, v4")
+    assert not it.read(5).any()
