@@ -846,3 +846,21 @@ def test_flat_accesses_outside_of_local_memory_are_errors(bench, text):
     it.vector(0, np.full(64, LOCAL_SIZE, np.uint32))
     it.run("ds_read_b32 v5, v0\nds_write_b32 v0, v4")
     assert not it.read(5).any()
+
+
+@pytest.mark.parametrize("name, wanted", [
+    ("min", [-0.0, -0.0, 1.5, 1.5, -3.0]), ("max", [0.0, 0.0, 1.5, 1.5, 2.0]),
+])  # fmt: skip
+def test_minimum_and_maximum_of_floats_in_memory(bench, name, wanted):
+    """-0 is below +0, and a NaN of either kind is no number."""
+    it = bench("gfx1030", 32)
+    old = np.array([0.0, -0.0, np.nan, 1.5, 2.0], np.float32)
+    data = np.array([-0.0, 0.0, 1.5, np.nan, -3.0], np.float32)
+    data.view(np.uint32)[3] = 0x7F900000
+    it.bytes.view(np.float32)[:5] = old
+    it.batch.set_exec(31)
+    it.vector(0, MEMORY + 4 * np.arange(32, dtype=np.uint64))
+    it.vector(2, np.concatenate([data, np.zeros(27, np.float32)]))
+    it.run(f"global_atomic_f{name} v[0:1], v2, off")
+    found = it.bytes.view(np.float32)[:5]
+    assert [str(float(x)) for x in found] == [str(x) for x in wanted]
