@@ -19,7 +19,7 @@ from dwarfgpu.isa.formats import bits_of, formats, insert
 from dwarfgpu.isa.tables import generation, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.isa.instruction import GpuInstruction
 
@@ -92,10 +92,10 @@ def has_meaning(instruction: GpuInstruction, processor: str, lanes: int) -> bool
     return True
 
 
-def without_meaning() -> dict[str, dict[str, None]]:
+def without_meaning(processors: Iterable[tuple[str, int]] = PROCESSORS) -> dict[str, dict[str, None]]:
     """Return the operations without a meaning, and the processors of each."""
     missing: dict[str, dict[str, None]] = {}
-    for processor, lanes in PROCESSORS:
+    for processor, lanes in processors:
         known = set()
         names = set()
         for made in examples(processor, lanes):

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 import re
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dwarfgpu.backends.running.instructions import IDLE
 from dwarfgpu.isa.tables import table
 from tests.builders import float_models, integer_models
 from tests.builders.instruction_bench import MEMORY, InstructionBench, assembled
+from tools.isa_meanings import without_meaning
 
 PROCESSORS = [("gfx906", 64), ("gfx90a", 64), ("gfx942", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1200", 32)]
 NUMBERS = np.random.default_rng(77)
@@ -159,7 +162,7 @@ def line_of(it, name, word, bits):
         return f"{name} {target + ', ' if returned else ''}v10, {data}{', ' + other if two else ''}", returned
     if two:
         data = "v[2:3]" if bits == 32 else "v[2:5]"
-    flag = "glc" if it.generation < 11 and it.processor not in ("gfx942",) else "sc0"
+    flag = "glc" if it.generation < 11 and it.processor != "gfx942" else "sc0"
     flag = "th:TH_ATOMIC_RETURN" if it.generation >= 12 else "glc" if it.generation == 11 else flag
     if space == "buffer":
         zero = "null" if it.generation >= 12 else "0"
@@ -378,3 +381,280 @@ def some_packed(kind, lanes):
         values[:3] = 0, -1.5, math.inf
         return values.astype(f"f{bits // 8}").view(f"u{bits // 8}").astype(np.uint64)
     return NUMBERS.integers(0, 1 << bits, lanes).astype(np.uint64)
+
+
+# --- Two addresses ------------------------------------------------------------------------------------------------
+
+PAIRS = re.compile(
+    r"ds_(?P<action>read|load|write|store|wrxchg|storexchg)_?2(?:addr)?_?(?P<far>st64|stride64)?_?(?:rtn_)?(?P<size>b32|b64)$"
+)
+
+
+def test_every_operation_of_local_memory_with_two_offsets(it):
+    names = [name for name in operations(it.processor, it.lanes) if PAIRS.match(name)]
+    assert len(names) == 12
+    it.run("s_mov_b32 m0, -1")
+    it.vector(10, 16 * np.arange(it.lanes, dtype=np.uint32))
+    for name in names:
+        match = PAIRS.match(name)
+        size = 4 if match["size"] == "b32" else 8
+        offsets = [unit * size * (64 if match["far"] else 1) for unit in (1, 2)]
+        before = it.local[0, :] = NUMBERS.integers(0, 256, 4096).astype(np.uint8)
+        data = [NUMBERS.integers(0, 1 << 32, it.lanes).astype(np.uint32) for _ in range(4)]
+        for number, words in enumerate(data):
+            it.vector(2 + number, words)
+        first, second = ("v2", "v4") if size == 4 else ("v[2:3]", "v[4:5]")
+        target = "v[12:13]" if size == 4 else "v[12:15]"
+        is_load, exchanges = match["action"] in ("read", "load"), "xchg" in name
+        operands = f"{target}, v10" if is_load else f"v10, {first}, {second}"
+        it.run(f"{name} {target + ', ' if exchanges else ''}{operands} offset0:1 offset1:2")
+        for lane in range(LANES):
+            for part, offset in enumerate(offsets):
+                place = slice(16 * lane + offset, 16 * lane + offset + size)
+                words = [it.read(12 + part * size // 4 + word)[0, lane] for word in range(size // 4)]
+                old = before[place].tobytes()
+                if is_load or exchanges:
+                    assert b"".join(int(word).to_bytes(4, "little") for word in words) == old, name
+                if not is_load:
+                    new = [int(data[2 * part + word][lane]) for word in range(size // 4)]
+                    wanted = b"".join(word.to_bytes(4, "little") for word in new)
+                    assert it.local[0, place].tobytes() == wanted, name
+
+
+# --- Scalar memory ------------------------------------------------------------------------------------------------
+
+SCALARS = re.compile(r"s_(?P<buffer>buffer_)?(?P<action>load|store|atomic)_(?P<what>\w+?)(?P<wide>_x2)?$")
+SCALAR_SIZES = {
+    "dword": 4, "dwordx2": 8, "dwordx4": 16, "dwordx8": 32, "dwordx16": 64, "b32": 4, "b64": 8, "b96": 12, "b128": 16,
+    "b256": 32, "b512": 64, "i8": 1, "u8": 1, "i16": 2, "u16": 2,
+}  # fmt: skip
+
+
+def test_every_operation_of_scalar_memory(it):
+    names = [name for name in operations(it.processor, it.lanes) if SCALARS.match(name)]
+    assert len(names) >= 10
+    if it.processor == "gfx906":
+        assert len(names) > 60
+    for number, word in enumerate((MEMORY, 0, 4096, 0x27000 if it.generation < 10 else 0x31014000)):
+        it.scalar(4 + number, word)
+    for name in names:
+        match = SCALARS.match(name)
+        memory = it.bytes.view(np.uint32)
+        memory[:] = before = NUMBERS.integers(0, 1 << 32, 1024).astype(np.uint32)
+        base = "s[4:7]" if match["buffer"] else "s[4:5]"
+        it.scalar(2, MEMORY, 64)
+        for number in range(4):
+            it.scalar(16 + number, int(NUMBERS.integers(0, 1 << 32)))
+        if match["action"] == "atomic":
+            word, bits = match["what"], 64 if match["wide"] else 32
+            count = bits // 32 * (2 if word == "cmpswap" else 1)
+            given = [it.batch.scalar[16 + number] for number in range(count)]
+            if word == "cmpswap":  # the same number as in memory
+                for number in range(bits // 32):
+                    it.scalar(16 + count // 2 + number, int(before[4 + number]))
+            place = "s16" if count == 1 else f"s[16:{15 + count}]"
+            it.run(f"{name} {place}, {base}, 0x10 glc")
+            data = sum(part << 32 * number for number, part in enumerate(given[: bits // 32]))
+            old = int(before[4]) | (int(before[5]) << 32 if bits == 64 else 0)
+            wanted = data if word == "cmpswap" else ATOMICS[word](old, data, bits)
+            found = int(memory[4]) | (int(memory[5]) << 32 if bits == 64 else 0)
+            assert found == wanted, name
+            returned = [int(it.batch.scalar[16 + number]) for number in range(bits // 32)]
+            assert returned == [int(word) for word in before[4 : 4 + bits // 32]], name
+            continue
+        size = SCALAR_SIZES[match["what"]]
+        registers = max(1, size // 4)
+        place = "s16" if registers == 1 else f"s[16:{15 + registers}]"
+        it.run(f"{name} {place}, {base}, 0x10")
+        found = [int(it.batch.scalar[16 + number]) for number in range(registers)]
+        if match["action"] == "store":
+            assert memory[4 : 4 + registers].tolist() == found, name
+            continue
+        if size >= 4:
+            assert found == before[4 : 4 + registers].tolist(), name
+            continue
+        number = int(before[4]) & (1 << 8 * size) - 1
+        assert found == [signed(number, 8 * size) & LOW if match["what"][0] == "i" else number], name
+
+
+# --- Lanes, branches and registers by number ----------------------------------------------------------------------
+
+
+def test_lanes_are_read_and_written_by_number(it):
+    words = NUMBERS.integers(0, 1 << 32, it.lanes).astype(np.uint32)
+    it.vector(0, words)
+    it.batch.set_exec(0b11000)
+    it.scalar(2, 5)
+    it.scalar(3, 77)
+    it.run("v_readlane_b32 s10, v0, 7\nv_readlane_b32 s11, v0, s2\nv_readfirstlane_b32 s12, v0")
+    it.run("v_writelane_b32 v0, s3, 6")
+    assert [it.batch.scalar[number] for number in (10, 11, 12)] == [words[7], words[5], words[3]]
+    assert it.read(0)[0, 6] == 77  # whatever EXEC is
+    it.batch.set_exec(0)
+    it.run("v_readfirstlane_b32 s12, v0")
+    assert it.batch.scalar[12] == words[0]
+
+
+def test_registers_are_exchanged_in_the_executing_lanes(it):
+    left, right = (NUMBERS.integers(0, 1 << 32, it.lanes).astype(np.uint32) for _ in range(2))
+    it.vector(0, left)
+    it.vector(1, right)
+    it.run("v_swap_b32 v0, v1")
+    assert (it.read(0)[0, :LANES] == right[:LANES]).all()
+    assert (it.read(1)[0, :LANES] == left[:LANES]).all()
+    assert (it.read(0)[0, LANES:] == left[LANES:]).all()
+
+
+def test_lanes_are_permuted_through_local_memory(it):
+    """ds_bpermute pulls from the lane of an address, ds_permute pushes to it; lanes that do not execute give 0."""
+    words = NUMBERS.integers(1, 1 << 32, it.lanes).astype(np.uint32)
+    places = NUMBERS.permutation(it.lanes).astype(np.uint32)
+    it.vector(0, 4 * places)
+    it.vector(1, words)
+    every = (1 << it.lanes) - 1
+    it.batch.set_exec(every)
+    it.run("ds_bpermute_b32 v2, v0, v1\nds_permute_b32 v3, v0, v1\nds_swizzle_b32 v4, v1 offset:swizzle(SWAP,1)")
+    reach = 32 if it.generation >= 10 else 64  # GFX10 and later permute within 32 lanes
+    assert it.read(2)[0].tolist() == [int(words[lane // reach * reach + place % reach])
+                                      for lane, place in enumerate(places.tolist())]  # fmt: skip
+    pushed = [0] * it.lanes
+    for lane, place in enumerate(places.tolist()):
+        pushed[place] = int(words[lane])
+    assert it.read(3)[0].tolist() == pushed
+    assert it.read(4)[0].tolist() == [int(words[lane ^ 1]) for lane in range(it.lanes)]
+    it.batch.set_exec(1)
+    it.vector(0, np.full(it.lanes, 4, np.uint32))
+    it.run("ds_bpermute_b32 v2, v0, v1")
+    assert it.read(2)[0, 0] == 0
+    if it.generation >= 12:
+        it.run("ds_bpermute_fi_b32 v2, v0, v1")
+        assert it.read(2)[0, 0] == words[1]
+
+
+def test_lanes_of_rows_are_permuted(it):
+    if it.generation < 10:
+        return
+    words = NUMBERS.integers(1, 1 << 32, it.lanes).astype(np.uint32)
+    it.vector(1, words)
+    it.batch.set_exec((1 << it.lanes) - 1)
+    chosen = [int(number) for number in NUMBERS.integers(0, 16, 16)]
+    it.scalar(2, sum(number << 4 * place for place, number in enumerate(chosen[:8])))
+    it.scalar(3, sum(number << 4 * place for place, number in enumerate(chosen[8:])))
+    it.run("v_permlane16_b32 v2, v1, s2, s3\nv_permlanex16_b32 v3, v1, s2, s3")
+    for lane in range(it.lanes):
+        assert it.read(2)[0, lane] == words[lane // 16 * 16 + chosen[lane % 16]]
+        assert it.read(3)[0, lane] == words[(lane // 16 ^ 1) * 16 + chosen[lane % 16]]
+
+
+def test_the_halves_of_a_wave_are_exchanged(require_tool):
+    it = InstructionBench(require_tool("llvm-mc-22"), "gfx1100", 64)
+    words = NUMBERS.integers(1, 1 << 32, 64).astype(np.uint32)
+    it.vector(1, words)
+    it.run("v_permlane64_b32 v2, v1")
+    assert it.read(2)[0].tolist() == [*words[32:].tolist(), *words[:32].tolist()]
+
+
+def test_branches_go_where_their_condition_says(it):
+    """A branch of 3 words goes 16 bytes on: it counts from the next instruction."""
+    bits = "b64" if it.lanes == 64 else "b32"
+    vcc = "vcc" if it.lanes == 64 else "vcc_lo"
+    for name, setup, taken in (
+        ("s_branch", "s_nop 0", True),
+        ("s_cbranch_scc0", "s_cmp_eq_u32 0, 0", False),
+        ("s_cbranch_scc0", "s_cmp_eq_u32 0, 1", True),
+        ("s_cbranch_scc1", "s_cmp_eq_u32 0, 0", True),
+        ("s_cbranch_scc1", "s_cmp_eq_u32 0, 1", False),
+        ("s_cbranch_vccz", f"s_mov_{bits} {vcc}, 0", True),
+        ("s_cbranch_vccz", f"s_mov_{bits} {vcc}, 4", False),
+        ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 0", False),
+        ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 4", True),
+        ("s_cbranch_execz", "s_nop 0", False),
+        ("s_cbranch_execnz", "s_nop 0", True),
+    ):
+        following = it.run(f"{setup}\n{name} 3")
+        assert following == 0x1008 + (12 if taken else 0), (name, setup)
+    it.batch.set_exec(0)
+    assert (it.run("s_cbranch_execz 3"), it.run("s_cbranch_execnz 3")) == (0x1010, 0x1004)
+    if it.generation < 12:
+        names = "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user"
+        for name in names:
+            assert it.run(f"{name} 3") == 0x1004  # no debugger has set a flag
+
+
+def test_jumps_and_calls_go_to_addresses_in_registers(it):
+    it.scalar(2, 0x123456789ABC0, 64)
+    assert it.run("s_setpc_b64 s[2:3]") == 0x123456789ABC0
+    assert it.run("s_swappc_b64 s[6:7], s[2:3]") == 0x123456789ABC0
+    assert (it.batch.scalar[6], it.batch.scalar[7]) == (0x1004, 0)
+    it.run("s_getpc_b64 s[6:7]")
+    assert (it.batch.scalar[6], it.batch.scalar[7]) == (0x1004, 0)
+    assert it.run("s_call_b64 s[8:9], 3") == 0x1010
+    assert it.batch.scalar[8] == 0x1004
+
+
+def test_what_ends_a_block_says_why(it):
+    for text, pause in (("s_endpgm", -1), ("s_trap 2", -3), ("s_sendmsghalt sendmsg(MSG_INTERRUPT)", -4)):
+        assert it.run(text) == pause
+    if it.generation < 12:
+        assert (it.run("s_barrier"), it.batch.pc) == (-2, 0x1004)
+    if it.generation < 10:
+        assert it.run("s_endpgm_ordered_ps_done") == -1
+    if 8 < it.generation < 12:
+        assert it.run("s_endpgm_saved") == -1
+
+
+def test_time_goes_on(it):
+    if it.generation < 11:
+        it.run("s_memtime s[2:3]\ns_memtime s[4:5]\ns_memrealtime s[6:7]")
+        times = [it.batch.scalar[number] for number in (2, 4, 6)]
+        assert all(time > 0 for time in times)
+
+
+def test_vector_registers_by_number(it):
+    for number in range(8):
+        it.vector(number, np.full(it.lanes, 100 + number, np.uint32))
+    if it.generation >= 10:
+        it.run("s_mov_b32 m0, 2\nv_movrels_b32 v10, v1\nv_movreld_b32 v11, v5\nv_movrelsd_b32 v14, v4")
+        assert [it.read(number)[0, 0] for number in (10, 13, 16)] == [103, 105, 106]
+        it.scalar(2, 0x11111111, 64)
+        it.run("s_movreld_b64 s[20:21], s[2:3]")
+        assert (it.batch.scalar[22], it.batch.scalar[23]) == (0x11111111, 0)
+        return
+    it.scalar(2, 3)
+    it.run("s_set_gpr_idx_on s2, gpr_idx(SRC0)\nv_mov_b32 v10, v1\ns_set_gpr_idx_mode gpr_idx(DST)\nv_mov_b32 v10, v2")
+    it.run("s_set_gpr_idx_idx 5\nv_mov_b32 v10, v3\ns_set_gpr_idx_off\nv_mov_b32 v20, v4")
+    assert [it.read(number)[0, 0] for number in (10, 13, 15, 20)] == [104, 102, 103, 104]
+
+
+def test_mode_is_set_from_a_register(it):
+    name = "HW_REG_MODE" if it.generation < 12 else "HW_REG_WAVE_MODE"
+    it.scalar(2, 0x5)
+    it.run(f"s_setreg_b32 hwreg({name}, 0, 4), s2")
+    assert it.batch.mode == 0xF5
+
+
+# --- All of them --------------------------------------------------------------------------------------------------
+
+FAMILIES = re.compile(
+    r"t?buffer_(load|store)_(d16_)?(hi_)?format_|v_(mfma|smfmac|wmma|swmmac)_|(global|scratch|buffer)_load_lds_"
+    r"|v_(fma|mad)_mix|v_cvt_(pk_|sr_)?(f32_)?[bf][fp]8|(ds|global)_(read|load|write|store)_(dword_addtid|addtid_b32)"
+)
+"""Families that other tests here go through: formats, matrices, loads to local memory, parts of registers."""
+
+
+def test_each_operation_with_a_meaning_has_a_test(it):
+    """A row has a model; other operations are in a family that is gone through, or a test names them."""
+    texts = "".join(path.read_text() for path in Path(__file__).parent.glob("*.py")).replace("\\n", "\n")
+    missing = without_meaning([(it.processor, it.lanes)])
+    lacking = [
+        name
+        for name in operations(it.processor, it.lanes)
+        if name not in missing
+        and name not in MODELS
+        and name.replace("v_dual_", "v_") not in MODELS
+        and not IDLE.match(name)
+        and not any(pattern.match(name) for pattern in (ACTION, MOVES, PAIRS, SCALARS, FAMILIES))
+        and not name.startswith("v_pk_")
+        and not re.search(rf"\b{name}\b", texts)
+    ]
+    assert lacking == []
