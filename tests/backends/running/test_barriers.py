@@ -119,3 +119,29 @@ def test_the_barriers_of_traps_do_nothing(require_tool):
     it.batch.scc = 1
     it.run("s_barrier_signal -2\ns_barrier_signal_isfirst -2\ns_barrier_wait -2\ns_barrier_signal 0")
     assert it.batch.scc == 0
+
+
+@pytest.mark.parametrize("seed", [None, 5])
+def test_the_way_back_leads_through_barriers(code, seed):
+    """What waves have signalled is part of what a checkpoint keeps."""
+    from dwarfgpu.program.running.debugging import Debugging
+
+    machine = dg.machine_for(code, "turns")
+    out = np.zeros(SIZE * GROUPS, np.int32)
+    launched = dg.launch(machine, code, "turns", grid=(SIZE * GROUPS,), work_group=(SIZE,), args=[out], seed=seed)
+    debugging = Debugging(launched)
+    for limit in (100, 150):
+        debugging.go_on(limit=limit)
+    debugging.history.keep(is_fixed=True)
+    signals = debugging.device.barriers.signals.copy()
+    time = debugging.device.executed
+    assert debugging.go_on().halt.has_ended
+    assert (launched.buffers["out"] == 100).all()
+    debugging.history.go_to(time)
+    assert (debugging.device.barriers.signals == signals).all()
+    assert debugging.go_on().halt.has_ended
+    assert (launched.buffers["out"] == 100).all()
+    assert debugging.reverse_go_on().is_at_start
+    assert not debugging.device.barriers.signals.any()
+    assert debugging.go_on().halt.has_ended
+    assert (launched.buffers["out"] == 100).all()
