@@ -130,11 +130,8 @@ LATE_FOR_START_UP = {
 }
 """Foreign packages that starting the command line must not load."""
 
-ONE_VARIABLE = (
-    *("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even"),
-    *("--lane", "2", "--state", "docs/examples/variables.json"),
-)
-"""The command that shows one variable of one lane of a snapshot."""
+ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "docs/examples/variables.json")
+"""The command that shows one variable of a snapshot, in all lanes of its wave."""
 MOST_ENTERED = 110
 MOST_LOADED = 144
 NOT_FOR_ONE_VARIABLE = {
@@ -420,8 +417,9 @@ print("loaded", *sorted(sys.modules))
 """
 
 
-def test_one_variable_needs_few_modules():
-    words = [sys.executable, "-c", ENTERED, *ONE_VARIABLE]
+@pytest.mark.parametrize("lanes", [(), ("--lane", "2")], ids=["all-lanes", "one-lane"])
+def test_one_variable_needs_few_modules(lanes):
+    words = [sys.executable, "-c", ENTERED, *ONE_VARIABLE, *lanes]
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
     lines = {line.partition(" ")[0]: set(line.split()[1:]) for line in done.stdout.splitlines()}
     heavy = lines["loaded"] & NOT_FOR_ONE_VARIABLE

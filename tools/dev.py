@@ -2,9 +2,10 @@
 """The developer command of dwarfgpu: everything a checkout needs, from one script without dependencies.
 
     python3 tools/dev.py demo                     show the main job on a shipped fixture
-    python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests with coverage
-    python3 tools/dev.py test --quick [...]       only pytest, without the tests marked `slow`, without coverage
-    python3 tools/dev.py bench | docs | fixtures | golden | corpus | fuzz | fuzz_cores [ARGS]    run tools/bench.py, ...
+    python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests
+    python3 tools/dev.py test --quick [...]       only pytest; --slow: with the tests marked `slow`
+    python3 tools/dev.py test --cov [...]         what the tests reach, which takes three times as long
+    python3 tools/dev.py bench | docs | fixtures | golden | corpus | judge_kernels [ARGS]    run tools/bench.py, ...
 
 Each command first sets up a virtual environment for the Python it was started with: `.venv/py3.12` for Python 3.12, so
 that several Pythons can test one checkout without disturbing each other. dwarfgpu is installed there editable with its
@@ -44,6 +45,7 @@ SCRIPTS = {
     "fixtures": "rebuild the code objects in fixtures/",
     "golden": "compare the golden files with what llvm-dwarfdump prints (--write: write them)",
     "corpus": "compile the corpus in every way, and read each variable at each statement",
+    "judge_kernels": "judge the kernels that the project runs: what compilers say of them, and what happens",
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
     "fuzz": "damage the files in fixtures/ and try everything with them",
     "fuzz_cores": "damage GPU core files and try everything with them",
@@ -223,15 +225,12 @@ def steps(pytest_arguments: Sequence[str], *, quick: bool, slow: bool) -> Iterat
     pytest = ["-m", "pytest", "-n", str(PYTEST_WORKERS), "--dist", "worksteal"]
     if not slow:
         pytest += ["-m", "not slow"]
-    if quick:
-        yield Step("pytest", [*pytest, *pytest_arguments])
-        return
-    yield Step("ruff check", ["-m", "ruff", "check"])
-    yield Step("ruff format", ["-m", "ruff", "format", "--check"])
-    yield Step("mypy", ["-m", "mypy"])
-    if (TOOLS / "docs.py").exists():
+    if not quick:
+        yield Step("ruff check", ["-m", "ruff", "check"])
+        yield Step("ruff format", ["-m", "ruff", "format", "--check"])
+        yield Step("mypy", ["-m", "mypy"])
         yield Step("docs", [str(TOOLS / "docs.py"), "--check"])
-    yield Step("pytest", [*pytest, "--cov", "--cov-report=term", *pytest_arguments])
+    yield Step("pytest", [*pytest, *pytest_arguments])
 
 
 def run_checks(pytest_arguments: Sequence[str], *, quick: bool, slow: bool) -> int:

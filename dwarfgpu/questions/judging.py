@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.verification.judging.judgement import Judge, Judgement
+    from dwarfgpu.verification.reports import FileReport
 
 
 def judge(selection: Selection, arguments: Arguments) -> Document:
@@ -40,6 +42,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
     kernel, *words = arguments.words
     running = launched_with(selection.opened, kernel, words, arguments.get)
+    if arguments.has("html") and arguments.has("sarif"):
+        raise arguments.wrong("writes a page or a SARIF log, not both")
     judge_ = Judge(running)
     with running.progress_shown():
         judgement = judge_.run(arguments.get("limit"))
@@ -52,6 +56,9 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         is_wrong = bool(report.findings) or not judgement.halt.has_ended
         return sarif_document([report], RULES, NO_ANSWER if is_wrong else OK)
 
+    if arguments.has("html"):
+        return _page(selection, arguments, judge_, judgement, report)
+
     def text(output: Output) -> Iterator[str]:
         yield from text_of.judgement_text(judgement, report, output.style, output.width, shows_all=arguments.has("all"))
 
@@ -61,5 +68,29 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         document.hints.append("the kernel has not ended: what it has not executed is not judged")
     if judgement.without_text:
         files = ", ".join(judgement.without_text[:4])
-        document.hints.append(f"the text of {files} was not found, so changes of variables there are not judged")
+        document.hints.append(
+            f"the text of {files} was not found, so changes of variables and steps back there are not judged"
+        )
+    return document
+
+
+def _page(
+    selection: Selection, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport
+) -> Document:
+    """Return the page: the kernel runs again, and one lane of it is followed."""
+    from dwarfgpu.program.running.running import launched_with
+    from dwarfgpu.render.judged_page import judged_page, value_words
+    from dwarfgpu.verification.judging.lane_history import LaneRecorder, chosen_lane
+
+    wave, lane = chosen_lane(judge_)
+    kernel, *words = arguments.words
+    again = launched_with(selection.opened, kernel, words, arguments.get)
+    with again.progress_shown():
+        recorder = LaneRecorder(again, judge_, wave, lane, judge_.texts, value_words)
+        history = recorder.run(arguments.get("limit"))
+    command = "dwarfgpu judge FILE KERNEL ... --all"
+    lines = list(judged_page(f"{kernel} judged", judgement, report, history, judge_.texts.lines, command))
+    document = Document({"file": report.name, "html": "\n".join(lines)}, lines)
+    if report.findings or report.left_out or not judgement.halt.has_ended:
+        document.status = NO_ANSWER
     return document

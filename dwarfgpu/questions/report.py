@@ -41,8 +41,6 @@ FEWEST_INSTRUCTIONS, MOST_INSTRUCTIONS = 40, 4000
 """How many instructions of a function are shown: few where there are many functions."""
 BYTES_OF_INSTRUCTION = 90
 """About how much of the page an instruction takes, with its line of the source."""
-MAX_RULES, MAX_OF_RULE = 200, 20
-"""How many rules have findings on the page, and how many findings of each are listed."""
 MAX_MAPS, MAX_WAVES, MAX_FRAMES = 16, 256, 64
 MAX_PLACES, MAX_VARIABLES, MAX_VALUE_WAVES = 6, 12, 32
 MOST_VALUES = 6
@@ -518,36 +516,13 @@ def _waves_text(indices: Sequence[int]) -> str:
 def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html.Tile]:
     from dwarfgpu.verification.reports import check_file
 
-    section = html.Section("findings", "Findings", "rule", FINDING_ROOM)
-    section.how_to_see = "`dwarfgpu verify FILE --all` lists all findings."
     checked = check_file(file, dialect=dialect)
-    by_rule: dict[str, list[Any]] = {}
-    for finding in checked.findings:
-        by_rule.setdefault(finding.rule.name, []).append(finding)
-    more = Counter(checked.left_out or {})
-    ordered = sorted(by_rule.items(), key=lambda item: item[1][0].severity != "error")
-    for name, findings in ordered[:MAX_RULES]:
-        rule = findings[0].rule
-        advice = f"{rule.advice[:1].upper()}{rule.advice[1:]}."
-        parts = [html.note(f"{rule.summary} ({rule.clause})"), html.note(advice), '<ul class="findings">']
-        parts += map(html.finding_html, findings[:MAX_OF_RULE])
-        parts.append("</ul>")
-        rest = len(findings) - MAX_OF_RULE + more[name]
-        if rest > 0:
-            parts.append(html.note(f"and {rest} more: `dwarfgpu verify FILE --all` lists them."))
-        count = counted(len(findings) + more[name], findings[0].severity)
-        kind = "error" if findings[0].severity == "error" else "warning"
-        section.add(html.fold(name, parts, facts=[f'<span class="{kind}">{count}</span>'], is_name=True))
-    section.left_out += max(0, len(ordered) - MAX_RULES)
-    section.count = len(checked.findings) + sum(more.values())
-    severities: Counter[str] = Counter()
-    for findings in by_rule.values():
-        severities[findings[0].severity] += len(findings) + more[findings[0].rule.name]
+    command = "dwarfgpu verify FILE --all"
+    section, figure = html.findings_section(checked.findings, checked.left_out or {}, FINDING_ROOM, command)
     if not checked.findings:
         section.add(html.note("`dwarfgpu verify` finds nothing wrong."))
     checks = f"{counted(checked.entries, 'entry', 'entries')} checked"
-    figure = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
-    return section, html.Tile("Findings", figure if checked.findings else "none", checks)
+    return section, html.Tile("Findings", figure, checks)
 
 
 # --- Waves ------------------------------------------------------------------------------------------------------------

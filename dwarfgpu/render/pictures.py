@@ -49,6 +49,7 @@ COLOURS = {
     "several": ("#5b54b8", "#ac9af0"),
     "open": ("#5f6b76", "#a5b1bc"),
     "unwinding": ("#3a7d34", "#7fc97a"),
+    "wrong": ("#c4232d", "#ff6b62"),
     NOTHING: ("#cdd3da", "#434b55"),
     OUTSIDE: ("#ffffff", "#0d1117"),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections import Counter
 from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from dwarfgpu.render import lane_svg, pictures
 from dwarfgpu.render.layout import counted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.render.pictures import Strip
     from dwarfgpu.verification.findings import FileFinding
@@ -501,6 +502,44 @@ def source_table(blocks: Iterable[SourceBlock], right: str) -> str:
     return "".join(rows) + "</tbody></table>"
 
 
+MAX_RULES, MAX_OF_RULE = 200, 20
+"""How many rules have findings on the page, and how many findings of each are listed."""
+
+
+def findings_section(
+    findings: Iterable[FileFinding], left_out: Mapping[str, int], room: int, command: str
+) -> tuple[Section, str]:
+    """Return findings, those of each rule together, and how many errors and warnings they are.
+
+    ``command`` is the one that lists them all.
+    """
+    section = Section("findings", "Findings", "rule", room)
+    section.how_to_see = f"`{command}` lists all findings."
+    by_rule: dict[str, list[FileFinding]] = {}
+    for finding in findings:
+        by_rule.setdefault(finding.rule.name, []).append(finding)
+    severities: Counter[str] = Counter()
+    ordered = sorted(by_rule.items(), key=lambda item: item[1][0].severity != "error")
+    for number, (name, of_rule) in enumerate(ordered):
+        rule, severity = of_rule[0].rule, of_rule[0].severity
+        count = len(of_rule) + left_out.get(name, 0)
+        severities[severity] += count
+        if number >= MAX_RULES:
+            section.left_out += 1
+            continue
+        advice = f"{rule.advice[:1].upper()}{rule.advice[1:]}."
+        parts = [note(f"{rule.summary} ({rule.clause})"), note(advice), '<ul class="findings">']
+        parts += map(finding_html, of_rule[:MAX_OF_RULE])
+        parts.append("</ul>")
+        if count > MAX_OF_RULE:
+            parts.append(note(f"and {count - MAX_OF_RULE} more: `{command}` lists them."))
+        kind = "error" if severity == "error" else "warning"
+        section.add(fold(name, parts, facts=[f'<span class="{kind}">{counted(count, severity)}</span>'], is_name=True))
+    section.count = sum(severities.values())
+    figure = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
+    return section, figure if by_rule else "none"
+
+
 def finding_html(finding: FileFinding) -> str:
     """Return a finding."""
     kind = "error" if finding.severity == "error" else "warning"
@@ -510,5 +549,5 @@ def finding_html(finding: FileFinding) -> str:
     idiom = "" if finding.idiom is None else note(f"an idiom of the producer: {finding.idiom}")
     return (
         f'<li><span class="{kind}">{kind}</span> <code>{text(finding.place)}</code> {text(finding.message)}'
-        f"{note(f'in {where}') if where else ''}{idiom}</li>"
+        f"{note(f'in {where}') if where else ''}{idiom}{note(f'first: {finding.seen}') if finding.seen else ''}</li>"
     )

@@ -41,6 +41,8 @@ class LaneDefect:
     label: str
     behind: int = 0
     """How many bytes behind the label."""
+    also: tuple[tuple[str, str], ...] = ()
+    """More texts, each in place of another."""
 
 
 def text_of(processor: Processor) -> str:
@@ -65,8 +67,9 @@ def assembled(processor: Processor, tools: tuple[str, str], folder: Path, defect
     """Assemble and link the kernel; return the path."""
     text = text_of(processor)
     if defect is not None:
-        assert text.count(defect.old) == 1, defect
-        text = text.replace(defect.old, defect.new)
+        for old, new in ((defect.old, defect.new), *defect.also):
+            assert text.count(old) == 1, defect
+            text = text.replace(old, new)
     source, built, linked = (folder / f"lanes{end}" for end in (".s", ".o", ".co"))
     source.write_text(text)
     (folder / "src" / "asm").mkdir(parents=True, exist_ok=True)

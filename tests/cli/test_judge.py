@@ -90,7 +90,8 @@ def test_what_a_repair_reads_as_meant_is_found_without_it():
         status, out, _err = run(*words, "--repair", policy, "--json")
         assert status == 1  # there is no call frame information either way
         rules[policy] = {finding["rule"] for finding in json.loads(out)["findings"]}
-    assert rules == {"auto": {"unwind-missing"}, "off": {"unwind-missing", "value-failed"}}
+    steps = {"unwind-missing", "statement-back"}  # which no repair is about
+    assert rules == {"auto": steps, "off": {*steps, "value-failed"}}
 
 
 def test_a_source_that_is_not_here_is_named(tmp_path):
@@ -98,7 +99,10 @@ def test_a_source_that_is_not_here_is_named(tmp_path):
     path.write_bytes((ROOT / RIGHT[1]).read_bytes())
     status, _out, err = run("judge", str(path), *RIGHT[2:])
     assert status == 0
-    assert "the text of src/asm/lane-pc.c was not found, so changes of variables there are not judged" in err
+    assert (
+        "the text of src/asm/lane-pc.c was not found, so changes of variables and steps back there are not judged"
+        in err
+    )
 
 
 def test_a_kernel_that_has_not_ended_is_no_success():
@@ -121,3 +125,26 @@ def test_a_wrong_question_is_refused(words, message):
     assert status in (1, 2)
     assert out == ""
     assert message in err
+
+
+def test_statements_are_findings_like_the_others(tmp_path):
+    words = (
+        "judge",
+        "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
+        "saxpy",
+        *SIZES,
+        "zeros(64)",
+        "ones(64)",
+        "2",
+        "64",
+    )
+    path = str(tmp_path / "known.json")
+    assert run(*words, "--json", "-o", path)[0] == 1
+    back = [each for each in json.loads(Path(path).read_text())["findings"] if each["rule"] == "statement-back"]
+    assert {each["clause"] for each in back} == {"DWARF 5, 6.2.2"}
+    assert all("a step goes back from line" in each["message"] for each in back)
+    (result,) = json.loads(run(*words, "--sarif")[1])["runs"]
+    assert "statement-back" in {each["ruleId"] for each in result["results"]}
+    status, out, _err = run(*words, "--baseline", path)
+    assert status == 0
+    assert "of the baseline)" in out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import random
 import re
 from fractions import Fraction
@@ -178,6 +179,52 @@ def test_sums_beside_a_tie_of_singles_are_rounded_once(sign, shift, beside):
     for factors in zip(left.tolist(), right.tolist(), other.tolist(), found.tolist(), strict=True):
         exact = Fraction(factors[0]) * Fraction(factors[1]) + Fraction(factors[2])
         assert factors[3] == rounded(exact, np.float32), factors
+
+
+def test_products_and_sums_are_those_of_the_host():
+    """Singles of all magnitudes, and ties: products of few bits that end half a unit behind the other number."""
+    name = ctypes.util.find_library("m")
+    if name is None:
+        pytest.skip("there is no libm")
+    fused = ctypes.CDLL(name).fmaf
+    fused.argtypes, fused.restype = [ctypes.c_float] * 3, ctypes.c_float
+    numbers = np.random.default_rng(4)
+    shape = 40, 64
+    columns = []
+    for spread in (1, 8, 40):
+        signs = numbers.choice([-1.0, 1.0], (3, *shape))
+        whole = numbers.integers(1, 1 << numbers.integers(2, 25, (3, *shape)))
+        columns.append(np.ldexp(signs * whole, numbers.integers(-spread, spread + 1, (3, *shape)) - 24))
+    other = numbers.integers(1 << 23, 1 << 24, shape) * 2.0**-23
+    tie = np.stack([numbers.integers(1, 8, shape) * 2.0**-24, numbers.choice([-1.0, 1.0, 2.0, 0.5], shape), other])
+    bits = numbers.integers(0, 1 << 32, (3, *shape)).astype(np.uint32).view(np.float32)
+    for triple in (*columns, tie, tie * 2.0**-126, bits):
+        with np.errstate(all="ignore"):
+            left, right, addend = triple.astype(np.float32)
+            found = floats.fused_single(left, right, addend)
+        rows = zip(*(column.reshape(-1).tolist() for column in (left, right, addend)), strict=True)
+        wanted = np.array([fused(*row) for row in rows], np.float32).reshape(shape)
+        is_nan = np.isnan(wanted)
+        assert (np.isnan(found) == is_nan).all()
+        assert (found.view(np.uint32) == wanted.view(np.uint32))[~is_nan].all()
+
+
+def test_products_and_sums_of_many_lanes_are_those_of_few():
+    numbers = np.random.default_rng(6)
+    count = 1030
+    left = numbers.random((count, 64), np.float32)
+    factors = (
+        numbers.random((count, 1), np.float32),
+        np.full((1, 1), 2.5, np.float32),
+        numbers.random((1, 64), np.float32),
+    )
+    for factor in (*factors, left + 1):
+        for addend in (left[::-1], factor):
+            found = floats.fused_single(left, factor, addend)
+            assert (found == floats.fused_single(factor, left, addend)).all()
+            for row in range(0, count, 100):
+                parts = (column[row : row + 1] if len(column) > 1 else column for column in (left, factor, addend))
+                assert (found[row] == floats.fused_single(*parts)[0]).all()
 
 
 def test_quotients_are_rounded_once():

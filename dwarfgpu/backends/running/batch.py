@@ -16,6 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dwarfgpu.backends.running.lane_patterns import LocalPlaces
+
 VCC, VCC_HI, M0, EXEC, EXEC_HI = 106, 107, 124, 126, 127
 FLAT_SCRATCH = 130
 """The places of special registers among the scalar ones. VCC of waves of 64 lanes is one number of 64 bits."""
@@ -56,7 +58,7 @@ class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "accumulation", "count", "exec", "is_tired", "lanes", "local", "mask", "mode", "passed", "pc", "scalar", "scc",
+        "accumulation", "count", "exec", "is_tired", "lanes", "local", "mask", "mode", "passed", "pc", "rows", "scalar", "scc",
         "status", "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
@@ -76,8 +78,10 @@ class WaveBatch:
         self.wide_v: dict[int, Any] = {}
         self.wide_a: dict[int, Any] = {}
         """Pairs of registers that have been read or written as one number, by the first."""
-        self.local: list[tuple[Any, int, Any]] = []
+        self.local: list[LocalPlaces] = []
         """The columns that were the latest addresses of local memory, with what is known of them."""
+        self.rows: list[tuple[Any, int, int]] = []
+        """The latest columns that are known to be rows, with the first number and the step."""
         self.scc: Any = 0
         self.mode = 0
         self.status: Any = 0

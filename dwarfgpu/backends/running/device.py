@@ -46,7 +46,7 @@ LONGEST = 256
 """The instructions of a block."""
 PATIENCE = 1000
 """The blocks that a batch executes before another gets its turn."""
-WIDEST = 512
+WIDEST = 1024
 """The waves of a batch, so that its arrays stay in the cache and are cheap to allocate."""
 BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 """What an instruction raises whose operands make no sense, such as registers that a wave does not have."""
@@ -175,8 +175,8 @@ class Device:
             OperandKind.VGPR: len(first.vector) if first is not None else 0,
             OperandKind.AGPR: len(first.accumulation) if first is not None else 0,
         }
-        self._groups = machine.groups()
-        self._alive = np.bincount(np.maximum(self._groups, 0), minlength=machine.wave_count)
+        self._groups = np.maximum(machine.groups(), 0)
+        self._alive = np.bincount(self._groups, minlength=machine.wave_count)
         self.barriers.use(self._groups, self._alive)
         self._written = machine.changes
 
@@ -382,7 +382,7 @@ class Device:
         if pause == Pause.END:
             self.ended.append(batch)
             self.waves_ended += batch.count
-            np.subtract.at(self._alive, self._groups[batch.waves], 1)
+            self._alive -= self._by_group(batch)
             self.barriers.check()
             self._release()
         elif pause == Pause.BARRIER:
@@ -414,6 +414,10 @@ class Device:
             masks = lane_masks(batch.waves, lanes) or dict.fromkeys(batch.waves.tolist(), 0)
             self.halt = Halt(kind, reason, batch.pc, masks)
 
+    def _by_group(self, batch: WaveBatch) -> Any:
+        """Return how many waves of a batch each work-group has."""
+        return np.bincount(self._groups[batch.waves], minlength=len(self._alive))
+
     def _release(self) -> None:
         """Let the waves go on whose whole work-group is at the barrier, or on GFX12 has signalled."""
         if not self.waiting:
@@ -421,7 +425,7 @@ class Device:
         is_split = self.generation >= 12
         arrived = np.zeros(len(self._alive), np.int64)
         for batch in self.waiting:
-            np.add.at(arrived, self._groups[batch.waves], 1)
+            arrived += self._by_group(batch)
         whole = arrived == self._alive
         waiting, self.waiting = self.waiting, []
         for batch in waiting:

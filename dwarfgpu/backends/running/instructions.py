@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.backends.running import lane_moves
+from dwarfgpu.backends.running import lane_moves, lane_patterns
 from dwarfgpu.backends.running.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
-from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, LOW, BlockWriter
+from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, LOW, BlockWriter, put_lower
 from dwarfgpu.backends.running.matrix_operations import write_matrix
 from dwarfgpu.backends.running.narrow_operations import write_narrow
 from dwarfgpu.backends.running.stops import MachineFault, Pause, UnknownInstruction
@@ -181,6 +181,35 @@ def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
         pending.append((part, meaning))
     for number, (part, meaning) in enumerate(pending):
         writer.set_vector(part.destinations[0], f"d{number}", meaning.results[0], part)
+
+
+def _shift_left_long(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    meaning = MEANINGS[instruction.name]
+    source, target = instruction.sources[1], instruction.destinations[0]
+    is_plain = not instruction.modifiers and not instruction.variant
+    if not is_plain or source.kind is not OperandKind.VGPR or target.kind is not OperandKind.VGPR:
+        _vector(writer, instruction, meaning)
+        return
+    count, whole = _source_texts(writer, instruction, meaning)
+    words = f"v[{source.index}], v[{source.index + 1}]"
+    writer.write(f"x = {writer.name(lane_patterns.shifted_index)}(b, {count}, {words})")
+    put = f"{writer.name(put_lower)}(v, {target.index}, x, m)"
+    shifted = f"{writer.name(meaning.function)}({count}, {whole})"
+    writer.write(f"{put} if x is not None else put_long(b.wide_v, v, {target.index}, {shifted}, m)")
+
+
+def _add_with_carry(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write a sum with a carry, which addresses are: those of a number and a row of numbers are a row again."""
+    meaning = MEANINGS[instruction.name]
+    number, column = instruction.sources[:2]
+    is_plain = not instruction.modifiers and column.kind is OperandKind.VGPR and number.kind is not OperandKind.VGPR
+    if not is_plain or number.kind is OperandKind.AGPR:
+        _vector(writer, instruction, meaning)
+        return
+    texts = ", ".join(_source_texts(writer, instruction, meaning))
+    writer.write(f"h, i = {writer.name(lane_patterns.added_to_row)}(b, {texts}, {writer.name(meaning.function)})")
+    for name, kind, operand in zip("hi", meaning.results, instruction.destinations, strict=True):
+        writer.set_vector(operand, name, kind, instruction)
 
 
 # --- Lanes of other lanes -----------------------------------------------------------------------------------------
@@ -651,6 +680,8 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_mbcnt_lo_u32_b32": _mask_count(0),
     "v_mbcnt_hi_u32_b32": _mask_count(32),
     "v_swap_b32": _swap,
+    "v_lshlrev_b64": _shift_left_long,
+    "v_add_co_u32": _add_with_carry,
     "ds_bpermute_b32": _local_permutation(lane_moves.pulled),
     "ds_permute_b32": _local_permutation(lane_moves.pushed),
     "ds_swizzle_b32": _swizzle,

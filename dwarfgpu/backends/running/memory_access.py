@@ -22,7 +22,8 @@ from dwarfgpu.backends.running.access_shapes import (
 )
 from dwarfgpu.backends.running.batch import M0, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
-from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, first_of_row, gather, scatter
+from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.lane_patterns import LocalPlaces, start_of_row
 from dwarfgpu.backends.running.stops import (
     ADDRESS_ERROR,
     MEMORY_VIOLATION,
@@ -30,6 +31,7 @@ from dwarfgpu.backends.running.stops import (
     UnknownInstruction,
 )
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics import integer_rows
 from dwarfgpu.isa.semantics.numbers import ALL
 
 Lanes = Any
@@ -120,7 +122,7 @@ class MemoryAccess:
                 writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
                 return True
             call = f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])"
-            if self._write_row(writer, instruction, shape):
+            if self._write_row(writer, instruction, shape, self.row):
                 call = f"{call} if r is None else {writer.name(self.put_row)}(r, [{texts}])"
             writer.write(call)
         else:
@@ -140,8 +142,8 @@ class MemoryAccess:
         else:
             space = writer.name(shape.space)
             call = f"{writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})"
-            if self._write_row(writer, instruction, shape):
-                call = f"{call} if r is None else r.copy()"
+            if self._write_row(writer, instruction, shape, self.load_near):
+                call = f"{call} if r is None else r"
             writer.write(f"x = {call}")
         for number in range(shape.count):
             self._keep(writer, destination, number, f"x[{number}]", shape)
@@ -359,8 +361,8 @@ class MemoryAccess:
         lane = f"joined(b.wide_v, v, {vaddr.index})"
         return f"({lane} + {constant})" if offset else lane
 
-    def _write_row(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> bool:
-        """Write a question for the row of memory that the lanes reach, if there may be one; ``r`` is the answer."""
+    def _write_row(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, question: Any) -> bool:
+        """Write a question about the memory that the lanes reach, if it has an answer; ``r`` is the answer."""
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
         if shape.space not in (GLOBAL, FLAT) or vaddr is None or vaddr.kind is not OperandKind.VGPR:
             return False
@@ -368,7 +370,7 @@ class MemoryAccess:
         if _has_base(saddr):
             high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
         parts = "b", writer.name(shape.space), low, high, base, _signed_offset(instruction), shape.size, shape.count
-        writer.write(f"r = {writer.name(self.row)}({', '.join(map(str, parts))})")
+        writer.write(f"r = {writer.name(question)}({', '.join(map(str, parts))})")
         return True
 
     def _buffer_address(self, writer: BlockWriter, instruction: GpuInstruction, size: int) -> str:
@@ -556,7 +558,7 @@ class MemoryAccess:
         if known[0] is low and known[1] is high and known[2] == size * count:
             first = known[3]
         else:
-            first = first_of_row(low, size * count)
+            first = start_of_row(batch, low, size * count)
             if first is not None and high is not None:
                 upper = int(high[0, 0])
                 first = first | upper << 32 if (high == upper).all() else None
@@ -574,6 +576,44 @@ class MemoryAccess:
         start = (first - segment.start) // size
         numbers = view[start : start + count * low.size]
         return numbers.reshape(1, *shape) if count == 1 else np.moveaxis(numbers.reshape(*shape, count), 2, 0)
+
+    def load_near(
+        self, batch: WaveBatch, space: str, low: Lanes, high: Lanes, base: Any, offset: int, size: int, count: int
+    ) -> Any:
+        """Return the numbers that all lanes read from one segment of global memory, as `load` does; else None.
+
+        Where the upper words of all addresses are the same, the lower ones alone tell the places.
+        """
+        row = self.row(batch, space, low, high, base, offset, size, count)
+        if row is not None:
+            return row.copy()
+        if not self.finds_rows or batch.mask is not None or low.shape != (batch.count, batch.lanes):
+            return None
+        if self.watch is not None or not isinstance(base, int):
+            return None
+        start = base + offset
+        if high is not None:
+            upper = int(high[0, 0])
+            if high.size > 1 and not (high == upper).all():
+                return None
+            start += upper << 32
+        lowest, highest = int(low.min()), int(low.max())
+        first, last = start + lowest, start + highest + size * count - 1
+        apertures = (self.shared_aperture, self.private_aperture) if space == FLAT else ()
+        if any(first >> 32 <= aperture >> 32 <= last >> 32 for aperture in apertures):
+            return None
+        segment = self.memory.segment_of(first, last)
+        view = None if segment is None else segment.views.get(size)
+        if segment is None or view is None:
+            return None
+        distance = start - segment.start
+        if highest + distance > LOW or (distance | int(np.bitwise_or.reduce(low, axis=None))) & (size - 1):
+            return None
+        index = low + np.uint32(distance & LOW)
+        index >>= size.bit_length() - 1
+        index = index.astype(np.intp)
+        # The indices are inside, and "wrap" is the mode that asks the least.
+        return [view[number:].take(index, mode="wrap") for number in range(count)]
 
     @staticmethod
     def put_row(row: Lanes, values: list[Lanes]) -> None:
@@ -607,27 +647,26 @@ class MemoryAccess:
 
         Where all addresses are aligned and inside, this is one search in memory for each dword.
         """
-        index = self._local_index(batch, address, offsets, count)
-        if index is None:
+        places = self._local_index(batch, address, offsets, count)
+        if places is None:
             wide = address.astype(np.int64)
             return [self.load(batch, LOCAL, wide + offset if offset else wide, 4, count) for offset in offsets]
         view = self.local.views[4]
-        # The indices are inside, and "wrap" is the mode that asks the least.
-        return [
-            [view[(offset >> 2) + number :].take(index, mode="wrap") for number in range(count)] for offset in offsets
-        ]
+        return [[places.read(view, (offset >> 2) + number) for number in range(count)] for offset in offsets]
 
     def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:
         """Write dwords of local memory that follow each other, from an offset on, for each lane."""
-        index = self._local_index(batch, address, (offset,), len(values)) if batch.mask is None else None
-        if index is None:
+        places = self._local_index(batch, address, (offset,), len(values)) if batch.mask is None else None
+        if places is None:
             self.store(batch, LOCAL, address.astype(np.int64) + offset, 4, values)
             return
         view = self.local.views[4]
         for number, value in enumerate(values):
-            view[(offset >> 2) + number :][index] = value
+            places.write(view, (offset >> 2) + number, value)
 
-    def _local_index(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> Lanes:
+    def _local_index(
+        self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int
+    ) -> LocalPlaces | None:
         """Return where the dwords at addresses are; None if with some offset one is not aligned, or not inside.
 
         Columns never change, so what is known of the latest ones is kept.
@@ -636,16 +675,20 @@ class MemoryAccess:
             return None
         if self.local_size & 3 or any(offset & 3 for offset in offsets):
             return None
-        known = next((each for each in batch.local if each[0] is address), None)
+        known = next((each for each in batch.local if each.address is address), None)
         if known is None:
             index = None
             if not int(np.bitwise_or.reduce(address, axis=None)) & 3:
                 index = (address >> 2) + (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
                 if index.shape[1] != batch.lanes:
                     index = np.broadcast_to(index, (batch.count, batch.lanes))
-            known = address, int(address.max()), index
+            known = LocalPlaces(address, index)
             batch.local = [*batch.local[-3:], known]
-        return known[2] if known[1] + max(offsets) + 4 * count <= self.local_size else None
+        if known.index is None or known.highest + max(offsets) + 4 * count > self.local_size:
+            return None
+        if address.size >= integer_rows.MANY:
+            known.use(self.group_of[batch.waves], self.local_size >> 2)
+        return known
 
     def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
         """Write numbers that follow each other, for each lane."""

@@ -41,22 +41,23 @@ def _to_odd(total: Lanes, left: Lanes, right: Lanes) -> Lanes:
 
 def fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     """Return ``left * right + other`` of singles with one rounding."""
-    product = left.astype(np.float64) * right.astype(np.float64)  # exact
+    product = left.astype(np.float64)  # exact
+    fits = right.size == 1 or right.shape == left.shape
+    product = np.multiply(product, right.astype(np.float64), out=product if fits else None)
     addend = other.astype(np.float64)
     total = product + addend
     result = total.astype(np.float32)
     # Where the sum of doubles is half way between two singles, it may have been rounded twice. The last 28 bits of such
     # a double are 0, also where the singles are denormal and have fewer bits.
-    spare = addend.view(np.uint64) if addend.shape == total.shape else None  # memory that the cache has
-    low = np.left_shift(total.view(np.uint64), _ABOVE_TIE, out=spare)
+    low = np.left_shift(total.view(np.uint64), _ABOVE_TIE)
     if low.size and not low.min():
         # An exact sum is rounded once; where the greater summand taken from a sum leaves the other, it is exact.
-        addend = other.astype(np.float64)
-        is_exact = total - product == addend
-        is_exact &= total - addend == product
+        rest = np.subtract(total, product, out=low.view(np.float64))  # in memory that the cache has
+        is_exact = rest == addend
+        is_exact &= np.subtract(total, addend, out=rest) == product
         if not is_exact.all():
-            doubtful = (low == 0) & ~is_exact
-            result = np.where(doubtful, _to_odd(total, product, addend).astype(np.float32), result)
+            doubtful = (total.view(np.uint64) << _ABOVE_TIE == 0) & ~is_exact
+            np.copyto(result, _to_odd(total, product, addend).astype(np.float32), where=doubtful)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu import budget, dialects
@@ -24,6 +25,7 @@ from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
 from dwarfgpu.program.code.repairs import OFF, Site, may_be_idiom, read_as_meant, register_of_base
+from dwarfgpu.program.code.scopes import scope_edges
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ T = TypeVar("T")
 HAS_TYPES = frozenset((0xA4, 0xA5, 0xA6, 0xA8, 0xA9, 0xF4, 0xF5, 0xF6, 0xF7, 0xF9))
 """The bytes of operations with a base type (DWARF 5, table 7.9), and those that GNU had for them before."""
 PF_X = 1
+SEARCHED = 4
+"""How often the scopes of a function are searched for an address before all their edges are."""
 """A segment that can be executed (gABI, "Program Header")."""
 
 
@@ -87,6 +91,10 @@ class LoadedCode:
         self._repaired: dict[tuple[str, Die, Expression], Expression] = {}
         self._functions: dict[int, Die | None] = {}
         self._scopes: dict[int, tuple[FunctionScope, ...]] = {}
+        self._edges: dict[Die, list[int] | None] = {}
+        """Where scopes of a function begin and end, of functions that are asked about again and again."""
+        self._asked: dict[Die, int] = {}
+        self._scopes_between: dict[tuple[Die, int], tuple[FunctionScope, ...]] = {}
         self._calls: dict[int, tuple[CallFrame, ...]] = {}
         self._local_sizes: set[int] | None = None
         self.base_types: dict[tuple[Unit, int], BaseType] = {}
@@ -167,7 +175,26 @@ class LoadedCode:
         address = self.in_file(pc)
         functions = self._scopes.get(address)
         if functions is None:
-            functions = self._scopes[address] = functions_at(self.file, address)
+            functions = self._scopes[address] = self._functions_between(pc, address)
+        return functions
+
+    def _functions_between(self, pc: int, address: int) -> tuple[FunctionScope, ...]:
+        """Return the functions at an address; between two edges of scopes they are the same everywhere."""
+        function = self.function_at(pc)
+        if function is None:
+            return functions_at(self.file, address)
+        if function not in self._edges:
+            asked = self._asked[function] = self._asked.get(function, 0) + 1
+            if asked <= SEARCHED:
+                return functions_at(self.file, address)
+            self._edges[function] = scope_edges(function)
+        edges = self._edges[function]
+        if edges is None:
+            return functions_at(self.file, address)
+        key = function, bisect_right(edges, address)
+        functions = self._scopes_between.get(key)
+        if functions is None:
+            functions = self._scopes_between[key] = functions_at(self.file, address)
         return functions
 
     def calls_at(self, pc: int) -> tuple[CallFrame, ...]:
@@ -380,7 +407,7 @@ class Loaded:
         return code.information_at(pc)
 
 
-# --- Compilation units of loaded files ----------------------------------------------------------------
+# --- Compilation units of loaded files ----------------------------------------------------------------------------
 
 ENCODING_NAMES = {code: name for name, code in ENCODINGS.items() if code is not None}
 ORDERS: dict[int, ByteOrder | None] = {DW_END_default: None, DW_END_big: "big", DW_END_little: "little"}
@@ -493,7 +520,7 @@ def location_list(attribute: Attribute) -> LocationList:
     return listed
 
 
-# --- Base types and constants ---------------------------------------------------------------------------------------
+# --- Base types and constants -------------------------------------------------------------------------------------
 
 
 def base_type_of(die: Die) -> BaseType:

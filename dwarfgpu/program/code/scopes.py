@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.info.pc_ranges import covers, listed, scopes_at
+from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers, listed, scopes_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +48,25 @@ def functions_at(function: Die, address: int) -> tuple[FunctionScope, ...]:
             if die.tag == dw.DW_TAG_subprogram:
                 break
     return tuple(scopes)
+
+
+def scope_edges(function: Die) -> list[int] | None:
+    """Return the addresses at which scopes in a function begin or end, in ascending order.
+
+    None where a declaration is visible in a part of its scope.
+    """
+    edges: set[int] = set()
+    for die, _depth in function.walk():
+        if dw.DW_AT_start_scope in die.abbreviation.attributes:
+            return None
+        if die.tag in SCOPES:
+            try:
+                ranges = die.ranges()
+            except DwarfGpuError as error:
+                die.unit.dwarf.note(error)
+                continue
+            edges.update(address for span in ranges for address in span)
+    return sorted(edges)
 
 
 def declared_in(scope: Die, address: int) -> list[Die]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.stopped import Stopped
-from dwarfgpu.verification.judging import lane_places, unwinding, variable_values
+from dwarfgpu.verification.judging import lane_places, statements, unwinding, variable_values
 from dwarfgpu.verification.judging.call_record import CallRecord
 from dwarfgpu.verification.judging.lane_places import LaneJudge
 from dwarfgpu.verification.judging.sightings import Sightings
+from dwarfgpu.verification.judging.statements import SourceStatements, StatementJudge
 from dwarfgpu.verification.judging.unwinding import FrameJudge
 from dwarfgpu.verification.judging.variable_values import ValueJudge
 from dwarfgpu.verification.judging.wave_registers import WaveRegisters
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.judging.call_record import Call
 
 RULES: dict[str, CheckRule] = {
-    rule.name: rule for part in (unwinding, lane_places, variable_values) for rule in part.RULES.values()
+    rule.name: rule for part in (unwinding, lane_places, variable_values, statements) for rule in part.RULES.values()
 }
 """The rules that execution judges by."""
 
@@ -71,7 +72,11 @@ class Judge:
         stopped = Stopped(self.registers, running.attached.stopped.loaded)
         self.frames = FrameJudge(running, self.sightings, self.registers)
         self.lanes = LaneJudge(running, self.sightings, stopped)
-        self.values = ValueJudge(running, self.sightings, stopped, self.registers, self.lanes.record)
+        self.texts = SourceStatements(running)
+        self.values = ValueJudge(running, self.sightings, stopped, self.registers, self.lanes.record, self.texts)
+        self.statements = StatementJudge(
+            running, self.sightings, stopped, self.registers, self.lanes.record, self.texts, self.values.followed
+        )
         self.calls = CallRecord(device, self._end_call)
         self._visits: dict[tuple[tuple[int, ...], int], int] = {}
         """How often waves have come to an instruction, by the chain of calls and its address."""
@@ -81,6 +86,7 @@ class Judge:
         self.frames.end(call, batch, rows)
         self.lanes.leave(call, batch.waves[rows].tolist())
         self.values.end(batch.waves[rows], call)
+        self.statements.end(batch.waves[rows], call)
 
     def _observe(self, batch: WaveBatch) -> bool:
         try:
@@ -90,6 +96,7 @@ class Judge:
         self.lanes.observe(batch, instruction)
         for call, rows in self.calls.groups(batch):
             self.values.observe(batch, call, rows)
+            self.statements.observe(batch, call, rows, instruction)
             key = () if call is None else call.chain, batch.pc
             visits = self._visits[key] = self._visits.get(key, 0) + 1
             if visits > OFTEN and visits & (visits - 1):
@@ -100,9 +107,11 @@ class Judge:
             for row in chosen:
                 self.lanes.judge(batch, call, row, visits)
             self.values.judge(batch, chosen[0], visits)
+            self.statements.show(batch, call, chosen[0], visits)
         if instruction.name.startswith("s_endpgm"):
             for call, rows in self.calls.groups(batch):
                 self.values.end(batch.waves[rows], call)
+                self.statements.end(batch.waves[rows], call)
             self.calls.end(batch)
             self.lanes.end(batch)
         return False
@@ -114,6 +123,7 @@ class Judge:
         halt = running.run(limit=limit)
         device.observer = None
         self.frames.end_all(self.calls.open_calls())
+        self.statements.finish()
         functions = [
             JudgedFunction(
                 name,
@@ -126,7 +136,7 @@ class Judge:
         ]
         file = running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
-        return Judgement(report, tuple(functions), halt, device.executed, tuple(sorted(self.values.without_text)))
+        return Judgement(report, tuple(functions), halt, device.executed, tuple(sorted(self.texts.without_text)))
 
 
 def _chosen(rows: Any, visits: int) -> list[int]:

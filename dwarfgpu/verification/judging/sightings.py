@@ -95,6 +95,12 @@ class Sightings:
         self._kept += 1
         places[pc] = sighting
 
+    def of_part(self, part: str) -> Iterator[tuple[Subject, int, Sighting]]:
+        """Yield what was seen of the rules of a part, with the addresses."""
+        for (_function, subject), places in self._subjects.items():
+            if subject.rule.part == part:
+                yield from ((subject, pc, sighting) for pc, sighting in places.items())
+
     def findings(self) -> Iterator[FileFinding]:
         """Yield the findings in the order of addresses."""
         found = [finding for key, places in self._subjects.items() for finding in self._findings(*key, places)]

@@ -6,16 +6,18 @@ statement which does not name the variable, the register has got another use, an
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
+from dwarfgpu.program.code.loaded import location_list
+from dwarfgpu.program.types.model import Pointer
+from dwarfgpu.program.types.sizes import known_size, stripped
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import STATIC
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.running.batch import WaveBatch
     from dwarfgpu.expr.locations import Location
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_lookup import SourceLine
+    from dwarfgpu.program.code.scopes import FunctionScope
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.stopped import Stopped
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.judging.call_record import Call
     from dwarfgpu.verification.judging.lane_places import LaneRecord
     from dwarfgpu.verification.judging.sightings import Sightings
+    from dwarfgpu.verification.judging.statements import SourceStatements
     from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 
 RULES: dict[str, CheckRule] = rules(
@@ -48,9 +53,6 @@ RULES: dict[str, CheckRule] = rules(
 
 FOLLOWED = 4
 """The waves whose variables are followed from instruction to instruction."""
-LONGEST_STATEMENT = 12
-"""The lines of a statement, at most, that are searched for a name."""
-_END = re.compile(r"[;{}:]\s*(//.*)?$")
 
 
 @frozen
@@ -62,6 +64,8 @@ class Home:
     register: str
     is_own_lane: bool
     """Whether each lane has its element of a vector register."""
+    mask: int
+    """The bits of the register, or of its element, that are the variable's."""
 
 
 @frozen(eq=False)
@@ -84,34 +88,99 @@ class _Before:
     columns: dict[str, Any]
 
 
+@frozen
+class LocatedVariable:
+    """A variable by the entry of its location that is valid somewhere."""
+
+    die: Die
+    entry: int
+    """The number of the entry in the list, or the address where that is not known."""
+
+
+class LocatedVariables:
+    """The variables with a location at places of frames; the scopes and the lists are read once for many places."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[FunctionScope, list[tuple[Die, tuple[tuple[int, int], ...] | None]]]] = {}
+        """By identity of the scope, which is kept."""
+
+    def at(self, frame: Frame) -> list[LocatedVariable]:
+        """Return the variables with a location at the place of a frame, in its order."""
+        scope = frame.scope
+        if scope is None:
+            return []
+        known = self._known.get(id(scope))
+        if known is None:
+            variables = [variable for variable in frame.variables() if variable.kind != STATIC]
+            spans = [(variable.die, _spans_of(variable)) for variable in variables]
+            known = self._known[id(scope)] = scope, spans
+        place = frame.place_in_file
+        located = []
+        for die, of_die in known[1]:
+            if of_die is None:
+                located.append(LocatedVariable(die, place))
+                continue
+            for index, (start, end) in enumerate(of_die):
+                if start <= place < end:
+                    located.append(LocatedVariable(die, index))
+                    break
+        return located
+
+
+def _spans_of(variable: Variable) -> tuple[tuple[int, int], ...] | None:
+    """Return where the entries of the location of a variable are valid; None where each place has to be asked."""
+    try:
+        location = variable.definition.find_number(dw.DW_AT_location)
+        if location is None:
+            return ()
+        if location.value_class != "loclist":
+            return ((0, 1 << 64),)
+        entries = location_list(location).entries
+    except DwarfGpuError:
+        return None
+    spans = tuple((entry.start, entry.end) for entry in entries)
+    ends = [end for _start, end in sorted(spans)]
+    starts = [start for start, _end in sorted(spans)][1:]
+    if any(entry.default for entry in entries) or any(end > start for end, start in zip(ends, starts, strict=False)):
+        return None
+    return spans
+
+
 class ValueJudge:
     """Judges where the variables of a file are said to be."""
 
     def __init__(
-        self, running: Running, sightings: Sightings, stopped: Stopped, registers: WaveRegisters, record: LaneRecord
+        self,
+        running: Running,
+        sightings: Sightings,
+        stopped: Stopped,
+        registers: WaveRegisters,
+        record: LaneRecord,
+        texts: SourceStatements,
     ) -> None:
         self.running = running
         self.sightings = sightings
         self.stopped = stopped
         self.registers = registers
         self.record = record
-        self.without_text: set[str] = set()
-        """The source files whose text was not found."""
-        self._reader = SourceReader()
-        folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
-        self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
+        self.texts = texts
         self._places: dict[int, CodePlace] = {}
+        self._located = LocatedVariables()
+        self._homes: dict[LocatedVariable, tuple[Home, ...]] = {}
+        self._readable: set[LocatedVariable] = set()
+        """What is in registers, and was read."""
         self._before: dict[tuple[int, int], _Before] = {}
         self._read: set[int] = set()
         count = running.machine.wave_count
-        self._followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
+        self.followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
+        """The waves whose variables are followed from instruction to instruction."""
 
     def observe(self, batch: WaveBatch, call: Call | None, rows: Any) -> None:
         """Take notice of waves that are about to execute an instruction, and judge what the last one has changed."""
         waves = batch.waves
         for row in rows.tolist():
             wave = int(waves[row])
-            if wave in self._followed:
+            if wave in self.followed:
                 self._follow(batch, call, row, wave)
 
     def end(self, waves: Any, call: Call | None) -> None:
@@ -138,7 +207,7 @@ class ValueJudge:
         old, new = before.columns[home.register], column_of(batch, home.register)
         if old is new or new is None:
             return
-        changed: Any = np.True_ if old is None else _of_row(old, before.row) != _of_row(new, row)
+        changed: Any = np.True_ if old is None else (_of_row(old, before.row) ^ _of_row(new, row)) & home.mask != 0
         changed = np.broadcast_to(changed, (batch.lanes if home.is_own_lane else 1,))
         lanes: int | None = None
         if home.is_own_lane:
@@ -155,7 +224,11 @@ class ValueJudge:
             return
         where = ", ".join(f"{file}:{line}" for file, line in place.lines)
         lane = "" if lanes is None else f" in lane {lanes}"
-        message = f"{home.variable} is said to be in {home.register}, which the code of {where} has changed{lane}"
+        index = 0 if lanes is None else lanes
+        was = "" if old is None else f" from {_number(_of_row(old, before.row), index):#x}"
+        is_now = f" to {_number(_of_row(new, row), index):#x}"
+        message = f"{home.variable} is said to be in {home.register}, which the code of {where} has changed"
+        message += f"{lane}{was}{is_now}"
         sighting = Sighting(message, self.running.machine.ids[wave], lanes)
         self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
 
@@ -178,28 +251,39 @@ class ValueJudge:
             return  # the prologue
         self.sightings.note(RULES["failed"], batch.pc)
         for frame in frames:
-            for variable in frame.variables():
-                if variable.kind != STATIC:
-                    self._judge_value(batch, wave, frame, variable, visits)
+            located = self._located.at(frame)
+            if all(here in self._readable for here in located):
+                continue
+            variables = {variable.die: variable for variable in frame.variables()}
+            for here in located:
+                variable = variables.get(here.die)
+                if variable is not None and here not in self._readable:
+                    is_read = self._judge_value(batch, wave, frame, variable, visits)
+                    if is_read and self._homes.get(here):
+                        self._readable.add(here)  # what is written in a register can be read from then on
 
     def _bias(self, frame: Frame) -> int:
         return 0 if frame.code is None else frame.code.bias
 
-    def _judge_value(self, batch: WaveBatch, wave: int, frame: Frame, variable: Variable, visits: int) -> None:
+    def _judge_value(self, batch: WaveBatch, wave: int, frame: Frame, variable: Variable, visits: int) -> bool:
+        """Return whether a variable can be read; report it if it cannot."""
         lane: int | None = None
         try:
             active = [] if frame.active_mask is None else _lanes(frame.active_mask)
             if frame.has_lanes and not active:
-                return
+                return False
             values = answer(variable, variable.name, [active[0], active[-1]] if active else None)
             failed = next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
             if failed is None or failed.reason is None:
-                return
+                return True
+            if is_read_reference(variable, failed.lane):
+                return True
             message, lane = failed.reason.message, failed.lane
         except DwarfGpuError as error:
             message = error.message
         sighting = Sighting(f"{variable.name}: {message}", self.running.machine.ids[wave], lane, visits)
         self.sightings.add(Subject(RULES["failed"], variable.name, variable.die.offset), batch.pc, sighting)
+        return False
 
     # --- Places ---------------------------------------------------------------------------------------------------
 
@@ -211,9 +295,17 @@ class ValueJudge:
             source = frame.call.source
             if source is not None and source.file and source.line:
                 lines.append(source)
-            for variable in frame.variables():
-                if variable.kind != STATIC and not variable.is_artificial:
-                    homes += _homes(frame, variable)
+            variables: dict[Die, Variable] | None = None
+            for here in self._located.at(frame):
+                known = self._homes.get(here)
+                if known is None:
+                    if variables is None:
+                        variables = {variable.die: variable for variable in frame.variables()}
+                    variable = variables.get(here.die)
+                    is_own = variable is not None and not variable.is_artificial
+                    known = tuple(_homes(frame, variable)) if variable is not None and is_own else ()
+                    self._homes[here] = known
+                homes += known
         is_known = bool(frames) and len(lines) == len(frames)
         texts = [*map(self._statement, lines)] if is_known else [None]
         return CodePlace(
@@ -224,23 +316,20 @@ class ValueJudge:
 
     def _statement(self, source: SourceLine) -> str | None:
         """Return the lines of the statement that a line belongs to; None where the text is not known."""
-        files = [file for file in self.running.attached.state.sources.all() if source.file in (file.name, file.path)]
-        text = self._reader.read(files[0]) if files else None
-        if text is None or not text.lines:
-            self.without_text.add(str(source.file))
-            return None
-        first = last = source.line
-        for _count in range(LONGEST_STATEMENT):
-            before = text.line(first - 1)
-            if before is None or _END.search(before):
-                break
-            first -= 1
-        for _count in range(LONGEST_STATEMENT):
-            here = text.line(last)
-            if here is None or _END.search(here):
-                break
-            last += 1
-        return "\n".join(text.lines[first - 1 : last])
+        statement = self.texts.at(str(source.file), source.line)
+        return None if statement is None else statement.text
+
+
+def is_read_reference(variable: Variable, lane: int | None) -> bool:
+    """Return whether a variable is a reference that can be read, whatever becomes of the object that it refers to."""
+    try:
+        kind = stripped(variable.type)
+        if not isinstance(kind, Pointer) or not kind.is_reference:
+            return False
+        variable.find(variable.frame.lane(lane if variable.frame.has_lanes else None)).read()
+    except DwarfGpuError:
+        return False
+    return True
 
 
 def _lanes(mask: int) -> list[int]:
@@ -253,6 +342,10 @@ def _of_row(column: Any, row: int) -> Any:
     return column[row if column.shape[0] > 1 else 0]
 
 
+def _number(values: Any, index: int) -> int:
+    return int(values[index if len(values) > 1 else 0])
+
+
 def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
     """Yield the registers that a variable is in, if it is in registers alone."""
     try:
@@ -262,6 +355,7 @@ def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
     if any(location is None for location in locations):
         return
     parts = [[*_registers(location)] for location in locations if location is not None]
+    size = known_size(stripped(variable.type)) if all(len(of_lane) == 1 for of_lane in parts) else None
     if not all(parts) or len({len(each) for each in parts}) != 1 or any(None in each for each in parts):
         return
     for of_lane in zip(*parts, strict=True):
@@ -269,7 +363,9 @@ def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
         lane_bits = register.register.lane_bits
         is_own = bool(lane_bits) and bool(others) and others[0][1] == offset + lane_bits and offset < lane_bits
         if is_own or (not lane_bits and offset == 0):
-            yield Home(variable.name, variable.die.offset, register.register.name, is_own)
+            bits = lane_bits if is_own else register.register.bit_size
+            mask = (1 << (bits if size is None else min(bits, 8 * size))) - 1
+            yield Home(variable.name, variable.die.offset, register.register.name, is_own, mask)
 
 
 def _location(frame: Frame, variable: Variable, lane: int) -> Location | None:

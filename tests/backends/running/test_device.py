@@ -12,9 +12,11 @@ from dwarfgpu.backends.running.batch import NOTHING, WaveBatch, lane_flags, lane
 from dwarfgpu.backends.running.block_writer import joined, put_long
 from dwarfgpu.backends.running.device import Device
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.lane_patterns import LocalPlaces, added_to_row, known_row, shifted_index
 from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import MachineFault
-from dwarfgpu.isa.semantics.integer_rows import merged
+from dwarfgpu.isa.semantics.integer_rows import add_carry_out, merged
+from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.program.launch.launch import launch, machine_for
 
 LAUNCH = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
@@ -240,3 +242,126 @@ def test_what_is_no_row_of_memory(change):
     else:
         base = np.full((batch.count, 1), base, np.uint64)
     assert memory.row(batch, "global", low, high, base, offset, 4, 1) is None
+
+
+def a_near_place(base=0x7_0000_0000, size=1 << 14):
+    """Return a batch, memory of two segments in another order than their addresses, and their bytes."""
+    batch = WaveBatch(range(40), 32, 0, 0)
+    batch.set_exec((1 << 32) - 1)
+    data = np.random.default_rng(6).integers(0, 256, size).astype(np.uint8)
+    segments = [Segment.of(base + 4 * size, data[::-1].copy()), Segment.of(base, data)]
+    return batch, MemoryAccess(GlobalMemory(segments), lanes=32, apertures=(1 << 32, 2 << 32))
+
+
+@pytest.mark.parametrize("size, count", [(1, 1), (2, 1), (4, 1), (4, 3), (8, 1)])
+@pytest.mark.parametrize("base, high, first", [(0, 7, 0), (0x6_FFFF_FFF0, None, 16), (0x7_0000_0010, None, 0)])
+def test_places_of_one_segment_are_read_by_their_lower_words(size, count, base, high, first):
+    batch, memory = a_near_place()
+    numbers = np.random.default_rng(7)
+    low = (first + size * numbers.integers(0, 1000, (40, 32))).astype(np.uint32)
+    words = None if high is None else np.full((40, 32), high, np.uint32)
+    addresses = low.astype(np.uint64) + np.uint64(base + ((high or 0) << 32) + 8)
+    for space in ("global", "flat"):
+        near = memory.load_near(batch, space, low, words, base, 8, size, count)
+        assert near is not None
+        wanted = memory.load(batch, space, addresses, size, count)
+        assert all((one == other).all() for one, other in zip(near, wanted, strict=True))
+
+
+@pytest.mark.parametrize("change", ["high", "segments", "outside", "below", "unaligned", "masked", "base", "aperture"])
+def test_what_is_not_read_by_lower_words(change):
+    batch, memory = a_near_place()
+    low = (8 * np.random.default_rng(7).integers(0, 1000, (40, 32))).astype(np.uint32)
+    base: Any = 7 << 32
+    high, offset, space = None, 0, "global"
+    assert memory.load_near(batch, space, low, high, base, offset, 4, 1) is not None
+    if change == "high":
+        base, high = 0, np.full(low.shape, 7, np.uint32)
+        high[3, 4] = 8
+    elif change == "segments":
+        low[3, 4] += 1 << 16
+    elif change == "outside":
+        low[3, 4] = 1 << 14
+    elif change == "below":
+        low[3, 4] = 0
+        offset = -4
+    elif change == "unaligned":
+        low[3, 4] |= 2
+    elif change == "masked":
+        batch.set_exec(3)
+    elif change == "base":
+        base = np.full((40, 1), base, np.uint64)
+    else:
+        base, space = 1 << 32, "flat"
+    assert memory.load_near(batch, space, low, high, base, offset, 4, 1) is None
+
+
+@pytest.mark.parametrize("pattern", ["runs", "lines", "groups", "runs with one exception", "groups with one", "other"])
+def test_places_in_local_memory_that_are_used_again(pattern):
+    """Reads and writes by runs of lanes and by columns of groups are those of each lane."""
+    groups, dwords = np.repeat([2, 3, 4, 5], 3), 100
+    numbers = np.random.default_rng(8)
+    lanes = np.arange(64)
+    relative = np.broadcast_to(lanes % 16 + lanes // 32 * 16, (12, 64))
+    if pattern == "lines":
+        relative = lanes[None] + 0 * relative
+        dwords = 128
+    elif "groups" in pattern:
+        relative = np.tile(numbers.integers(0, 90, (3, 64)), (4, 1))
+    elif pattern == "other":
+        relative = numbers.integers(0, 90, (12, 64))
+    relative = np.array(relative)
+    if pattern == "runs":
+        dwords = 96
+    elif "one" in pattern:
+        relative[7, 9] ^= 1
+    index = relative + groups[:, None] * dwords
+    memory = numbers.integers(0, 1 << 32, 8 * dwords).astype(np.uint32)
+    places = LocalPlaces((4 * relative).astype(np.uint32), index)
+    for offset in (0, 3, 8):
+        places.use(groups, dwords)
+        value = numbers.integers(0, 1 << 32, (12, 64)).astype(np.uint32)
+        assert (places.read(memory, offset) == memory[offset:][index]).all()
+        wanted = memory.copy()
+        wanted[offset:][index] = value
+        places.write(memory, offset, value)
+        assert (memory == wanted).all()
+        places.write(memory, offset, value[:1, :1])
+        assert (memory[offset:][index] == value[0, 0]).all()
+
+
+def test_indices_are_shifted_as_words_where_nothing_is_lost():
+    batch = WaveBatch(range(16), 64, 0, 0)
+    row = np.arange(1024, dtype=np.uint32).reshape(16, 64) + np.uint32(0x3FFF_F000)
+    zero, two = np.zeros((1, 1), np.uint32), np.full((1, 1), 2, np.uint32)
+    for low in (row, row[::-1].copy()):
+        for places in (0, 1, 2, 40, 66):
+            count = np.full((1, 1), places, np.uint32)
+            shifted = shifted_index(batch, count, low, zero)
+            whole = low.astype(np.uint64) << np.uint64(places & 63)
+            assert (shifted is None) == bool((whole >> np.uint64(32)).any())
+            assert shifted is None or (shifted == whole).all()
+            first = 0x3FFF_F000 << (places & 63), 1 << (places & 63)
+            assert shifted is None or known_row(batch, shifted) == (first if low is row else None)
+        assert shifted_index(batch, two, low + np.uint32(0xC00), zero) is not None
+        assert shifted_index(batch, two, low + np.uint32(0xC01), zero) is None
+        assert shifted_index(batch, two, low, zero + np.uint32(1)) is None
+        assert shifted_index(batch, two, low, np.zeros((16, 1), np.uint32)) is None
+        assert shifted_index(batch, np.full((16, 1), 2, np.uint32), low, zero) is None
+
+
+def test_sums_of_a_row_are_rows_until_one_is_carried():
+    batch = WaveBatch(range(16), 64, 0, 0)
+    zero, two = np.zeros((1, 1), np.uint32), np.full((1, 1), 2, np.uint32)
+    row = shifted_index(batch, two, np.arange(1024, dtype=np.uint32).reshape(16, 64), zero)
+    for number in (0, 5, LOW - 4 * 1023, LOW - 4 * 1023 + 1, LOW):
+        column = np.full((1, 1), number, np.uint32)
+        wanted = add_carry_out(column, row)
+        total, carry = added_to_row(batch, column, row, add_carry_out)
+        assert (total == wanted[0]).all()
+        assert (np.broadcast_to(carry, row.shape) == wanted[1]).all()
+        assert known_row(batch, total) == (None if wanted[1].any() else (number, 4))
+    for column in (np.arange(16, dtype=np.uint32)[:, None], np.full((16, 1), 5, np.uint32)):
+        total, carry = added_to_row(batch, column, row, add_carry_out)
+        assert (total == row + column).all()
+        assert known_row(batch, total) is None

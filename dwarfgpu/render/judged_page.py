@@ -1,0 +1,184 @@
+"""The page about a judgement: findings, and one lane over time with the source and what a debugger shows of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.render import pictures
+from dwarfgpu.render import report as html
+from dwarfgpu.render.layout import counted
+from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from dwarfgpu.program.variables.answers import LaneAnswer
+    from dwarfgpu.verification.judging.judgement import Judgement
+    from dwarfgpu.verification.judging.lane_history import LaneHistory, LaneStep, ShownValue
+    from dwarfgpu.verification.reports import FileReport
+
+FINDING_ROOM, LANE_ROOM = 500_000, 2_000_000
+MAX_VARIABLES, MAX_LINES = 120, 400
+LONGEST_VALUE = 160
+FRAMES = {"right": "unwinding", "wrong": "wrong", "missing": pictures.NOTHING}
+FRAME_WORDS = {"right": "callers are right", "wrong": "callers are wrong", "missing": "no call frame information"}
+
+
+def value_words(answer: LaneAnswer) -> str:
+    """Return a value in one line."""
+    from dwarfgpu.render.values import Look, value_text
+
+    try:
+        return "" if answer.value is None else " ".join(value_text(answer.value, Look()).split())
+    except DwarfGpuError as error:
+        return f"<{error.what}>"
+
+
+def judged_page(
+    title: str,
+    judgement: Judgement,
+    report: FileReport,
+    history: LaneHistory,
+    lines_of: Callable[[str], Sequence[str]],
+    command: str,
+) -> Iterator[str]:
+    """Yield the page; ``lines_of`` returns the lines of a source file, ``command`` lists all findings."""
+    findings, figure = html.findings_section(report.findings, report.left_out or {}, FINDING_ROOM, command)
+    if not report.findings:
+        findings.add(html.note("Nothing is wrong."))
+    known = f"{counted(report.known, 'finding')} of the baseline" if report.known else ""
+    judged = sum(function.judged for function in judgement.functions)
+    right = sum(function.right for function in judgement.functions)
+    missing = sum(function.missing for function in judgement.functions)
+    wrong, shown = _wrong_count(history)
+    tiles = [
+        html.Tile("Instructions", f"{judgement.instructions:,}", "executed" if judgement.halt.has_ended else "so far"),
+        html.Tile("Findings", figure, known),
+        html.Tile("Frames right", _percent(right, judged), f"of {counted(judged, 'instruction')}, {missing} without"),
+        html.Tile("Values wrong", str(wrong), f"of {shown} in lane {history.lane} of wave {history.wave}"),
+    ]
+    yield from html.page(title, tiles, [_lane_section(history, lines_of), findings, _functions(judgement)])
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "-"
+
+
+def _wrong_count(history: LaneHistory) -> tuple[int, int]:
+    shown = [value for values in history.variables.values() for value in values.values()]
+    return sum(value.kind == "wrong" for value in shown), len(shown)
+
+
+# --- The lane ---------------------------------------------------------------------------------------------------------
+
+
+def _lane_section(history: LaneHistory, lines_of: Callable[[str], Sequence[str]]) -> html.Section:
+    """Return the variables over time, and the source with the times when each line was executed."""
+    title = f"Lane {history.lane} of wave {history.wave}"
+    section = html.Section("lane", title, "part", LANE_ROOM, len(history.steps))
+    if not history.steps:
+        section.add(html.note("The lane has executed no statement."))
+        return section
+    section.add(html.note(
+        f"From left to right the {counted(len(history.steps), 'statement')} that the lane has begun. "
+        "Red is what a debugger shows wrongly; pointing at it shows what is right, where that is known."
+    ))  # fmt: skip
+    if history.left_out:
+        section.add(html.note(f"{counted(history.left_out, 'later statement')} not shown."))
+    by_function: dict[str, list[Strip]] = {}
+    for (function, name, _die), values in sorted(history.variables.items(), key=_first_wrong)[:MAX_VARIABLES]:
+        by_function.setdefault(function, []).append(_variable_strip(name, values, history.steps))
+    strips = [strip for of_function in by_function.values() for strip in of_function]
+    frames = Strip("call frames", tuple(_merged(_frame_parts(history.steps))))
+    section.add(html.legend(pictures.kinds_of([*strips, frames])))
+    ends = "statement 1", f"statement {len(history.steps)}"
+    for function, of_function in by_function.items():
+        label = f"Variables of {function} over time"
+        section.add(f"<h3>{html.text(function)}</h3>{html.strip_rows(of_function, ends, label)}")
+    section.left_out += max(0, len(history.variables) - MAX_VARIABLES)
+    section.add(f"<h3>Call frames</h3>{html.strip_rows([frames], ends, 'Call frames over time')}")
+    section.add(f"<h3>Source</h3>{html.source_table(_source_blocks(history.steps, lines_of), 'when it is executed')}")
+    return section
+
+
+def _first_wrong(item: tuple[tuple[str, str, int], dict[int, ShownValue]]) -> tuple[bool, int, int]:
+    """Order variables: those that are wrong first, then by when they come into scope."""
+    (_function, _name, die), values = item
+    return not any(value.kind == "wrong" for value in values.values()), min(values, default=0), die
+
+
+def _variable_strip(name: str, values: dict[int, ShownValue], steps: Sequence[LaneStep]) -> Strip:
+    parts = []
+    for index, step in enumerate(steps):
+        where = f"statement {index + 1}, line {step.line}: "
+        value = values.get(index)
+        if value is None:
+            parts.append(StripPart(1, OUTSIDE, f"{where}{name} is out of scope"))
+            continue
+        words = f"{name}: no value: {value.text}" if value.kind == "none" else f"{name} = {value.text[:LONGEST_VALUE]}"
+        if value.meant:
+            words += f"; it was {value.meant[:LONGEST_VALUE]}, and nothing assigns it"
+        parts.append(StripPart(1, value.kind, where + words))
+    wrong = sum(value.kind == "wrong" for value in values.values())
+    return Strip(name, tuple(_merged(parts)), f"{wrong} wrong" if wrong else "")
+
+
+def _frame_parts(steps: Iterable[LaneStep]) -> Iterator[StripPart]:
+    for index, step in enumerate(steps):
+        where = f"statement {index + 1}, line {step.line} of {step.function}: {FRAME_WORDS[step.frames]}"
+        yield StripPart(1, FRAMES[step.frames], where)
+
+
+def _merged(parts: Iterable[StripPart]) -> Iterator[StripPart]:
+    """Yield neighbours that say the same but for the statement as one part."""
+    before: StripPart | None = None
+    for part in parts:
+        is_same = before is not None and before.kind == part.kind
+        if before is not None and is_same and _said(before) == _said(part):
+            before = StripPart(before.size + 1, before.kind, before.text)
+            continue
+        if before is not None:
+            yield before
+        before = part
+    if before is not None:
+        yield before
+
+
+def _said(part: StripPart) -> str:
+    return part.text.partition(": ")[2]
+
+
+def _source_blocks(steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence[str]]) -> Iterator[html.SourceBlock]:
+    """Yield the lines that were executed, with a strip of the times when they were."""
+    times: dict[tuple[str, int], list[int]] = {}
+    for index, step in enumerate(steps):
+        times.setdefault((step.file, step.line), []).append(index)
+    for (file, line), indices in sorted(times.items())[:MAX_LINES]:
+        lines = lines_of(file)
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
+        parts: list[StripPart] = []
+        done = 0
+        for index in indices:
+            if index > done:
+                parts.append(StripPart(index - done, OUTSIDE, ""))
+            problem = steps[index].problem
+            words = f"statement {index + 1}: line {line}" + (f": {problem}" if problem else "")
+            parts.append(StripPart(1, "wrong" if problem else "register", words))
+            done = index + 1
+        if done < len(steps):
+            parts.append(StripPart(len(steps) - done, OUTSIDE, ""))
+        strip = pictures.strip_bar(Strip("", tuple(parts)))
+        yield html.SourceBlock(file, line, text.expandtabs(4).rstrip(), (strip,))
+
+
+def _functions(judgement: Judgement) -> html.Section:
+    """Return how many instructions of each function were judged, and what came of it."""
+    section = html.Section("functions", "Functions", "function", FINDING_ROOM, len(judgement.functions))
+    rows = [
+        (each.name, str(each.judged), str(each.right), str(each.wrong), str(each.missing))
+        for each in judgement.functions
+    ]
+    columns = ("call frames in", "instructions", "right", "wrong", "not described")
+    section.add(html.grid(columns, rows, numbers_from=1))
+    return section

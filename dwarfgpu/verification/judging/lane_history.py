@@ -1,0 +1,252 @@
+"""What a debugger would show of one lane, statement by statement, and which of it is known to be wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.backends.running.stops import MachineFault
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.storages import Composite, Memory, Register
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.stack.stopped import Stopped
+from dwarfgpu.program.variables.answers import answer
+from dwarfgpu.program.variables.variable import STATIC
+from dwarfgpu.verification.judging.call_record import CallRecord
+from dwarfgpu.verification.judging.lane_places import LaneRecord
+from dwarfgpu.verification.judging.statements import CodeLines
+from dwarfgpu.verification.judging.variable_values import is_read_reference
+from dwarfgpu.verification.judging.wave_registers import WaveRegisters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dwarfgpu.backends.running.batch import WaveBatch
+    from dwarfgpu.program.running.running import Running
+    from dwarfgpu.program.variables.answers import LaneAnswer
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.verification.judging.judgement import Judge
+    from dwarfgpu.verification.judging.statements import SourceStatements
+
+MAX_STEPS = 600
+"""The statements of a lane that are kept."""
+MAX_VARIABLES = 200
+WRONG, NO_VALUE = "wrong", "none"
+"""The kinds of what is wrong, and of what has no value."""
+
+
+@frozen
+class WrongValue:
+    """What execution has shown of a variable: from an instruction on it is not what it is said to be."""
+
+    pc: int
+    variable: str
+    message: str
+
+
+@frozen
+class LaneStep:
+    """A statement at which a lane was about to begin."""
+
+    pc: int
+    function: str
+    file: str
+    line: int
+    depth: int
+    """Of calls; 0 is the kernel."""
+    frames: str
+    """What there is of call frames: ``right``, ``wrong`` or ``missing``."""
+    problem: str = ""
+    """What is wrong with a step to it."""
+
+
+@frozen
+class ShownValue:
+    """What a debugger shows of a variable in the lane."""
+
+    kind: str
+    """``register``, ``memory``, ``composite``, ``implicit``, ``constant``, ``none`` or ``wrong``."""
+    text: str
+    """The value, or why there is none."""
+    meant: str = ""
+    """What it should be, where that is known and something else."""
+
+
+@frozen
+class LaneHistory:
+    """The statements of a lane in the order of time, and for each variable what it was where it is in scope."""
+
+    wave: str
+    lane: int
+    steps: tuple[LaneStep, ...]
+    variables: dict[tuple[str, str, int], dict[int, ShownValue]]
+    """By function, name and entry; the numbers are those of steps."""
+    left_out: int
+    """How many statements more there were."""
+
+
+def wrong_values(judge: Judge) -> list[WrongValue]:
+    """Return what a judge has seen of values that change where nothing assigns them."""
+    return [
+        WrongValue(pc, subject.name, sighting.message)
+        for subject, pc, sighting in judge.sightings.of_part("value")
+        if subject.rule.name == "value-changed"
+    ]
+
+
+class LaneRecorder:
+    """Follows one lane of a kernel that runs, and reads its variables where statements begin."""
+
+    def __init__(
+        self,
+        running: Running,
+        judge: Judge,
+        wave: int,
+        lane: int,
+        texts: SourceStatements,
+        value_text: Callable[[LaneAnswer], str],
+    ) -> None:
+        self.running = running
+        self._judge = judge
+        """Has judged the same launch before."""
+        self._wave, self._lane = wave, lane
+        self._texts = texts
+        self._value_text = value_text
+        self._wrong: dict[int, list[WrongValue]] = {}
+        for value in wrong_values(judge):
+            self._wrong.setdefault(value.pc, []).append(value)
+        self._steps_wrong = {
+            pc: sighting.message
+            for subject, pc, sighting in judge.sightings.of_part("statement")
+            if subject.rule.name == "statement-back"
+        }
+        device = running.machine.device
+        self._registers = WaveRegisters(running.machine)
+        self._stopped = Stopped(self._registers, running.attached.stopped.loaded)
+        self._record = LaneRecord(running)
+        self._calls = CallRecord(device, self._end_call)
+        self._lines = CodeLines(running, judge.sightings)
+        self._steps: list[LaneStep] = []
+        self._variables: dict[tuple[str, str, int], dict[int, ShownValue]] = {}
+        self._good: dict[tuple[int, tuple[str, str, int]], str] = {}
+        """The last value of each variable that was right, by call."""
+        self._bad: dict[tuple[int, tuple[str, str, int]], tuple[str, str]] = {}
+        """The variables that are wrong now: why, and where they were when they became so."""
+        self._passed: list[WrongValue] = []
+        self._left_out = 0
+        self._has_ended = False
+        device.observer = self._observe
+
+    def run(self, limit: int | None) -> LaneHistory:
+        """Run the kernel until the wave has ended."""
+        self.running.run(limit=limit)
+        self.running.machine.device.observer = None
+        name = self.running.machine.ids[self._wave]
+        return LaneHistory(name, self._lane, tuple(self._steps), self._variables, self._left_out)
+
+    def _end_call(self, call: Any, batch: WaveBatch, rows: Any) -> None:
+        if self._wave in batch.waves[rows]:
+            for known in (self._good, self._bad):
+                for key in [key for key in known if key[0] == call.number]:
+                    del known[key]
+
+    def _observe(self, batch: WaveBatch) -> bool:
+        try:
+            instruction = self._calls.observe(batch)
+        except MachineFault:
+            return False
+        self._record.observe(batch, instruction)
+        ends = instruction.name.startswith("s_endpgm")
+        if self._wave in batch.waves.tolist() and not self._has_ended:
+            self._arrive(batch)
+            self._has_ended = ends
+        if ends:
+            self._calls.end(batch)
+            self._record.end(batch)
+        return False
+
+    def _arrive(self, batch: WaveBatch) -> None:
+        if not int(self._record.active[self._wave]) >> self._lane & 1:
+            return
+        self._passed += self._wrong.get(batch.pc, ())
+        line = self._lines[batch.pc]
+        if not line.is_start:
+            return
+        if len(self._steps) >= MAX_STEPS:
+            self._left_out += 1
+            return
+        row = batch.waves.tolist().index(self._wave)
+        call = next((call for call, rows in self._calls.groups(batch) if row in rows), None)
+        number = 0 if call is None else call.number
+        counts = self._judge.sightings.counts(batch.pc)
+        frames = "wrong" if batch.pc in counts.wrong else "missing" if batch.pc in counts.missing else "right"
+        depth = 0 if call is None else call.depth
+        name = self._judge.sightings.function(batch.pc)[0]
+        before = self._steps[-1] if self._steps else None
+        index = len(self._steps)
+        self._steps.append(
+            LaneStep(batch.pc, name, line.file, line.line, depth, frames, self._steps_wrong.get(batch.pc, ""))
+        )
+        self._registers.show(batch)
+        for frame in self._stopped.stack(self._wave).call(0):
+            for variable in frame.variables():
+                if variable.kind != STATIC and not variable.is_artificial:
+                    key = frame.name or name, variable.name, variable.die.offset
+                    if key in self._variables or len(self._variables) < MAX_VARIABLES:
+                        shown = self._shown(number, key, variable, before)
+                        self._variables.setdefault(key, {})[index] = shown
+        self._passed = []
+
+    def _shown(self, call: int, key: tuple[str, str, int], variable: Variable, before: LaneStep | None) -> ShownValue:
+        """Return what a debugger shows of a variable, and whether that is right."""
+        try:
+            values = answer(variable, variable.name, [self._lane])
+            lane_answer = values.by_lane[0]
+        except DwarfGpuError as error:
+            return ShownValue(WRONG, error.message)
+        known = call, key
+        if lane_answer.value is None:
+            self._bad.pop(known, None)
+            reason = lane_answer.reason
+            message = "" if reason is None else reason.message
+            is_wrong = reason is not None and reason.state == "error" and not is_read_reference(variable, self._lane)
+            return ShownValue(WRONG if is_wrong else NO_VALUE, message)
+        text = self._value_text(lane_answer)
+        kind, place = _place_of(lane_answer)
+        for wrong in self._passed:
+            if wrong.variable == variable.name:
+                self._bad[known] = wrong.message, place
+        if known in self._bad and (self._bad[known][1] != place or self._is_named(variable.name, before)):
+            del self._bad[known]
+        if known in self._bad:
+            return ShownValue(WRONG, f"{text} ({self._bad[known][0]})", self._good.get(known, ""))
+        self._good[known] = text
+        return ShownValue(kind, text)
+
+    def _is_named(self, name: str, before: LaneStep | None) -> bool:
+        """Return whether the statement before names a variable, and may have given it a value."""
+        statement = None if before is None else self._texts.at(before.file, before.line)
+        return statement is not None and re.search(rf"\b{re.escape(name)}\b", statement.text) is not None
+
+
+def _place_of(lane_answer: LaneAnswer) -> tuple[str, str]:
+    """Return the kind of a location, and a text that is the same as long as the location is."""
+    location = lane_answer.location
+    if location is None:
+        return "constant", ""
+    place = location.single
+    storage: Any = None if place is None else place.storage
+    kinds: Iterable[tuple[type, str]] = ((Register, "register"), (Memory, "memory"), (Composite, "composite"))
+    kind = next((name for known, name in kinds if isinstance(storage, known)), "implicit")
+    return kind, repr(location)
+
+
+def chosen_lane(judge: Judge) -> tuple[int, int]:
+    """Return the wave and the lane that show most: those of the first wrong value, else of the first wave."""
+    ids = judge.running.machine.ids
+    for part in ("value", "statement", "unwind"):
+        seen = [sighting for _subject, _pc, sighting in judge.sightings.of_part(part) if sighting.wave in ids]
+        for sighting in seen:
+            if sighting.lane is not None:
+                return ids.index(sighting.wave), sighting.lane
+    return 0, 0

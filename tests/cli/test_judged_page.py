@@ -1,0 +1,141 @@
+"""``dwarfgpu judge --html``: a lane over time, with what a debugger shows wrongly and what is right."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+import pytest
+
+from dwarfgpu.verification.judging import lane_history
+from tests.builders.commands import run
+from tests.builders.judged_calls import GFX90A
+from tests.builders.judged_lanes import assembled, value_defects
+from tests.cli.test_report import Page
+from tests.cli.test_report_in_browser import Browser, errors_of, probed
+
+WORDS = ("X", "--grid", "80", "--work-group", "80", "zeros(80)", "40")
+GOOD = ("fixtures/asm/lane-pc.gfx90a.w64.co", *WORDS)
+
+
+@pytest.fixture(scope="module")
+def wrong(require_tool, tmp_path_factory):
+    """The page about a file in which a variable is said to be in the register of another one."""
+    folder = tmp_path_factory.mktemp("wrong")
+    defect = next(each for each in value_defects() if each.name == "left-in-v1")
+    path = assembled(GFX90A, (require_tool("llvm-mc-22"), require_tool("ld.lld-22")), folder, defect)
+    out = folder / "a page.html"
+    done = run("judge", path, *WORDS, "--html", "-o", str(out))
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    return out
+
+
+@pytest.fixture(scope="module")
+def page(wrong):
+    return Page(wrong.read_text("utf-8"))
+
+
+def strip(content, label):
+    """The titles of the parts of a strip, each with its kind."""
+    (bar,) = re.findall(rf'<span class="strip-label">{label}</span>.*?<svg.*?>(.*?)</svg>', content, re.DOTALL)
+    return re.findall(r'<rect class="(\w+)".*?><title>(.*?)</title>', bar)
+
+
+def test_a_wrong_value_is_red_with_what_it_was_before(page):
+    parts = strip(page.content, "left")
+    assert [kind for kind, _words in parts][:3] == ["none", "register", "wrong"]
+    (words,) = [words for kind, words in parts if kind == "wrong"]
+    assert re.search(r"statement \d+, line \d+: left = \d+ \(left is said to be in v1, which the code of", words)
+    assert re.search(r"; it was \d+, and nothing assigns it$", words)
+
+
+def test_the_source_is_beside_the_times_when_it_is_executed(page):
+    assert "int left = lane * 2;  // b" in page.texts["lane"]
+    assert "statement 4: line 11" in page.texts["lane"]
+
+
+def test_a_step_back_is_red():
+    path = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co"
+    words = ("saxpy", "--grid", "64", "--work-group", "64", "zeros(64)", "ones(64)", "2", "64")
+    content = run("judge", path, *words, "--html").stdout
+    assert re.search(r'<rect class="wrong"[^>]*><title>statement \d+: line 76: a step goes back from line 77', content)
+
+
+def test_findings_and_functions_are_there(page):
+    assert page.sections == ["lane", "findings", "functions"]
+    assert "value-changed 2 warnings" in page.texts["findings"]
+    assert "first: " in page.texts["findings"]
+    assert "whole_wave" in page.texts["functions"]
+
+
+def test_nothing_is_red_where_nothing_is_wrong(tmp_path):
+    out = tmp_path / "out.html"
+    done = run("judge", *GOOD, "--html", "-o", str(out))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    page = Page(out.read_text("utf-8"))
+    assert 'class="wrong"' not in page.content
+    assert "Nothing is wrong." in page.texts["findings"]
+    assert "call frames: callers are right" in page.text or "callers are right" in page.text
+
+
+def test_the_page_loads_nothing_and_allows_its_own_style_and_script_alone(page):
+    for tag, attributes in page.elements:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base", "form", "use", "image", "audio", "video"}
+        assert not {"src", "srcset", "data", "action", "style"} & set(attributes), (tag, attributes)
+    (policy,) = [meta["content"] for meta in page.tags("meta") if meta.get("http-equiv")]
+    assert policy.startswith("default-src 'none'; ")
+    for name, tag in (("style-src", "style"), ("script-src", "script")):
+        (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page.content, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{name} 'sha256-{digest}';" in policy
+
+
+def test_the_same_question_gives_the_same_page(wrong, tmp_path):
+    path = wrong.with_name("lanes.co")
+    done = run("judge", str(path), *WORDS, "--html")
+    assert done.stdout == wrong.read_text("utf-8")
+
+
+def test_later_statements_are_counted(monkeypatch, tmp_path):
+    monkeypatch.setattr(lane_history, "MAX_STEPS", 5)
+    page = Page(run("judge", *GOOD, "--html").stdout)
+    assert "later statements not shown" in page.texts["lane"]
+
+
+def test_a_page_and_a_log_are_not_written_together():
+    done = run("judge", *GOOD, "--html", "--sarif")
+    assert done.returncode == 2
+    assert "writes a page or a SARIF log, not both" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def browser(require_tool, tmp_path_factory):
+    return Browser(require_tool("chromium", "chromium-browser"), tmp_path_factory.mktemp("profile"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("flags", [(), ("--force-dark-mode",)], ids=["light", "dark"])
+def test_a_browser_shows_it_without_an_error(browser, wrong, width, flags):
+    done = browser(wrong, width, "--dump-dom", *flags)
+    assert errors_of(done) == []
+    assert '<button id="theme" type="button">Colours: system</button>' in done.stdout, "the script has run"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_is_wider_than_the_screen(browser, wrong, width):
+    outer = wrong.with_name("outer.html")
+    script = """
+    window.addEventListener("load", function () { setTimeout(function () {
+      document.title = document.querySelector("iframe").contentDocument.getElementById("probe").textContent;
+    }, 200); });"""
+    frame = f'<iframe src="{probed(wrong, "[]").name}" style="width: {width}px; height: 900px; border: 0"></iframe>'
+    outer.write_text(f"{frame}<script>{script}</script>")
+    done = browser(outer, 1400, "--dump-dom", "--allow-file-access-from-files", "--virtual-time-budget=5000")
+    widths = re.findall(r"width (\d+) scroll (\d+)", done.stdout)
+    assert len(widths) == 2, (done.stdout[:500], errors_of(done))
+    for inner, needed in widths:
+        assert int(inner) == width
+        assert int(needed) <= width

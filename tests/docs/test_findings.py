@@ -1,0 +1,92 @@
+"""The page of what execution finds: its sources are the files, and its commands print what it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "findings.md").read_text("utf-8")
+SOURCES = ROOT / "docs" / "examples" / "findings"
+SCRIPTS = ROOT / "fixtures" / "src" / "scripts"
+LONGEST = 15
+
+
+@frozen
+class FindingSession:
+    """Commands, and what the last of them prints, with dots for what is left out."""
+
+    title: str
+    commands: tuple[str, ...]
+    shown: str
+
+
+def sessions() -> list[FindingSession]:
+    found = []
+    for section in PAGE.split("\n## ")[1:]:
+        for block in re.findall(r"```session\n(.*?)```", section, re.DOTALL):
+            lines = block.splitlines()
+            commands = [line[2:] for line in lines if line.startswith("$ ")]
+            shown = [line for line in lines if not line.startswith("$ ")]
+            found.append(FindingSession(section.splitlines()[0], tuple(commands), "\n".join(shown)))
+    return found
+
+
+def is_build(command: str) -> bool:
+    return not command.startswith(("dwarfgpu", "python3 -c"))
+
+
+BUILDS = [command for session in sessions() for command in session.commands if is_build(command)]
+
+
+def run_in(folder: Path, command: str) -> str:
+    words = [
+        word.replace("$LLVM24_PYTHON", os.environ.get("LLVM24_PYTHON", str(ROOT / ".venv/llvm24/bin/python")))
+        for word in shlex.split(command)
+    ]
+    if words[0] == "dwarfgpu":
+        words = [sys.executable, "-m", *words]
+    elif words[0] == "python3":
+        words[0] = sys.executable
+    words = [str(SCRIPTS / word) if (SCRIPTS / word).is_file() and word.endswith(".py") else word for word in words]
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"{words[0]} is not installed")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if is_build(command):
+        assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_sources_on_the_page_are_the_files():
+    shown = dict(re.findall(r"`(\S+?)`:\n\n```c\n(.*?)```", PAGE, re.DOTALL))
+    assert shown == {path.name: path.read_text("utf-8") for path in SOURCES.iterdir()}
+
+
+def test_a_source_is_short():
+    assert {path.name for path in SOURCES.iterdir() if len(path.read_text("utf-8").splitlines()) > LONGEST} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("session", sessions(), ids=lambda session: session.title.replace(" ", "-"))
+def test_a_compiler_still_writes_it_and_it_is_found(session, require_tool, tmp_path):
+    require_tool("clang-22")
+    require_tool("ld.lld-22")
+    for path in SOURCES.iterdir():
+        shutil.copy(path, tmp_path)
+    own = [command for command in session.commands if is_build(command)]
+    name = re.search(r"[\w-]+(?=\.co)", session.commands[-1] if len(session.commands) == 1 else "")
+    for command in own or [each for each in BUILDS if name is not None and f"{name[0]}." in each]:
+        run_in(tmp_path, command)
+    printed = [run_in(tmp_path, command) for command in session.commands if not is_build(command)]
+    text = printed[-1].replace(str(tmp_path), "...")
+    for part in re.split(r"^\.\.\.$", session.shown, flags=re.MULTILINE):
+        assert part.strip("\n") in text, text

@@ -1,0 +1,52 @@
+"""tools/judge_kernels.py: kernels are compiled, launched with small numbers, and judged."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def tool():
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        import judge_kernels
+
+        yield judge_kernels
+    finally:
+        sys.path.remove(str(ROOT / "tools"))
+
+
+def test_kernels_of_a_program_are_judged(tool, require_tool):
+    require_tool("clang-22")
+    require_tool("ld.lld-22")
+    way = tool.Way("22", "gfx1100", "O2", "auto")
+    named = dict(tool.programs())
+    (result,) = tool.judged(way, "*", ("bools.cl", named["bools.cl"]))
+    assert (result.kernel, result.problem) == ("bools", "")
+    assert result.instructions > 0
+    assert "unwind-missing" in {rule for rule, _place, _message in result.findings}
+
+
+def test_a_program_that_cannot_be_compiled_is_named(tool, require_tool, tmp_path):
+    require_tool("clang-22")
+    path = tmp_path / "broken.cl"
+    path.write_text("kernel void broken(\n")
+    (result,) = tool.judged(tool.Way("22", "gfx1100", "O2", "auto"), "*", ("broken.cl", path))
+    assert "error" in result.problem
+    assert result.findings == []
+
+
+def test_findings_are_counted_by_rule(tool, capsys):
+    findings = [("value-failed", ".text+0x8", "x: no"), ("value-failed", ".text+0x9", "y: no")]
+    results = [tool.KernelResult("p.cl", "k", 10, 0.5, findings), tool.KernelResult("q.cl", "l", 5, 0.1, [], "stopped")]
+    tool.report(results, shows_all=True)
+    out = capsys.readouterr().out
+    assert "value-failed             2 findings in 1 kernels" in out
+    assert "p.cl k: value-failed: .text+0x8: x: no" in out
+    assert "q.cl l: stopped" in out
+    assert "2 kernels, 15 instructions; k takes 0.5 s" in out

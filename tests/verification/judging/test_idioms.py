@@ -1,0 +1,85 @@
+"""What clang is known to write otherwise than it means: found without being told, and gone where it is read as meant.
+
+Each idiom is that of a variable of a kernel that runs. llvm-dwarfdump says that the variable is written so.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+CL, HIP = "fixtures/amdgpu/cl-kernels.{}.co", "fixtures/amdgpu/hip-kernels.{}.co"
+SAXPY = "saxpy", (np.zeros(64, "f4"), np.ones(64, "f4"), 2.0, 64)
+DIVERGENT = "_Z9divergentPii", (np.zeros(64, "i4"), 40)
+XDEREF = "DW_OP_swap, DW_OP_xderef"
+
+IDIOMS = [
+    pytest.param(CL, "gfx90a.w64.O0.v5", SAXPY, "product", rf"DW_OP_fbreg \+\d+, DW_OP_lit5, {XDEREF}$", id="slot"),
+    pytest.param(CL, "gfx1100.w32.O0.v5", SAXPY, "product", rf"DW_OP_fbreg \+\d+, DW_OP_lit5, {XDEREF}$",
+                 id="slot-wave32"),
+    pytest.param(HIP, "gfx90a.w64.O0.v5", DIVERGENT, "lane", rf"DW_OP_fbreg \+\d+, DW_OP_lit1, {XDEREF}$",
+                 id="slot-generic"),
+    pytest.param(HIP, "gfx90a.w64.O0.v5", DIVERGENT, "term", rf"DW_OP_fbreg \+\d+, DW_OP_lit1, {XDEREF}$",
+                 id="slot-of-a-function"),
+    pytest.param(CL, "gfx90a.w64.O2.v5", SAXPY, "i", rf"DW_OP_bregx VGPR\d+\+0, DW_OP_lit5, {XDEREF}", id="register"),
+    pytest.param(HIP, "gfx1100.w32.O2.v5", DIVERGENT, "lane", rf"DW_OP_bregx 0x6\w\w \+0, DW_OP_lit1, {XDEREF}",
+                 id="register-generic"),
+    pytest.param(HIP, "gfx90a.w64.O2.v5", DIVERGENT, "base", rf"DW_OP_const\w \+?\d+, .*{XDEREF}, DW_OP_stack_value",
+                 id="constant"),
+]  # fmt: skip
+
+
+def locations_of(path, name):
+    """What llvm-dwarfdump prints of the locations of the variables with a name, and of copies of them."""
+    command = ["llvm-dwarfdump-22", "--debug-info", path]
+    entries = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n\n")
+    return "\n".join(entry for entry in entries if f'"{name}")' in entry)
+
+
+def values_wrong(judged, path, kernel, repair):
+    name, args = kernel
+    findings = judged(path, name, grid=64, work_group=64, args=args, repair=repair, private_size=4096).report.findings
+    return {finding.message.split(": ")[1] for finding in findings if finding.rule.name == "value-failed"}
+
+
+@pytest.mark.parametrize("pattern, way, kernel, variable, idiom", IDIOMS)
+def test_an_idiom_is_found_and_vanishes_with_repairs(pattern, way, kernel, variable, idiom, judged, require_tool):
+    require_tool("llvm-dwarfdump-22")
+    path = pattern.format(way)
+    assert re.search(idiom, locations_of(path, variable).replace(")", ""), re.MULTILINE), locations_of(path, variable)
+    assert variable in values_wrong(judged, path, kernel, "off")
+    assert values_wrong(judged, path, kernel, "auto") == set()
+
+
+WIDE = """
+__attribute__((noinline)) long tripled(long number) {
+  long sum = number * 3;
+  return sum;
+}
+kernel void wide(global long *out) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  out[id] = tripled(id);
+}
+"""
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+def test_an_idiom_of_pieces_is_found_and_vanishes_with_repairs(processor, judged, require_tool, tmp_path):
+    path = str(tmp_path / "wide.co")
+    words = [require_tool("clang-22"), "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa"]
+    words += [f"-mcpu={processor}", "-g", "-O2", "-nogpulib", "-", "-o", path]
+    subprocess.run(words, input=WIDE, text=True, check=True, cwd=tmp_path)
+    assert re.search(rf"{XDEREF}, DW_OP_piece 0x4, DW_OP_bregx", locations_of(path, "number"))
+    kernel = "wide", (np.zeros(64, "i8"),)
+    assert "number" in values_wrong(judged, path, kernel, "off")
+    assert values_wrong(judged, path, kernel, "auto") == set()
+
+
+def test_frames_without_rules_are_found_whatever_is_repaired(judged):
+    path, (kernel, args) = CL.format("gfx90a.w64.O2.v5"), SAXPY
+    for repair in ("off", "auto"):
+        findings = judged(path, kernel, grid=64, work_group=64, args=args, repair=repair).report.findings
+        assert "unwind-missing" in {finding.rule.name for finding in findings}
