@@ -58,8 +58,8 @@ class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "accumulation", "count", "exec", "is_tired", "lanes", "local", "mask", "mode", "passed", "pc", "rows", "scalar", "scc",
-        "status", "vector", "waves", "wide_a", "wide_v",
+        "accumulation", "count", "exec", "is_tired", "lanes", "local", "mask", "mode", "passed", "pc", "rows",
+        "scalar", "scc", "status", "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
