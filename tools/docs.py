@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import clauses
+import isa_meanings
 from sessions import refreshed, sessions_of
 from ways import rewalked, ways_of
 
@@ -618,7 +619,8 @@ def main() -> int:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
             print(f"docs/{name} written")
-    if not options.check:  # the tests compare what sessions write
+    if not options.check:  # the tests compare what sessions write, and the instructions
+        isa_meanings.PAGE.write_text(isa_meanings.replaced(isa_meanings.PAGE.read_text()))
         for path in sorted((ROOT / "docs").rglob("*.md")):
             text = path.read_text()
             if sessions_of(text) and (now := refreshed(text)) != text:

@@ -42,13 +42,7 @@ def tbreak(debugger: Debugger, arguments: Arguments) -> None:
 
 def _set(debugger: Debugger, arguments: Arguments, *, is_temporary: bool) -> None:
     debugging = session(debugger, arguments.command)
-    text, condition = arguments.text, None
-    match = _IF.search(text)
-    if match:
-        text, condition = text[: match.start()], text[match.end() :].strip()
-    elif re.search(r"(?:^|\s)if$", text):
-        raise arguments.wrong("needs an expression behind `if`")
-    place = text.strip()
+    place, condition = _parts(arguments)
     if not place:
         pc = debugger.frame.pc
         if pc is None:
@@ -57,12 +51,24 @@ def _set(debugger: Debugger, arguments: Arguments, *, is_temporary: bool) -> Non
     show_set(debugger, debugging, debugging.break_at(place, condition, is_temporary=is_temporary))
 
 
+def _parts(arguments: Arguments) -> tuple[str, str | None]:
+    """Return what stands before `if`, and the condition behind it, if there is one."""
+    text = arguments.text
+    match = _IF.search(text)
+    if match:
+        return text[: match.start()].strip(), text[match.end() :].strip()
+    if re.search(r"(?:^|\s)if$", text):
+        raise arguments.wrong("needs an expression behind `if`")
+    return text.strip(), None
+
+
 # --- Watchpoints and catchpoints --------------------------------------------------------------------------------------
 
 
 def watch(debugger: Debugger, arguments: Arguments) -> None:
     """It stops when the value of the expression in the lane that is selected has changed, whatever has changed it.
-    Where the value is in memory, that memory is watched from now on, as GDB does with -location.
+    Where the value is in memory, that memory is watched from now on, as GDB does with -location. With `if EXPR` it
+    stops only if the expression is true in that lane then.
     """
     _watch(debugger, arguments, WATCH)
 
@@ -82,13 +88,22 @@ def _watch(debugger: Debugger, arguments: Arguments, kind: str) -> None:
     from dwarfgpu.render.values import value_text
 
     debugging = session(debugger, arguments.command)
-    text = arguments.needed()
+    arguments.needed()
+    text, condition = _parts(arguments)
+    if not text:
+        raise arguments.wrong("needs an expression before `if`")
 
     def shown(value: Object, frame: Frame) -> str:
         return value_text(value, renderer(debugger, frame=frame).look)
 
     point = debugging.watch(
-        text, kind, wave=debugger.wave.index, lane=debugger.lane or 0, frame=debugger.frame_number, shown=shown
+        text,
+        kind,
+        wave=debugger.wave.index,
+        lane=debugger.lane or 0,
+        frame=debugger.frame_number,
+        shown=shown,
+        condition=condition,
     )
     debugger.output.line(f"{WATCHPOINTS[kind]} {point.number}: {text}")
 
@@ -227,9 +242,10 @@ def _numbered(debugger: Debugger, arguments: Arguments) -> tuple[StoppingPoint, 
 def condition(debugger: Debugger, arguments: Arguments) -> None:
     """Without an expression it has none from now on."""
     point, text = _numbered(debugger, arguments)
-    if point.watched is not None or not point.addresses:
+    if point.watched is None and not point.addresses:
         raise UsageError(
-            f"{point.number} is a {point.kind}, and only breakpoints have conditions", kind="no_breakpoint"
+            f"{point.number} is a {point.kind}, and only breakpoints and watchpoints have conditions",
+            kind="no_breakpoint",
         )
     session(debugger, arguments.command).condition(point, text or None)
     if not text:

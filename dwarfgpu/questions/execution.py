@@ -195,7 +195,10 @@ def next_(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def finish(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops where the function that is selected has returned."""
+    """It stops where the function that is selected has returned, and shows the value that the lane has got, where
+    the calling convention says where it is.
+    """
+    from dwarfgpu.program.running.returned import return_type
     from dwarfgpu.questions import asking
 
     arguments.none()
@@ -209,7 +212,8 @@ def finish(debugger: Debugger, arguments: Arguments) -> Document:
         debugger.output.write("Run till exit from ")
         writer = asking.call_writer(debugger, frame)
         debugger.output.lines(writer.lines(frame, debugger.output.width, debugger.output.style))
-    return stopped(debugger, debugging, debugging.finish(wave, frame.number))
+    kind = return_type(frame)
+    return stopped(debugger, debugging, debugging.finish(wave, frame.number), returned=kind)
 
 
 def until(debugger: Debugger, arguments: Arguments) -> Document:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.running.breakpoints import Stop, StoppingPoint
     from dwarfgpu.program.running.debugging import Debugging
+    from dwarfgpu.program.running.returned import ReturnType
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
 
@@ -69,17 +70,41 @@ class CommandsOfStops:
             self._waiting.clear()
 
 
-def stopped(debugger: Debugger, debugging: Debugging, stop: Stop) -> Document:
-    """Select the wave and the lane that have stopped, and return the answer."""
+def stopped(debugger: Debugger, debugging: Debugging, stop: Stop, *, returned: ReturnType | None = None) -> Document:
+    """Select the wave and the lane that have stopped, and return the answer.
+
+    ``returned`` is the type of the function that has returned, if it has.
+    """
     debugger.state_of(CommandsOfStops).stops += 1
     printed = list(debugging.running.printed())
     new = printed[debugging.texts_shown :]
     debugging.texts_shown = len(printed)
     has_switched = not stop.halt.has_ended and _select(debugger, stop)
+    data = _data(debugger, debugging, stop, new)
+    result = None
+    if returned is not None and stop.halt.kind == "step" and not stop.points:
+        result = data["result"] = _result(debugger, debugging, returned)
     return Document(
-        _data(debugger, debugging, stop, new),
-        lambda output: _lines(debugger, debugging, stop, new, output, has_switched=has_switched),
+        data,
+        lambda output: _lines(debugger, debugging, stop, new, output, has_switched=has_switched, result=result),
     )
+
+
+def _result(debugger: Debugger, debugging: Debugging, returned: ReturnType) -> dict[str, Any]:
+    """Put the value that a function has returned into the history, and return what there is to say about it."""
+    from dwarfgpu.program.language.history import Remembered
+    from dwarfgpu.program.types.declaration import type_text
+    from dwarfgpu.questions.asking import renderer
+    from dwarfgpu.render.values import value_text
+
+    frame, lane = debugger.frame, debugger.lane
+    result: dict[str, Any] = {"type": type_text(returned.type)}
+    values = returned.values(debugging.machine, debugger.wave.index)
+    if values is None or lane is None:
+        return result
+    number = debugger.state_of(Remembered).add(values)
+    value = frame.expression(f"${number}").find(frame.lane(lane))
+    return result | {"number": number, "value": value_text(value, renderer(debugger, frame=frame).look)}
 
 
 def _select(debugger: Debugger, stop: Stop) -> bool:
@@ -170,7 +195,14 @@ def _data(debugger: Debugger, debugging: Debugging, stop: Stop, printed: list[st
 
 
 def _lines(
-    debugger: Debugger, debugging: Debugging, stop: Stop, printed: list[str], output: Output, *, has_switched: bool
+    debugger: Debugger,
+    debugging: Debugging,
+    stop: Stop,
+    printed: list[str],
+    output: Output,
+    *,
+    has_switched: bool,
+    result: dict[str, Any] | None,
 ) -> Iterator[str]:
     for text in printed:
         output.write(text)
@@ -185,6 +217,8 @@ def _lines(
             yield f"[Switching to {debugger.noun} {title(debugger)}]"
         yield from _why(debugger, stop)
         yield from _where(debugger)
+        if result is not None:
+            yield _result_text(result)
     debugger.state_of(CommandsOfStops).run(debugger, stop.points)
 
 
@@ -213,12 +247,12 @@ def _why(debugger: Debugger, stop: Stop) -> Iterator[str]:
         else:
             yield f"Old value = {change.old}"
             yield f"New value = {change.new}"
+        yield from _problem(stop)
     elif halt.kind == "breakpoint" and stop.points:
         names = ", ".join(f"{_kind(point)} {point.number}" for point in stop.points)
         yield f"{who} hit {names}, with {lanes_of(mask)}"
         yield from _others(noun, lanes, chosen)
-        if stop.problem is not None:
-            yield f"warning: the condition has no value, so it stopped: {stop.problem}"
+        yield from _problem(stop)
     elif halt.kind in ("fault", "trap"):
         reason = halt.reason.partition(":")[0]
         signal = SIGNALS.get(reason, TRAPPED)
@@ -230,6 +264,18 @@ def _why(debugger: Debugger, stop: Stop) -> Iterator[str]:
         yield f"{who} received signal SIGINT, Interrupt."
     elif halt.kind != "step":
         yield f"[{halt.reason}]"
+
+
+def _problem(stop: Stop) -> Iterator[str]:
+    if stop.problem is not None:
+        yield f"warning: the condition has no value, so it stopped: {stop.problem}"
+
+
+def _result_text(result: dict[str, Any]) -> str:
+    """Return what GDB says of the value that a function has returned."""
+    if "value" in result:
+        return f"Value returned is ${result['number']} = {result['value']}"
+    return f"Value returned has type: {result['type']}. Cannot determine contents"
 
 
 def _kind(point: StoppingPoint) -> str:

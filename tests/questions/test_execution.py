@@ -284,6 +284,23 @@ def test_jump_and_an_assigned_pc_go_elsewhere(divergent):
     assert "Continuing at 0x" in divergent("jump 102")
 
 
+def test_watchpoints_have_conditions(divergent):
+    divergent("break 100 if step == 4 && rest > 20", "run", "delete")
+    assert divergent("watch result if result > 300") == "Hardware watchpoint 2: result\n"
+    text = divergent("continue")
+    assert int(re.search(r"New value = (\d+)", text)[1]) > 300
+    assert "\tstop only if result > 300\n" in divergent("info breakpoints")
+    divergent("condition 2 result > 500")
+    assert int(re.search(r"New value = (\d+)", divergent("continue"))[1]) > 500
+    assert divergent("condition 2") == "Breakpoint 2 now unconditional.\n"
+    assert int(re.search(r"New value = (\d+)", divergent("reverse-continue", "reverse-continue"))[1]) <= 500
+    assert "nothere" in str(divergent.fails("condition 2 nothere > 3"))
+    assert "needs an expression" in str(divergent.fails("watch result if"))
+    assert "needs an expression" in str(divergent.fails("watch if result"))
+    divergent("delete", "watch result if *(int *)0 > 3")
+    assert "warning: the condition has no value, so it stopped: *(int *)0 > 3: " in divergent("continue")
+
+
 def test_memory_of_each_space_is_watched(spaces):
     spaces("break kernels.cl:115", "run", "delete")
     spaces("watch histogram[2]", "lane 3", "watch all.to_local[3]", "awatch out[5]", "rwatch histogram[1]")

@@ -14,6 +14,7 @@ import numpy as np
 
 from dwarfgpu.backends.running.block_writer import LOW
 from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.semantics import floats
 from dwarfgpu.isa.semantics.narrow_floats import from_bf16, to_bf16
 
 Lanes = Any
@@ -152,8 +153,8 @@ ACTIONS: dict[str, Any] = {
     "add": lambda old, data: old + data,
     "sub": lambda old, data: old - data,
     "rsub": lambda old, data: data - old,
-    "min": lambda old, data: np.fmin(old, data) if old.dtype.kind == "f" else np.minimum(old, data),
-    "max": lambda old, data: np.fmax(old, data) if old.dtype.kind == "f" else np.maximum(old, data),
+    "min": lambda old, data: floats.smaller(old, data) if old.dtype.kind == "f" else np.minimum(old, data),
+    "max": lambda old, data: floats.larger(old, data) if old.dtype.kind == "f" else np.maximum(old, data),
     "and": lambda old, data: old & data,
     "or": lambda old, data: old | data,
     "xor": lambda old, data: old ^ data,

@@ -58,8 +58,8 @@ class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "accumulation", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "rows", "scalar", "scc",
-        "status", "vector", "waves", "wide_a", "wide_v",
+        "accumulation", "count", "exec", "is_tired", "lanes", "local", "mask", "mode", "passed", "pc", "rows",
+        "scalar", "scc", "status", "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
@@ -70,6 +70,8 @@ class WaveBatch:
         self.pc = 0
         self.passed = NOWHERE
         """The address whose breakpoints have been asked, if they were and nothing was executed since."""
+        self.is_tired = False
+        """Whether it has had a long turn, and all others that have not go first: it may wait for one of them."""
         self.scalar: list[Any] = [UNSET] * SCALARS
         self.vector: list[Any] = [NOTHING] * vectors
         self.accumulation: list[Any] = [NOTHING] * accumulations

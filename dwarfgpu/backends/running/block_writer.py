@@ -13,10 +13,12 @@ import numpy as np
 
 from dwarfgpu.backends.running import batch as columns
 from dwarfgpu.backends.running import lane_moves
+from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import integer_rows
+from dwarfgpu.isa.semantics.floats import quieted
 from dwarfgpu.isa.semantics.integer_rows import merged
 from dwarfgpu.isa.semantics.numbers import flag
 from dwarfgpu.isa.semantics.rounding import direction, in_direction
@@ -24,6 +26,8 @@ from dwarfgpu.isa.semantics.rounding import direction, in_direction
 LOW = 0xFFFF_FFFF
 INDEX_ENABLE, INDEX_SHIFT = 1 << 27, 28
 """MODE, GPR_IDX_EN of GFX9; above it we keep which operands M0 counts for: the three sources and the destination."""
+DX10_CLAMP, IEEE = 1 << 8, 1 << 9
+"""MODE up to GFX11: a NaN that is clamped becomes 0; signalling NaNs become quiet ones."""
 KINDS = {
     "b16": "u2", "u16": "u2", "i16": "i2", "f16": "f2", "b32": "u4", "u32": "u4", "i32": "i4", "f32": "f4",
     "b64": "u8", "u64": "u8", "i64": "i8", "f64": "f8",
@@ -38,6 +42,8 @@ SPECIAL = {
 
 _KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
 """Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
+_CHOOSES = re.compile(r"v_(min|max|min3|max3|med3|minmax|maxmin)_f(16|32|64)$")
+"""Operations that choose among floats: up to GFX11, MODE says what a signalling NaN does."""
 _HIGH = np.uint64(32)
 _SIGNS = {"f2": np.uint16(0x8000), "f4": np.uint32(0x80000000), "f8": np.uint64(1 << 63)}
 
@@ -111,8 +117,14 @@ def clamped(value: Any) -> Any:
     return np.where(np.isnan(value), kind(0), np.clip(value, kind(0), kind(1)))
 
 
+def clamped_numbers(value: Any) -> Any:
+    """Return floats between 0 and 1, and NaNs."""
+    return np.clip(value, value.dtype.type(0), value.dtype.type(1))
+
+
 HELPERS = {
-    "np": np, "joined": joined, "put_long": put_long, "absolute": absolute, "negative": negative, "flushed": flushed,
+    "np": np, "clamped_numbers": clamped_numbers,
+    "joined": joined, "put_long": put_long, "absolute": absolute, "negative": negative, "flushed": flushed,
     "clamped": clamped, "merged": merged, "uniform": columns.uniform, "flags": columns.lane_flags,
     "mask_of": columns.lane_mask, "number": columns.number_of, "flag": flag,
 }  # fmt: skip
@@ -139,6 +151,7 @@ class BlockWriter:
         self.lanes = lanes
         self.mode = mode
         self.clock = Clock()
+        self.barriers = GroupBarriers()
         self.lines: list[str] = []
         self.names: dict[str, Any] = dict(HELPERS)
         self.addresses: list[int] = []
@@ -298,6 +311,8 @@ class BlockWriter:
         if rounded is None:
             way = ("", "up", "down", "to zero")[direction(self.mode, kind)]
             raise UnknownInstruction(f"{name} rounded {way}")
+        if self.mode & IEEE and self.generation <= 11 and _CHOOSES.match(name):
+            rounded = quieted(rounded)
         return self.name(rounded)
 
     def flushes(self, numpy_kind: str) -> bool:
@@ -454,7 +469,10 @@ class BlockWriter:
             text = f"flushed(({text}) * {self.name(np.dtype(kind).type((1, 2, 4, 0.5)[omod]))})"
         elif self.flushes(kind):
             text = f"flushed({text})"
-        return f"clamped({text})" if instruction.modifiers.get("clamp") else text
+        if not instruction.modifiers.get("clamp"):
+            return text
+        keeps_nans = self.generation <= 11 and not self.mode & DX10_CLAMP
+        return f"clamped_numbers({text})" if keeps_nans else f"clamped({text})"
 
     def set_mask(self, operand: GpuOperand, text: str) -> None:
         """Write flags of the executing lanes to a scalar register, as a mask."""

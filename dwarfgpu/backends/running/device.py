@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running import halts, instructions
+from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter, Clock
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
@@ -88,6 +89,7 @@ class SavedDevice:
     """The instructions executed, the waves that have ended, the clock, and what is left of a turn."""
     order: Any
     alive: Any
+    barriers: tuple[Any, Any]
 
 
 class Device:
@@ -113,6 +115,8 @@ class Device:
         self.memory.generation = self.generation
         self.apertures = apertures
         self.clock = Clock()
+        self.barriers = GroupBarriers()
+        self.barriers.on_complete = self._release
         self.blocks: dict[tuple[int, int], Block] = {}
         self._single: dict[tuple[int, int], Block] = {}
         """Blocks of one instruction."""
@@ -173,6 +177,7 @@ class Device:
         }
         self._groups = np.maximum(machine.groups(), 0)
         self._alive = np.bincount(self._groups, minlength=machine.wave_count)
+        self.barriers.use(self._groups, self._alive)
         self._written = machine.changes
 
     # --- Running --------------------------------------------------------------------------------------------------
@@ -244,7 +249,12 @@ class Device:
         if self._random is not None and len(batches) > 1:
             batch = batches[self._random.randrange(len(batches))]
         else:
-            batch = min(batches, key=lambda each: each.pc)
+            rested = [each for each in batches if not each.is_tired]
+            if not rested:
+                rested = batches
+                for each in batches:
+                    each.is_tired = False
+            batch = min(rested, key=lambda each: each.pc)
         batches.remove(batch)
         others, room = [], WIDEST - batch.count
         for each in batches:
@@ -268,7 +278,7 @@ class Device:
             batch = self._next()
             left = self._patience(batch)
         self._going = None
-        nearest = min((each.pc for each in self.batches), default=None)
+        nearest = min((each.pc for each in self.batches if not each.is_tired), default=None)
         observer, breakpoints = self.observer, self.breakpoints
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
@@ -288,6 +298,7 @@ class Device:
                 left -= 1
                 if not left or (nearest is not None and batch.pc >= nearest):
                     self._going = None
+                    batch.is_tired = not left
                     break
             if self._is_interrupted or (limit is not None and self.executed >= limit):
                 break
@@ -372,6 +383,7 @@ class Device:
             self.ended.append(batch)
             self.waves_ended += batch.count
             self._alive -= self._by_group(batch)
+            self.barriers.check()
             self._release()
         elif pause == Pause.BARRIER:
             self.waiting.append(batch)
@@ -407,16 +419,17 @@ class Device:
         return np.bincount(self._groups[batch.waves], minlength=len(self._alive))
 
     def _release(self) -> None:
-        """Let the waves go on whose whole work-group is at the barrier."""
+        """Let the waves go on whose whole work-group is at the barrier, or on GFX12 has signalled."""
         if not self.waiting:
             return
+        is_split = self.generation >= 12
         arrived = np.zeros(len(self._alive), np.int64)
         for batch in self.waiting:
             arrived += self._by_group(batch)
         whole = arrived == self._alive
         waiting, self.waiting = self.waiting, []
         for batch in waiting:
-            free = whole[self._groups[batch.waves]]
+            free = self.barriers.go_on(batch) if is_split else whole[self._groups[batch.waves]]
             if free.all():
                 self.batches.append(batch)
             elif free.any():
@@ -477,6 +490,7 @@ class Device:
         writer = BlockWriter(self.lanes, mode)
         writer.names_of_apertures = self._special_sources()
         writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
+        writer.barriers = self.barriers
         writer.keeps_halves = self.generation >= 10
         writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
         address, count, is_whole = pc, 0, False
@@ -559,7 +573,8 @@ class Device:
         going = None if self._going is None else copies.get(id(self._going))
         order = None if self._random is None else self._random.getstate()
         counts = self.executed, self.waves_ended, self.clock.now, self._left
-        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, self._alive.copy())
+        alive, barriers = self._alive.copy(), self.barriers.saved()
+        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, alive, barriers)
 
     def restore(self, saved: SavedDevice) -> None:
         """Bring the waves back to where they were."""
@@ -576,6 +591,7 @@ class Device:
         if self._random is not None:
             self._random.setstate(saved.order)
         self._alive = saved.alive.copy()
+        self.barriers.restore(saved.barriers, self._alive)
         self.halt = None
         self._written = self.machine.changes
 
@@ -705,7 +721,7 @@ def keep_freed_memory() -> None:
 
 def _whole_copy(batch: WaveBatch) -> WaveBatch:
     other = batch.copy()
-    other.passed = batch.passed
+    other.passed, other.is_tired = batch.passed, batch.is_tired
     return other
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running import lane_moves, lane_patterns
+from dwarfgpu.backends.running.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
 from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, LOW, BlockWriter, put_lower
 from dwarfgpu.backends.running.matrix_operations import write_matrix
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 IDLE = re.compile(
     r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|sleep_var|inst_prefetch|set_inst_prefetch_distance|code_end"
     r"|icache_inv|dcache_.*|prefetch_.*|buffer_prefetch_.*|atc_probe.*|setprio|sethalt|ttracedata.*|gl1_inv|wakeup"
-    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst|barrier_signal)$"
+    r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst)$"
     r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv)$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
 """Instructions that change nothing in a machine without timing and caches."""
@@ -645,6 +646,33 @@ def _set_mode(first: int) -> Callable[[BlockWriter, GpuInstruction, int], None]:
     return write
 
 
+# --- Barriers of GFX12 --------------------------------------------------------------------------------------------
+
+
+def _barrier_number(instruction: GpuInstruction) -> int:
+    """Return which barrier an instruction names; M0 and other numbers name those that other processors have."""
+    operand = instruction.operand("ssrc0") or instruction.operand("simm16")
+    if operand is not None and operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE):
+        number = (operand.value & 0xFFFF ^ 0x8000) - 0x8000
+        if number == GROUP or number in WITHOUT_EFFECT:
+            return number
+    raise UnknownInstruction(f"{instruction.mnemonic} of a named barrier")
+
+
+def _signal(*, asks: bool) -> Callable[[BlockWriter, GpuInstruction], None]:
+    def write(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        call = f"{writer.name(writer.barriers.signal)}(b)" if _barrier_number(instruction) == GROUP else "0"
+        writer.write(f"b.scc = {call}" if asks else call)
+
+    return write
+
+
+def _barrier_state(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    is_group = _barrier_number(instruction) == GROUP
+    text = f"{writer.name(writer.barriers.state)}(b, is_group={is_group})"
+    writer.set_scalar(instruction.destinations[0], text, 32)
+
+
 SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "v_readlane_b32": _read_lane,
     "v_writelane_b32": _write_lane,
@@ -680,6 +708,9 @@ SPECIAL_FORMS: dict[str, Callable[[BlockWriter, GpuInstruction], None]] = {
     "s_movrelsd_2_b32": _scalar_move_relative_twice,
     "s_sendmsg_rtn_b32": _message_answer,
     "s_sendmsg_rtn_b64": _message_answer,
+    "s_barrier_signal": _signal(asks=False),
+    "s_barrier_signal_isfirst": _signal(asks=True),
+    "s_get_barrier_state": _barrier_state,
     "s_memtime": _time,
     "s_memrealtime": _time,
 }
@@ -729,6 +760,13 @@ def _pause(pause: Pause) -> Callable[[BlockWriter, GpuInstruction, int], None]:
     return write
 
 
+def _wait(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    if _barrier_number(instruction) == GROUP:
+        _pause(Pause.BARRIER)(writer, instruction, address)
+    else:
+        writer.write(f"return {address + instruction.size}")
+
+
 CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
     "s_branch": _branch(None),
     "s_cbranch_scc0": _branch("1 - b.scc"),
@@ -751,7 +789,7 @@ CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
     "s_endpgm": _pause(Pause.END),
     "s_endpgm_saved": _pause(Pause.END),
     "s_barrier": _pause(Pause.BARRIER),
-    "s_barrier_wait": _pause(Pause.BARRIER),
+    "s_barrier_wait": _wait,
     "s_trap": _pause(Pause.TRAP),
     "s_set_gpr_idx_on": _index_on,
     "s_set_gpr_idx_mode": _index_mode,

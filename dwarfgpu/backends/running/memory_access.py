@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dwarfgpu.backends.running import buffer_formats
 from dwarfgpu.backends.running.access_shapes import (
     BUFFER,
     FLAT,
@@ -105,7 +106,7 @@ class MemoryAccess:
             return True
         shape = shape_of(name)
         if shape is None:
-            return False
+            return buffer_formats.write_formatted(self, writer, instruction)
         address = self._address(writer, instruction, shape)
         space = writer.name(shape.space)
         if shape.pair:
@@ -373,6 +374,11 @@ class MemoryAccess:
         return True
 
     def _buffer_address(self, writer: BlockWriter, instruction: GpuInstruction, size: int) -> str:
+        return f"{writer.name(self.buffer_address)}(b, {self.buffer_place(writer, instruction)}, {size})"
+
+    @staticmethod
+    def buffer_place(writer: BlockWriter, instruction: GpuInstruction) -> str:
+        """Return the text of what an address in a buffer is made of: the resource, index, offset, and scalar offset."""
         modifiers = instruction.modifiers
         resource = instruction.operand("srsrc") or instruction.operand("rsrc")
         assert resource is not None  # noqa: S101 (each has one)
@@ -387,7 +393,7 @@ class MemoryAccess:
             if modifiers.get("offen"):
                 offset = f"v[{first}].astype('u8') + {writer.constant(_signed_offset(instruction), 'u8')}"
         scalar = writer.scalar(soffset, 32) if soffset is not None and soffset.kind is not OperandKind.OFF else "0"
-        return f"{writer.name(self.buffer_address)}(b, ({words}), {index}, {offset}, {scalar}, {size})"
+        return f"({words}), {index}, {offset}, {scalar}"
 
     def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int) -> Lanes:
         """Return the address that a buffer resource gives; `OUTSIDE` where it is not in the buffer."""
@@ -495,6 +501,10 @@ class MemoryAccess:
             is_shared, is_private = is_shared & mask, is_private & mask
         found = []
         if is_shared.any():
+            outside = is_shared & ((low < 0) | (low > self.local_size - size))
+            if outside.any():  # of a flat access, LDS reports an address outside of it (ISA documents, memory errors)
+                wanted = int(low[outside][0])
+                raise MachineFault(f"no local memory at {wanted:#x}", outside, kind=ADDRESS_ERROR)
             found += self._local_places(batch, low, is_shared, size)
         if is_private.any():
             found += self._scratch_places(batch, low, is_private, size)

@@ -103,34 +103,37 @@ def pack_byte(value: Lanes, place: Lanes, other: Lanes) -> Lanes:
 
 @vector("v_cvt_pknorm_i16_f32 v_cvt_pk_norm_i16_f32", "f32 f32 -> b32", "D = { snorm16(S1), snorm16(S0) }")
 def pack_signed_norms(low: Lanes, high: Lanes) -> Lanes:
-    words = [saturated(np.rint(np.clip(value, -1, 1) * 32767), np.int16) for value in (low, high)]
+    words = [saturated(np.rint(np.clip(value.astype(np.float64), -1, 1) * 32767), np.int16) for value in (low, high)]
     return words[0].view(np.uint16).astype(np.uint32) | words[1].view(np.uint16).astype(np.uint32) << 16
 
 
 @vector("v_cvt_pknorm_u16_f32 v_cvt_pk_norm_u16_f32", "f32 f32 -> b32", "D = { unorm16(S1), unorm16(S0) }")
 def pack_norms(low: Lanes, high: Lanes) -> Lanes:
-    words = [saturated(np.rint(np.clip(value, 0, 1) * 65535), np.uint16).astype(np.uint32) for value in (low, high)]
+    words = [
+        saturated(np.rint(np.clip(value.astype(np.float64), 0, 1) * 65535), np.uint16).astype(np.uint32)
+        for value in (low, high)
+    ]
     return words[0] | words[1] << 16
 
 
 @vector("v_cvt_pknorm_i16_f16 v_cvt_pk_norm_i16_f16", "f16 f16 -> b32", "D = { snorm16(S1), snorm16(S0) }")
 def pack_signed_norms_of_halfs(low: Lanes, high: Lanes) -> Lanes:
-    return pack_signed_norms(low.astype(np.float32), high.astype(np.float32))
+    return pack_signed_norms(low, high)
 
 
 @vector("v_cvt_pknorm_u16_f16 v_cvt_pk_norm_u16_f16", "f16 f16 -> b32", "D = { unorm16(S1), unorm16(S0) }")
 def pack_norms_of_halfs(low: Lanes, high: Lanes) -> Lanes:
-    return pack_norms(low.astype(np.float32), high.astype(np.float32))
+    return pack_norms(low, high)
 
 
 @vector("v_cvt_norm_i16_f16", "f16 -> i16", "D = snorm16(S0)")
 def signed_norm(value: Lanes) -> Lanes:
-    return saturated(np.rint(np.clip(value.astype(np.float32), -1, 1) * 32767), np.int16)
+    return saturated(np.rint(np.clip(value.astype(np.float64), -1, 1) * 32767), np.int16)
 
 
 @vector("v_cvt_norm_u16_f16", "f16 -> u16", "D = unorm16(S0)")
 def unsigned_norm(value: Lanes) -> Lanes:
-    return saturated(np.rint(np.clip(value.astype(np.float32), 0, 1) * 65535), np.uint16)
+    return saturated(np.rint(np.clip(value.astype(np.float64), 0, 1) * 65535), np.uint16)
 
 
 @vector("v_cvt_pkaccum_u8_f32", "u32 f32 u32 -> u32", "D.byte[S1[1:0]] = (uchar) S0")

@@ -1,16 +1,18 @@
 """Dot products: sums of the products of the parts of two registers, and a third number.
 
-Integers are exact. Of floats, no document says how often a sum is rounded; here it is once: the products and the sum of
-two are exact in doubles, that of more nearly always.
+Integers are exact. Of floats, no document says how often a sum is rounded; here it is once: the products are exact in
+doubles, and so are most sums; those that are not are added as fractions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from dwarfgpu.isa.semantics.floats import rounded_to_odd
 from dwarfgpu.isa.semantics.integer_rows import Lanes
 from dwarfgpu.isa.semantics.narrow_floats import FORMATS, from_bf16, to_bf16, widened
 from dwarfgpu.isa.semantics.rows import vector
@@ -80,7 +82,21 @@ def _bytes(name: str) -> Callable[[Lanes], list[Any]]:
 
 
 def _sum(left: list[Any], right: list[Any], other: Lanes) -> Any:
-    return sum((a * b for a, b in zip(left, right, strict=True)), other.astype(np.float64))
+    """Return sums as doubles that round to the right number: where one is not exact, its last bit says so."""
+    terms = [a * b for a, b in zip(left, right, strict=True)]
+    total = other.astype(np.float64)
+    inexact: Any = np.zeros((1, 1), bool)
+    for term in terms:
+        before, total = total, total + term
+        part = total - before
+        inexact = inexact | ((before - (total - part)) + (term - part) != 0)
+    inexact = inexact & np.isfinite(total)
+    if inexact.any():
+        total = np.array(total)
+        columns = [np.broadcast_to(column, total.shape) for column in (other, *terms)]
+        for index in zip(*np.nonzero(np.broadcast_to(inexact, total.shape)), strict=True):
+            total[index] = rounded_to_odd(sum(Fraction(float(column[index])) for column in columns))
+    return total
 
 
 @vector("v_dot2_f32_f16", "b32 b32 f32 -> f32", "D = S0.f16[0] * S1.f16[0] + S0.f16[1] * S1.f16[1] + S2")

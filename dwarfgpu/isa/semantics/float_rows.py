@@ -412,7 +412,9 @@ def fused_long_for_division(left: Lanes, right: Lanes, other: Lanes, scaled: Lan
         back = np.where(floats.exponents(other) > 1023, 2.0**128, 2.0**-128)
         whole = result * back
         # A denormal result has fewer bits, so the sum that has been rounded already is not rounded again.
+        # Nor is one whose sum is finite only when it has been scaled.
         tiny = scaled & (np.abs(whole) < np.finfo(np.float64).tiny) & (result != 0)
+        tiny = tiny | scaled & np.isinf(result) & np.isfinite(left) & np.isfinite(right) & np.isfinite(other)
         result = np.where(scaled, whole, result)
         columns = [np.broadcast_to(column, result.shape) for column in (left, right, other, back)]
         for index in zip(*np.nonzero(np.broadcast_to(tiny, result.shape)), strict=True):

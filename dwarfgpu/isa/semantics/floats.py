@@ -86,6 +86,9 @@ def fused_long(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     result = np.where(np.isfinite(product) & np.isfinite(other) & safe, result, product + other)
     exact_zero = (left == 0) | (right == 0)
     result = np.where(exact_zero, product + other, result)
+    too_large = np.isinf(product) & np.isinf(other)
+    if too_large.any():  # a product of finite numbers is finite, however large
+        result = np.where(too_large & np.isfinite(left) & np.isfinite(right), other, result)
     again = ~safe & ~exact_zero
     if again.any():
         result = np.array(result)
@@ -103,6 +106,14 @@ def fused_exactly(left: float, right: float, other: float, scale: float = 1.0) -
         return total.numerator / total.denominator  # Python rounds the quotient of integers once
     except OverflowError:
         return float("inf") if total > 0 else float("-inf")
+
+
+def rounded_to_odd(exact: Fraction | int) -> float:
+    """Return a fraction as a double; if it is none, the one of its two neighbours whose last bit is 1."""
+    nearest = float(exact)
+    if Fraction(nearest) == exact or int(np.float64(nearest).view(np.int64)) & 1:
+        return nearest
+    return float(np.nextafter(nearest, np.inf if exact > Fraction(nearest) else -np.inf))
 
 
 def _product_error(left: Lanes, right: Lanes, product: Lanes) -> Lanes:
@@ -129,12 +140,47 @@ def _two_sum(left: Lanes, right: Lanes) -> tuple[Lanes, Lanes]:
 
 def smaller(left: Lanes, right: Lanes) -> Lanes:
     """Return the smaller number; a NaN is no number; -0 is smaller than +0."""
-    return np.where(left == right, np.where(np.signbit(left), left, right), np.fmin(left, right))
+    result = np.where(left == right, np.where(np.signbit(left), left, right), np.fmin(left, right))
+    return _number_of_both(result, left, right)
 
 
 def larger(left: Lanes, right: Lanes) -> Lanes:
     """Return the larger number; a NaN is no number; +0 is larger than -0."""
-    return np.where(left == right, np.where(np.signbit(left), right, left), np.fmax(left, right))
+    result = np.where(left == right, np.where(np.signbit(left), right, left), np.fmax(left, right))
+    return _number_of_both(result, left, right)
+
+
+def _number_of_both(result: Lanes, left: Lanes, right: Lanes) -> Lanes:
+    """Return a minimum or maximum without a NaN where one source is a number.
+
+    What numpy gives for a signalling NaN depends on the processor and on the length of the array.
+    """
+    is_nan = np.isnan(result)
+    return np.where(is_nan, np.where(np.isnan(left), right, left), result) if is_nan.any() else result
+
+
+def is_signalling(value: Lanes) -> Lanes:
+    """Return where floats are signalling NaNs: the highest bit of the fraction is 0."""
+    size = value.dtype.itemsize
+    quiet = {2: 9, 4: 22, 8: 51}[size]
+    return np.isnan(value) & (value.view(f"u{size}") >> quiet & 1 == 0)
+
+
+def quieted(function: Any) -> Any:
+    """Return a minimum or maximum as MODE.IEEE wants it: a signalling NaN gives a NaN.
+
+    Operations on three numbers are one on two whose result, which is quiet, meets the third number.
+    """
+
+    def run(*sources: Lanes) -> Lanes:
+        result = function(*sources)
+        last = sources[-1]
+        signalling = is_signalling(last)
+        if len(sources) == 2:
+            signalling = signalling | is_signalling(sources[0])
+        return np.where(signalling, result.dtype.type(np.nan), result) if signalling.any() else result
+
+    return run
 
 
 def exponents(value: Lanes) -> Lanes:

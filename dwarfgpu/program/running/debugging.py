@@ -12,6 +12,7 @@ from dwarfgpu.backends.running import halts
 from dwarfgpu.backends.running.halts import Halt
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.language.expression import is_constant
+from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.running.breakpoints import BREAK, CATCH, WATCH, Stop, StoppingPoints, ValueChange
 from dwarfgpu.program.running.history import History
 from dwarfgpu.program.running.running import Running
@@ -130,7 +131,9 @@ class Debugging:
         self.points.by_number.pop(point.number, None)
 
     def condition(self, point: StoppingPoint, text: str | None) -> None:
-        """Change the condition of a breakpoint."""
+        """Change the condition of a breakpoint or a watchpoint."""
+        if text is not None and point.watched is not None:
+            self._check_watch_condition(text, self.attached[point.watched.wave].frame(0))
         if text is not None and point.addresses:
             self.running.check_condition(text, point.addresses[0])
         point.condition = text
@@ -174,8 +177,11 @@ class Debugging:
         lane: int = 0,
         frame: int = 0,
         shown: Callable[[Object, Frame], str] | None = None,
+        condition: str | None = None,
     ) -> StoppingPoint:
         """Stop when the value of an expression in a lane has changed, or when its memory is read or written.
+
+        With a condition only if that is true in the lane then.
 
         Where the expression is in memory, that memory is watched from now on, whatever its variables become.
         ``shown`` makes the text of a value.
@@ -189,19 +195,32 @@ class Debugging:
         function = self._function_of(place)
         write = _number_text if shown is None else shown
 
+        def frame_now() -> Frame:
+            frames = self.attached[wave].call(0)
+            return next((frame for frame in frames if frame.name == name), frames[0])
+
+        def holds(text: str) -> bool:
+            there = frame_now()
+            try:
+                return bool(there.expression(text).find(there.lane(lane)).number())
+            except DwarfGpuError as error:
+                self._problem = f"{text}: {error.message}"
+                return True
+
         def value() -> str:
             try:
                 if address is not None:
                     return write(object_, place)
                 if not _is_within(function, self._pc(wave)):  # in a call, where it is out of sight
                     return watched.text
-                frames = self.attached[wave].call(0)
-                there = next((frame for frame in frames if frame.name == name), frames[0])
+                there = frame_now()
                 return write(there.expression(text).find(there.lane(lane)), there)
             except DwarfGpuError as error:
                 return f"<{error.message}>"
 
-        watched = Watched(wave, lane, value)
+        if condition is not None:
+            self._check_watch_condition(condition, place)
+        watched = Watched(wave, lane, value, holds)
         if address is not None:
             from dwarfgpu.program.types.sizes import byte_size
 
@@ -216,8 +235,19 @@ class Debugging:
             watched.stack = self._stack_of(place, wave)
         watched.look()
         point = self.points.add(kind, text)
-        point.watched = watched
+        point.watched, point.condition = watched, condition
         return point
+
+    def _check_watch_condition(self, text: str, frame: Frame) -> None:
+        """Refuse a condition that has names nobody knows there."""
+        if is_assignment(text):
+            raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
+        expression = frame.expression(text)
+        try:
+            expression.find(frame.lane(0)).number()
+        except DwarfGpuError as error:
+            if error.kind == "no_name":
+                raise
 
     def function_at(self, address: int) -> str | None:
         """Return the name of the function of an address, as the source has it; else the name of the symbol."""
@@ -325,7 +355,7 @@ class Debugging:
             if hit.has_left:
                 self.forget(hit.point)
                 halt = Halt(halts.STEP, "scope", hit.pc, hit.lanes)
-            return Stop(halt, points, hit.change)
+            return Stop(halt, points, hit.change, self._problem)
         if halt.kind == halts.BREAKPOINT:
             self.last_points = points = tuple(dict.fromkeys(self._hits))
             for point in points:

@@ -32,11 +32,13 @@ MAX_BYTES = 1 << 20
 class Watched:
     """What a watchpoint watches: bytes of memory, or else the text of a value."""
 
-    def __init__(self, wave: int, lane: int, value: Callable[[], str]) -> None:
+    def __init__(self, wave: int, lane: int, value: Callable[[], str], holds: Callable[[str], bool]) -> None:
         self.wave = wave
         self.lane = lane
         self.value = value
         """Gives the value as a text."""
+        self.holds = holds
+        """Tells whether a condition is true in the lane."""
         self.space = ""
         """``global``, ``ds`` or ``private``; empty for what is in registers."""
         self.address = 0
@@ -230,6 +232,10 @@ class Watcher:
                 watched.look()
                 if point.kind == WATCH and text == watched.text and data == watched.bytes:
                     continue
+                if point.condition is not None:
+                    self._device.write_wave(watched.wave, before)
+                    if not watched.holds(point.condition):
+                        continue
             change = ValueChange(text, watched.text)
             is_inside = self._is_inside(watched, before, pc)
             stops |= self._tell(WatchHit(point, time, pc, lanes, change, is_inside, has_left))

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dwarfgpu.backends.running.stops import UnknownInstruction
+from dwarfgpu.backends.running.stops import MachineFault, UnknownInstruction
 from tests.builders.instruction_bench import LOCAL_SIZE, MEMORY, InstructionBench
 
 NUMBERS = np.random.default_rng(23)
@@ -797,3 +797,70 @@ def test_what_cannot_be_rounded_in_a_direction_stops_the_wave(bench):
     with pytest.raises(UnknownInstruction, match="v_ldexp_f32 rounded to zero"):
         it.run("v_ldexp_f32 v0, v1, v2")
     it.run("v_max_f32 v0, v1, v2\nv_rcp_f32 v0, v1")
+
+
+# --- NaNs and MODE ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("processor, quiets", [("gfx90a", True), ("gfx1100", True), ("gfx1200", False)])
+def test_mode_says_what_a_signalling_nan_does(bench, processor, quiets):
+    """MODE.IEEE: it gives a NaN; else it is as a quiet one, which the other number replaces. GFX12 has no such bit."""
+    lanes = 64 if processor == "gfx90a" else 32
+    name = "v_max_num_f32" if processor == "gfx1200" else "v_max_f32"
+    third = name.replace("max", "max3")
+    for mode, wanted in ((0xF0, False), (0xF0 | 1 << 9, quiets)):
+        it = bench(processor, lanes, mode=mode)
+        for number, code in enumerate((0x7F900000, 0x7FC00000, 0xC0000000)):
+            it.vector(number, np.full(lanes, code, np.uint32))
+        it.run(f"{name} v8, v0, v2\n{name} v9, v1, v2\n{third} v10, v0, v2, v2\n{third} v11, v2, v2, v0")
+        found = [bool(np.isnan(it.read(number, "f4")[0, 0])) for number in (8, 9, 10, 11)]
+        assert found == [wanted, False, False, wanted]
+
+
+@pytest.mark.parametrize("processor, keeps", [("gfx90a", True), ("gfx1100", True), ("gfx1200", False)])
+def test_mode_says_whether_a_clamped_nan_becomes_0(bench, processor, keeps):
+    lanes = 64 if processor == "gfx90a" else 32
+    for mode, wanted in ((0xF0, keeps), (0xF0 | 1 << 8, False)):
+        it = bench(processor, lanes, mode=mode)
+        it.vector(0, np.full(lanes, np.nan, np.float32))
+        it.run("v_add_f32_e64 v1, v0, v0 clamp\nv_add_f32_e64 v2, 4.0, 4.0 clamp")
+        assert bool(np.isnan(it.read(1, "f4")[0, 0])) == wanted
+        assert it.read(1, "f4")[0, 0] == 0 or wanted
+        assert it.read(2, "f4")[0, 0] == 1
+
+
+@pytest.mark.parametrize("text", ["flat_load_dword v4, v[0:1]", "flat_store_dword v[0:1], v4",
+                                  "flat_atomic_add v[0:1], v4"])  # fmt: skip
+def test_flat_accesses_outside_of_local_memory_are_errors(bench, text):
+    """Those of local memory itself read 0 and write nothing; of flat ones the ISA documents want an error."""
+    it = bench("gfx90a")
+    addresses = (1 << 48) + 4 * np.arange(64, dtype=np.uint64)
+    addresses[3] = (1 << 48) + LOCAL_SIZE
+    it.vector(0, addresses)
+    with pytest.raises(MachineFault, match="ADDRESS_ERROR: no local memory at 0x1000") as raised:
+        it.run(text)
+    assert np.flatnonzero(raised.value.lanes[0]).tolist() == [3]
+    addresses[3] = 1 << 48
+    it.vector(0, addresses)
+    it.run(text)
+    it.vector(0, np.full(64, LOCAL_SIZE, np.uint32))
+    it.run("ds_read_b32 v5, v0\nds_write_b32 v0, v4")
+    assert not it.read(5).any()
+
+
+@pytest.mark.parametrize("name, wanted", [
+    ("min", [-0.0, -0.0, 1.5, 1.5, -3.0]), ("max", [0.0, 0.0, 1.5, 1.5, 2.0]),
+])  # fmt: skip
+def test_minimum_and_maximum_of_floats_in_memory(bench, name, wanted):
+    """-0 is below +0, and a NaN of either kind is no number."""
+    it = bench("gfx1030", 32)
+    old = np.array([0.0, -0.0, np.nan, 1.5, 2.0], np.float32)
+    data = np.array([-0.0, 0.0, 1.5, np.nan, -3.0], np.float32)
+    data.view(np.uint32)[3] = 0x7F900000
+    it.bytes.view(np.float32)[:5] = old
+    it.batch.set_exec(31)
+    it.vector(0, MEMORY + 4 * np.arange(32, dtype=np.uint64))
+    it.vector(2, np.concatenate([data, np.zeros(27, np.float32)]))
+    it.run(f"global_atomic_f{name} v[0:1], v2, off")
+    found = it.bytes.view(np.float32)[:5]
+    assert [str(float(x)) for x in found] == [str(x) for x in wanted]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dwarfgpu as dg
-from dwarfgpu.program.running.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
+from dwarfgpu.program.running.breakpoints import ACCESS_WATCH, BREAK, READ_WATCH, WATCH
 from dwarfgpu.program.running.debugging import Debugging
 
 SOURCE = Path(__file__).with_name("watched.cl")
@@ -71,3 +71,32 @@ def test_scalar_stores_and_atomic_operations(watched, kernel, place, kind):
     assert stop.halt.lanes == {0: (1 << 64) - 1}
     assert debugging.go_on().halt.has_ended
     assert debugging.reverse_go_on().change.new == "0"
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1200"])
+def test_a_watchpoint_with_a_condition_stops_only_where_it_is_true(watched, processor):
+    debugging = watched(processor, "counted", out="zeros(64)", counter=4)
+    watchpoint = debugging.watch("*counter", condition="*counter > 5")
+    stop = debugging.go_on()
+    assert (stop.change.old, stop.change.new, watchpoint.hits) == ("5", "15", 1)
+    assert debugging.go_on().halt.has_ended
+    stop = debugging.reverse_go_on()
+    assert (stop.change.old, stop.change.new) == ("15", "5")
+    assert debugging.reverse_go_on().points[0].kind == BREAK
+    debugging.condition(watchpoint, None)
+    assert debugging.go_on().change.new == "5"
+    debugging.condition(watchpoint, "*counter == 99")
+    assert debugging.go_on().halt.has_ended
+
+
+def test_conditions_of_watchpoints_that_have_no_value_or_no_sense(watched):
+    debugging = watched("gfx90a", "counted", out="zeros(64)", counter=4)
+    with pytest.raises(dg.DwarfGpuError, match="nobody"):
+        debugging.watch("*counter", condition="nobody > 3")
+    with pytest.raises(dg.DwarfGpuError, match="assignment"):
+        debugging.watch("*counter", condition="*counter = 3")
+    assert list(debugging.points)[-1].watched is None
+    debugging.watch("*counter", condition="*(int *)0 == 3")
+    stop = debugging.go_on()
+    assert stop.change.new == "5"
+    assert stop.problem.startswith("*(int *)0 == 3: ")
