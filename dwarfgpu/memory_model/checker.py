@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
 from dwarfgpu.immutable import frozen
-from dwarfgpu.memory_model.accesses import GENERIC, covers, has_bits
+from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits
 from dwarfgpu.memory_model.families import family_of, family_rules, mode_of
 from dwarfgpu.memory_model.function_code import FunctionReader
 from dwarfgpu.memory_model.intents import BARRIER, FENCE, intents_of

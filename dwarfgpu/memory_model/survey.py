@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import NotFound
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import text as instruction_text
-from dwarfgpu.memory_model.accesses import GENERIC, LOCAL, has_bits
+from dwarfgpu.isa.memory_actions import GENERIC, LOCAL, has_bits
 from dwarfgpu.memory_model.checker import CheckedFunction, MemoryCheck, Requirement, SourcePlace, requirement
 from dwarfgpu.memory_model.families import SCOPES, family_rules
 from dwarfgpu.memory_model.intents import MemoryIntent
