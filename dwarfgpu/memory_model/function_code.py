@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.isa.memory_actions import MemoryAction
     from dwarfgpu.objfile.elf.symbols import Symbol
-    from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
 
 ENDS = frozenset({"s_endpgm", "s_endpgm_saved", "s_branch", "s_rfe_b64", "s_endpgm_ordered_ps_done"}) | JUMPS

@@ -1,19 +1,22 @@
-"""The question ``memmodel``: which code orders memory, what code orders, and what it forgets."""
+"""Questions about the memory model: which code orders memory, what code orders, and what it forgets."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.backends.running.weak_memory import OutstandingNow
     from dwarfgpu.memory_model.file_reports import CheckWish, MemoryReport
     from dwarfgpu.memory_model.sequences import SequenceCell
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -147,6 +150,48 @@ def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Docum
         "accesses": map(render.access_json, surveyed),
     }
     return Document(data, lambda output: render.accesses_text(surveyed, output.width), rows="accesses")
+
+
+def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
+    """Without operands: what may be outstanding at the instruction of the frame, on all paths that lead there, and in a
+    kernel that runs with `set weak-memory` what its wave has outstanding now. ADDRESS is a number, a function, or
+    function+offset. "N later" is how many operations of the same counter have begun since: a wait for N or less
+    completes it.
+    """
+    from dwarfgpu.memory_model.checker import MemoryCheck
+    from dwarfgpu.memory_model.survey import outstanding_at
+    from dwarfgpu.questions.sources import places_of
+    from dwarfgpu.render import memory_model as render
+
+    words = arguments.text.strip()
+    frame = debugger.frame
+    address = places_of(debugger).address(words) if words else frame.pc
+    code = None if address is None else frame.state.loaded.at(address)
+    if address is None or code is None:
+        raise NotFound("no_code", "no code is known where the frame is", hint="name an address: `info outstanding k`")
+    function, rows = outstanding_at(MemoryCheck(code.file), code.in_file(address))
+    now = None if words or frame.level else _outstanding_now(debugger)
+    here = code.in_file(address)
+
+    def lines(output: Output) -> Iterator[str]:
+        yield from render.outstanding_text(function, here, rows, output.width)
+        if now is not None:
+            start = code.in_program(function.addresses[0])
+            yield from render.outstanding_now_text(debugger.wave.id, start, now, output.width)
+
+    data = render.outstanding_json(function, here, rows)
+    if now is not None:
+        data["now"] = [render.outstanding_now_json(row) for row in now]
+    return Document(data, lines, rows="outstanding")
+
+
+def _outstanding_now(debugger: Debugger) -> list[OutstandingNow] | None:
+    """Return what the wave that is selected has outstanding; None where nothing runs with weak memory."""
+    attached = debugger.attached
+    machine = None if attached is None else attached.stopped.machine
+    if not isinstance(machine, Machine) or not machine.has_run or machine.weak_memory is None:
+        return None
+    return machine.device.outstanding(debugger.wave.index)
 
 
 def _wish(arguments: Arguments) -> CheckWish:

@@ -11,6 +11,7 @@ from dwarfgpu.render.layout import counted, fitted, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dwarfgpu.backends.running.weak_memory import OutstandingNow
     from dwarfgpu.memory_model.checker import SourcePlace
     from dwarfgpu.memory_model.file_reports import MemoryReport
     from dwarfgpu.memory_model.function_code import FunctionCode
@@ -132,6 +133,32 @@ def outstanding_text(
         counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
         registers = f", writes {', '.join(row.registers)}" if row.registers else ""
         yield from fitted(f"          {counters}{registers}", width, 12)
+
+
+def outstanding_now_json(row: OutstandingNow) -> dict[str, Any]:
+    """Return an operation that a wave has outstanding as a JSON object."""
+    return {
+        "address": f"{row.address:#x}",
+        "instruction": row.instruction,
+        "counters": [{"counter": counter, "later": later} for counter, later in row.counters],
+        "is_performed": row.is_performed,
+    }
+
+
+def outstanding_now_text(
+    wave: str, start: int, rows: Sequence[OutstandingNow], width: int
+) -> Iterator[str]:
+    """Yield what a wave has outstanding now."""
+    if not rows:
+        yield f"nothing is outstanding in wave {wave} now"
+        return
+    yield f"outstanding in wave {wave} now:"
+    for row in rows:
+        distance = row.address - start
+        place = f"+{distance:#06x}" if 0 <= distance < 1 << 16 else f"{row.address:#x}"
+        yield from fitted(f"  {place}  {row.instruction}", width, 12)
+        counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
+        yield from fitted(f"          {counters}, {'' if row.is_performed else 'not yet '}performed", width, 12)
 
 
 def _short(place: SourcePlace) -> str:

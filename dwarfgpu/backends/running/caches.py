@@ -239,11 +239,11 @@ class Caches:
     def change(self, unit: Words, word: Words, reach: int, change: Callable[[Words, Words], None]) -> None:
         """Let a function change words where waves of a scope all see them.
 
-        ``word`` is ``[access, number]``; the function gets the words, ``[place, number]``, and the place of each access.
+        ``word`` is ``[access, number]``; the function gets the words, ``[place, number]``, and where each access is.
         """
-        depth = next((d for d, level in enumerate(self.levels) if level.kind.writes_back and level.kind.reach >= reach),
-                     self.depth_of_memory)  # fmt: skip
-        owner = np.zeros(len(unit), np.int64) if depth == self.depth_of_memory else unit // self.levels[depth].kind.units
+        keeping = [d for d, level in enumerate(self.levels) if level.kind.writes_back and level.kind.reach >= reach]
+        depth = keeping[0] if keeping else self.depth_of_memory
+        owner = unit // self.levels[depth].kind.units if keeping else np.zeros(len(unit), np.int64)
         _keys, first, place = np.unique(owner * self.words + word[:, 0], return_index=True, return_inverse=True)
         units, words = unit[first], word[first]
         count, width = words.shape

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.backends.running.weak_memory import OutstandingNow
     from dwarfgpu.isa.instruction import GpuInstruction
 
 LONGEST = 256
@@ -576,7 +577,8 @@ class Device:
         going = None if self._going is None else copies.get(id(self._going))
         order = None if self._random is None else self._random.getstate()
         counts = self.executed, self.waves_ended, self.clock.now, self._left
-        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, self._alive.copy(), self.memory.saved())
+        memory = self.memory.saved()
+        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, self._alive.copy(), memory)
 
     def restore(self, saved: SavedDevice) -> None:
         """Bring the waves back to where they were."""
@@ -607,6 +609,10 @@ class Device:
             *self.stopped,
             *((batch, "has ended") for batch in self.ended),
         ]
+
+    def outstanding(self, wave: int) -> list[OutstandingNow]:
+        """Return what a wave has outstanding, the oldest first; nothing where memory has everything at once."""
+        return self.memory.outstanding(wave)
 
     def write_back(self) -> None:
         """Put the registers of the waves into the machine, where they are read; memory is there already."""

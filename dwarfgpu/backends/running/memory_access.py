@@ -34,6 +34,8 @@ from dwarfgpu.isa.semantics.numbers import ALL
 if TYPE_CHECKING:
     from random import Random
 
+    from dwarfgpu.backends.running.weak_memory import OutstandingNow
+
 Lanes = Any
 
 _EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
@@ -91,6 +93,10 @@ class MemoryAccess:
 
     def going(self, batch: WaveBatch) -> Lanes:
         """Return flags of the waves of a batch that run while the others wait; None for all."""
+
+    def outstanding(self, _wave: int) -> list[OutstandingNow]:
+        """Return what a wave has outstanding; everything is complete at once."""
+        return []
 
     def finish(self) -> None:
         """Let memory have all that waves have stored; it has."""

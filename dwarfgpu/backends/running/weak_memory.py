@@ -49,8 +49,10 @@ Lanes = Any
 Rows = Any
 """Flags, or indices, of the waves of an operation."""
 
-LATEST = 64
+LATEST = 256
 """How many memory instructions later an access is performed, at the latest."""
+SPECIAL_RESULTS = ("vcc_lo", "vcc_hi", "m0")
+"""The special registers that scalar loads write; what writes others is complete at once."""
 RESTS, RUNS = 0.2, 0.4
 """How likely a wave rests for some time instead of running, and how likely it does not run this time."""
 
@@ -200,7 +202,9 @@ class WeakMemory(MemoryAccess):
         action = action_of(instruction, self.generation)
         if instruction.name.startswith("s_endpgm"):
             writer.write(f"{writer.name(self.leave)}(b)")
-        has_place = all(isinstance(register, int) or register in ("vcc_lo", "vcc_hi", "m0") for register in action.written)
+        has_place = all(
+            isinstance(register, int) or register in ("vcc_lo", "vcc_hi", "m0") for register in action.written
+        )
         if not (action.counters or action.waits or action.invalidate or action.write_back) or not has_place:
             return instructions.write_instruction(writer, instruction, address, memory)
         if action.waits:
@@ -458,16 +462,17 @@ class WeakMemory(MemoryAccess):
     def chosen(self, batches: list[WaveBatch], random: Random) -> WaveBatch:
         """Return a batch in which a wave does not rest, by chance; any if all waves rest."""
         for index in self.random.permutation(len(batches)).tolist():
-            if (self.rests[batches[index].waves] <= self.now).any():
-                return batches[index]
+            batch: WaveBatch = batches[index]
+            if (self.rests[batch.waves] <= self.now).any():
+                return batch
         return super().chosen(batches, random)
 
     def going(self, batch: WaveBatch) -> Rows:
-        """Return flags of the waves of a batch that run while the others rest, so that each is at a place of its own."""
+        """Return flags of the waves of a batch that run while the others rest; so each gets a time of its own."""
         is_awake = self.rests[batch.waves] <= self.now
         pick = self.random.random(batch.count)
         resting = batch.waves[is_awake & (pick < RESTS)]
-        self.rests[resting] = self.now + self.random.integers(1, LATEST, len(resting))
+        self.rests[resting] = self.now + self.random.integers(1, LATEST // 4, len(resting))
         flags = is_awake & (pick > RUNS)
         return flags if 0 < flags.sum() < batch.count else None
 
@@ -534,9 +539,7 @@ class WeakMemory(MemoryAccess):
             for number in range(count):
                 if id(segment) in self.caches.first_of:
                     lanes = np.ones(shape, bool) if mask is None else mask
-                    results[number][lanes] = self._numbers(
-                        segment, unit[lanes], offsets[lanes] + size * number, size
-                    )
+                    results[number][lanes] = self._numbers(segment, unit[lanes], offsets[lanes] + size * number, size)
                     continue
                 step = 4 * self.lanes if self._is_interleaved(space, segment) else size
                 word = gather(segment, offsets + step * number, mask, size, 1)[0]
@@ -667,5 +670,3 @@ def _shadow(batch: WaveBatch, instruction: WeakInstruction) -> WaveBatch:
         column if number in accumulation else NOTHING for number, column in enumerate(batch.accumulation)
     ]
     return shadow
-
-

@@ -52,8 +52,8 @@ kernel void litmus(global int *xs, global int *ys, global int *out)
     *x = 1;
     STORE(y, RELEASE);
   } else {
-    out[0] = LOAD(y, ACQUIRE);
-    out[1] = *x;
+    int seen = LOAD(y, ACQUIRE), value = *x;
+    out[0] = seen, out[1] = value;
   }
 #elif LITMUS == MP_FENCES
   if (role == 0) {
@@ -63,16 +63,16 @@ kernel void litmus(global int *xs, global int *ys, global int *out)
   } else {
     int seen = LOAD(y, RELAXED);
     FENCE(ACQUIRE);
-    out[1] = *x;
-    out[0] = seen;
+    int value = *x;
+    out[0] = seen, out[1] = value;
   }
 #elif LITMUS == MP_RMW
   if (role == 0) {
     *x = 1;
     __scoped_atomic_fetch_add(y, 1, __ATOMIC_RELEASE, SCOPE);
   } else {
-    out[0] = __scoped_atomic_fetch_or(y, 0, __ATOMIC_ACQUIRE, SCOPE);
-    out[1] = *x;
+    int seen = __scoped_atomic_fetch_or(y, 0, __ATOMIC_ACQUIRE, SCOPE), value = *x;
+    out[0] = seen, out[1] = value;
   }
 #elif LITMUS == SB
   if (role == 0) {
@@ -96,18 +96,18 @@ kernel void litmus(global int *xs, global int *ys, global int *out)
   else if (role == 1)
     STORE(y, SEQ_CST);
   else if (role == 2) {
-    out[0] = LOAD(x, SEQ_CST);
-    out[1] = LOAD(y, SEQ_CST);
+    int first = LOAD(x, SEQ_CST), second = LOAD(y, SEQ_CST);
+    out[0] = first, out[1] = second;
   } else {
-    out[2] = LOAD(y, SEQ_CST);
-    out[3] = LOAD(x, SEQ_CST);
+    int first = LOAD(y, SEQ_CST), second = LOAD(x, SEQ_CST);
+    out[2] = first, out[3] = second;
   }
 #elif LITMUS == COHERENCE
   if (role == 0)
     STORE(x, RELAXED);
   else {
-    out[0] = LOAD(x, RELAXED);
-    out[1] = LOAD(x, RELAXED);
+    int first = LOAD(x, RELAXED), second = LOAD(x, RELAXED);
+    out[0] = first, out[1] = second;
   }
 #endif
 }

@@ -170,3 +170,20 @@ def _bits(instruction: Any, at: int, target: str, lanes: int) -> Iterator[Step]:
             if "atomic" in instruction.name and any(own.get(key) != new.get(key) for key in ("glc", "sc0")):
                 continue  # it says that the old value is returned
             yield Step(f"{text(instruction)} -> {text(changed)}", at, bytes(data), "bit")
+
+
+MODES = {"gfx90a": ("cu", "tgsplit"), "gfx942": ("cu", "tgsplit"), "gfx1030": ("cu", "wgp"), "gfx1100": ("cu", "wgp"),
+         "gfx1200": ("cu", "wgp")}  # fmt: skip
+
+
+def every_litmus() -> Iterator[Litmus]:
+    """Yield all tests: on each target, in each mode, at each scope and in each space where they mean something."""
+    for target in TARGETS:
+        for name in NUMBERS:
+            for scope in ("agent", "system"):
+                yield Litmus(name, target, scope)
+            for mode in MODES.get(target, ("cu",)):
+                yield Litmus(name, target, "workgroup", mode)
+                if mode != "tgsplit" and name in ("mp", "mp-fences", "sb"):  # it has no LDS
+                    for spaces in ("global local", "local global", "local local"):
+                        yield Litmus(name, target, "workgroup", mode, spaces)
