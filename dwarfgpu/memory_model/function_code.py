@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import NotFound
+from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.instruction import CALLS, JUMPS
@@ -82,6 +82,9 @@ class FunctionReader:
         for symbol in file.symbol_image.symbols():
             if symbol.type in {"FUNC", "AMDGPU_HSA_KERNEL"} and symbol.is_defined and symbol.size:
                 rows.setdefault((symbol.section_index, symbol.value), symbol)
+        if not file.image.is_linked and len({section for section, _value in rows}) > 1:
+            message = f"{file.name} is not linked and has several sections of code, which all begin at address 0"
+            raise UsageError(message, kind="not_linked", hint="link it first: ld.lld -shared FILE -o FILE.co")
         wanted = [
             row for row in rows.values() if name is None or name in {row.name, row.demangled, _bare(row.demangled)}
         ]

@@ -28,7 +28,7 @@ OWN_UNIT, WORK_GROUP, AGENT, SYSTEM = range(4)
 """The scopes, by how far they reach: the waves of a compute unit, of a work-group, of an agent, all."""
 UNITS = 4
 """The compute units of an agent. Two make a work-group processor, a shader array, or an XCC."""
-FETCHES, KEEPS, EVICTS = 0.5, 0.75, 0.125
+FETCHES, KEEPS, EVICTS = 0.5, 0.75, 0.03
 """How likely a cache fetches a word that is about to change, keeps a clean word that is read, evicts dirty words."""
 WHOLE = 0xFFFF_FFFF
 
