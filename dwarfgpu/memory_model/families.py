@@ -97,7 +97,6 @@ DIFFERENCES: dict[str, str] = {
     "buffer_wbinvl1 exists",
     "acquire_fence": "an acquire fence waits for loads and stores alone in LLVM, since no sample and no BVH "
     "instruction is atomic; the text waits for samplecnt and bvhcnt too",
-    "nontemporal": "the cache bits of nontemporal accesses",
     "volatile_load_waits": "what a volatile load waits for afterwards",
     "volatile_store_waits": "what a volatile store waits for afterwards",
     "volatile_store_waits_before": "LLVM lets everything complete before a volatile store on GFX12",

@@ -206,7 +206,7 @@ def test_a_missing_invalidate_shows(tmp_path):
 
 @needs_clang
 @pytest.mark.slow
-@pytest.mark.parametrize("litmus", every_litmus(), ids=lambda litmus: litmus.label)
+@pytest.mark.parametrize("litmus", tuple(every_litmus()), ids=lambda litmus: litmus.label)
 def test_what_is_forbidden_does_not_show_in_10000_tests(litmus, tmp_path):
     path = litmus.build(tmp_path)
     for seed in range(10):
@@ -227,7 +227,7 @@ SHOWING = {
 
 @needs_clang
 @pytest.mark.slow
-@pytest.mark.parametrize("litmus", SHOWING, ids=lambda litmus: litmus.label)
+@pytest.mark.parametrize("litmus", tuple(SHOWING), ids=lambda litmus: litmus.label)
 def test_each_missing_step_shows(litmus, tmp_path):
     path = litmus.build(tmp_path)
     shown = outcomes_without(litmus, path, SHOWING[litmus], 1600, 12)
