@@ -27,8 +27,8 @@ from dwarfgpu.memory_model.sequences import (
 )
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.disassemblers import machine_of
-from dwarfgpu.program.code.source_files import SourceReader
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+from dwarfgpu.program.code.source_files import SourceReader
 from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
 

@@ -145,9 +145,7 @@ def outstanding_now_json(row: OutstandingNow) -> dict[str, Any]:
     }
 
 
-def outstanding_now_text(
-    wave: str, start: int, rows: Sequence[OutstandingNow], width: int
-) -> Iterator[str]:
+def outstanding_now_text(wave: str, start: int, rows: Sequence[OutstandingNow], width: int) -> Iterator[str]:
     """Yield what a wave has outstanding now."""
     if not rows:
         yield f"nothing is outstanding in wave {wave} now"

@@ -165,7 +165,14 @@ PRESENT_TEXT = {
         "fence release system all": ("buffer_wbl2", VM_LGKM),
         "rmw acq_rel workgroup global": (LGKM, "buffer/global_atomic"),
         "rmw acq_rel workgroup generic": (LGKM, "flat_atomic", LGKM),
-        "rmw acq_rel system global": ("buffer_wbl2", VM_LGKM, "buffer/global_atomic", VM, "buffer_invl2", "buffer_wbinvl1_vol"),
+        "rmw acq_rel system global": (
+            "buffer_wbl2",
+            VM_LGKM,
+            "buffer/global_atomic",
+            VM,
+            "buffer_invl2",
+            "buffer_wbinvl1_vol",
+        ),
         "fence acq_rel system all": ("buffer_wbl2", VM_LGKM, "buffer_invl2", "buffer_wbinvl1_vol"),
         "load seq_cst workgroup global": (LGKM, "buffer/global_load"),
         "load seq_cst agent global": (VM_LGKM, "buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
@@ -240,7 +247,7 @@ PRESENT_TEXT = {
 (llvm-project 001388cf6923)."""
 
 
-@pytest.mark.parametrize(("family", "mode"), PRESENT_TEXT)
+@pytest.mark.parametrize("family, mode", PRESENT_TEXT)
 def test_cells_of_the_present_text(family, mode):
     made = {key: tuple(steps(family, mode, key)) for key in PRESENT_TEXT[family, mode]}
     assert made == PRESENT_TEXT[family, mode]

@@ -148,7 +148,7 @@ def test_a_seed_gives_the_same_run_again():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options, message",
     [
         ({"weak_memory": -1}, "negative"),
         ({"agents": 2}, "weak memory"),
