@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.backends.running.weak_memory import OutstandingNow
     from dwarfgpu.memory_model.file_reports import CheckWish, MemoryReport
     from dwarfgpu.memory_model.sequences import SequenceCell
     from dwarfgpu.program.code.code_object import CodeObject
@@ -159,7 +157,7 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
     completes it.
     """
     from dwarfgpu.memory_model.checker import MemoryCheck
-    from dwarfgpu.memory_model.survey import outstanding_at
+    from dwarfgpu.memory_model.survey import outstanding_at, outstanding_now
     from dwarfgpu.questions.sources import places_of
     from dwarfgpu.render import memory_model as render
 
@@ -170,7 +168,9 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
     if address is None or code is None:
         raise NotFound("no_code", "no code is known where the frame is", hint="name an address: `info outstanding k`")
     function, rows = outstanding_at(MemoryCheck(code.file), code.in_file(address))
-    now = None if words or frame.level else _outstanding_now(debugger)
+    attached = debugger.attached
+    is_here = attached is not None and not words and not frame.level
+    now = outstanding_now(debugger.machine.stopped.machine, debugger.wave.index) if is_here else None
     here = code.in_file(address)
 
     def lines(output: Output) -> Iterator[str]:
@@ -183,15 +183,6 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
     if now is not None:
         data["now"] = [render.outstanding_now_json(row) for row in now]
     return Document(data, lines, rows="outstanding")
-
-
-def _outstanding_now(debugger: Debugger) -> list[OutstandingNow] | None:
-    """Return what the wave that is selected has outstanding; None where nothing runs with weak memory."""
-    attached = debugger.attached
-    machine = None if attached is None else attached.stopped.machine
-    if not isinstance(machine, Machine) or not machine.has_run or machine.weak_memory is None:
-        return None
-    return machine.device.outstanding(debugger.wave.index)
 
 
 def _wish(arguments: Arguments) -> CheckWish:

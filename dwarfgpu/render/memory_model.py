@@ -11,12 +11,11 @@ from dwarfgpu.render.layout import counted, fitted, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.backends.running.weak_memory import OutstandingNow
     from dwarfgpu.memory_model.checker import SourcePlace
     from dwarfgpu.memory_model.file_reports import MemoryReport
     from dwarfgpu.memory_model.function_code import FunctionCode
     from dwarfgpu.memory_model.sequences import SequenceCell
-    from dwarfgpu.memory_model.survey import OutstandingAccess, SurveyedAccess
+    from dwarfgpu.memory_model.survey import CurrentAccess, OutstandingAccess, SurveyedAccess
 
 
 def cell_json(cell: SequenceCell) -> dict[str, Any]:
@@ -135,7 +134,7 @@ def outstanding_text(
         yield from fitted(f"          {counters}{registers}", width, 12)
 
 
-def outstanding_now_json(row: OutstandingNow) -> dict[str, Any]:
+def outstanding_now_json(row: CurrentAccess) -> dict[str, Any]:
     """Return an operation that a wave has outstanding as a JSON object."""
     return {
         "address": f"{row.address:#x}",
@@ -145,7 +144,7 @@ def outstanding_now_json(row: OutstandingNow) -> dict[str, Any]:
     }
 
 
-def outstanding_now_text(wave: str, start: int, rows: Sequence[OutstandingNow], width: int) -> Iterator[str]:
+def outstanding_now_text(wave: str, start: int, rows: Sequence[CurrentAccess], width: int) -> Iterator[str]:
     """Yield what a wave has outstanding now."""
     if not rows:
         yield f"nothing is outstanding in wave {wave} now"
