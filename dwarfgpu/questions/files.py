@@ -90,7 +90,7 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     debugger.use(attached.program, attached)
 
 
-def _weakness(debugger: Debugger) -> dict[str, int]:
+def _weakness(debugger: Debugger) -> dict[str, Any]:
     """Return how weak the memory of a kernel that is launched is."""
     seed = debugger.settings["weak-memory"]
     return {} if seed == "off" else {"weak_memory": int(seed), "agents": debugger.settings["agents"]}
