@@ -16,16 +16,16 @@ ROUNDS = 3
 def memory_model() -> None:
     """Print the figures."""
     from dwarfgpu.isa.decoder import decoder
+    from dwarfgpu.memory_model.checker import MemoryCheck
     from dwarfgpu.memory_model.file_reports import CheckWish, check_paths
-    from dwarfgpu.memory_model.function_code import FunctionReader
     from dwarfgpu.program.code.code_object import opened
 
-    paths = sorted(map(str, Path("fixtures/amdgpu").glob("*.gfx1[0-2]*.co")))
+    found = map(str, Path("fixtures/amdgpu").glob("*.gfx1[0-2]*.co"))
+    paths = sorted(path for path in found if "gfx125" not in path)  # there is no memory model for it
     kernels: Counter[str] = Counter()
     code = []
     for path in paths:
-        file = opened(path)
-        reader = FunctionReader(file, file.target.target.name.split("-")[1])
+        reader = MemoryCheck(opened(path)).reader
         for function in reader.functions():
             kernels[path] += function.is_kernel
             code.append((reader, [step.instruction.data for step in function.steps]))
