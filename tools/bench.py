@@ -16,6 +16,7 @@ from bench_files import files
 from bench_gdb import gdb, gdb_waves
 from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
+from bench_memory_model import memory_model
 from bench_running import run
 from bench_unwind import unwind
 from bench_variables import variables
@@ -148,6 +149,7 @@ GROUPS = {
     "debugger": debugger,
     "gdb": gdb,
     "gdb-waves": gdb_waves,
+    "memory-model": memory_model,
 }
 
 

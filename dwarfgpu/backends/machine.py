@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.backends.running.device import Device
     from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Condition, Halt
+    from dwarfgpu.backends.running.weak_memory import WeakSettings
     from dwarfgpu.backends.starting import StartingWaves
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
@@ -112,6 +113,8 @@ class Machine(WaveBackend):
         """The global address of the scratch memory of the first wave."""
         self.seed: int | None = None
         """What chooses the order of waves that run, among all that are possible; None is the usual one."""
+        self.weak_memory: WeakSettings | None = None
+        """How weak the memory of waves that run is; None for memory that has everything at once."""
         self.work_ahead: StartingWaves | None = None
         """The work-groups that start when the waves that there are have ended."""
         self._device: Device | None = None

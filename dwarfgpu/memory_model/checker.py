@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
 from dwarfgpu.immutable import frozen
-from dwarfgpu.memory_model.accesses import GENERIC, covers, has_bits
+from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits
 from dwarfgpu.memory_model.families import family_of, family_rules, mode_of
 from dwarfgpu.memory_model.function_code import FunctionReader
 from dwarfgpu.memory_model.intents import BARRIER, FENCE, intents_of
@@ -27,8 +27,9 @@ from dwarfgpu.memory_model.sequences import (
 )
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.disassemblers import machine_of
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.source_files import SourceReader
-from dwarfgpu.program.program import Program
+from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
 
 if TYPE_CHECKING:
@@ -408,7 +409,8 @@ class SourceLines:
         self.file = file.debug
         self.reader = SourceReader()
         self.reader.directories = (*self.reader.directories, *search)
-        self._program = Program(file)
+        loaded = Loaded([LoadedCode(file, is_linked=True)])  # of files that are not, addresses are offsets
+        self._sources = Execution(loaded, file.target.target).sources
         self._units: dict[str, Unit] = {}
         self._texts: dict[str, tuple[str, ...] | None] = {}
         self._has_columns: dict[int, bool] = {}
@@ -453,7 +455,7 @@ class SourceLines:
     def text(self, path: str) -> tuple[str, ...] | None:
         """Return the lines of a source file, which may be embedded; None if it cannot be read."""
         if path not in self._texts:
-            source = self._program.state.sources.with_path(path, self._units.get(path))
+            source = self._sources.with_path(path, self._units.get(path))
             text = None if source is None else self.reader.read(source)
             self._texts[path] = None if text is None or text.missing is not None else text.lines
         return self._texts[path]

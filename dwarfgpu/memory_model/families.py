@@ -94,10 +94,9 @@ class FamilyRules:
 DIFFERENCES: dict[str, str] = {
     "caches": "the caches that are written back or invalidated, and with which instruction: on GFX12 the text writes "
     "back at every scope, LLVM only at system scope, since narrower caches write through; on GFX6 only "
-    "buffer_wbinvl1 exists; GFX10 invalidates L1 before L0",
+    "buffer_wbinvl1 exists",
     "acquire_fence": "an acquire fence waits for loads and stores alone in LLVM, since no sample and no BVH "
     "instruction is atomic; the text waits for samplecnt and bvhcnt too",
-    "nontemporal": "the cache bits of nontemporal accesses",
     "volatile_load_waits": "what a volatile load waits for afterwards",
     "volatile_store_waits": "what a volatile store waits for afterwards",
     "volatile_store_waits_before": "LLVM lets everything complete before a volatile store on GFX12",
@@ -128,8 +127,7 @@ def _same(*scopes: str, level: ScopeLevel) -> Levels:
 
 VM, VM_VS = ("vmcnt",), ("vmcnt", "vscnt")
 _WBINVL1 = ("buffer_wbinvl1_vol",)
-_GL = ("buffer_gl0_inv", "buffer_gl1_inv")
-_GL_LLVM = ("buffer_gl1_inv", "buffer_gl0_inv")
+_GL = ("buffer_gl1_inv", "buffer_gl0_inv")
 
 GFX9_TEXT = FamilyRules(
     family="GFX9",
@@ -243,21 +241,19 @@ GFX10_TEXT = evolve(
     acquire_fence=VM_VS,
     caches=_gfx10("glc dlc", _GL),
     volatile=("glc dlc", ""),
-    nontemporal=("slc", "slc"),
+    nontemporal=("slc", "glc slc"),
+    volatile_load_waits=VM,
+    volatile_store_waits=("vscnt",),
 )
-GFX10_LLVM = _of_llvm(
-    GFX10_TEXT, caches=_gfx10("glc dlc", _GL_LLVM), nontemporal=("slc", "glc slc"), waits_for_direct_loads=True
-)
+GFX10_LLVM = _of_llvm(GFX10_TEXT, waits_for_direct_loads=True)
 GFX11_TEXT = evolve(
     GFX10_TEXT,
     family="GFX11",
     caches=_gfx10("glc", _GL),
     volatile=("glc dlc", "dlc"),
     nontemporal=("slc dlc", "glc slc dlc"),
-    volatile_load_waits=VM,
-    volatile_store_waits=("vscnt",),
 )
-GFX11_LLVM = _of_llvm(GFX11_TEXT, caches=_gfx10("glc", _GL_LLVM))
+GFX11_LLVM = _of_llvm(GFX11_TEXT)
 
 
 def _gfx12(*, writes_back: bool) -> dict[str, Levels]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import NotFound
+from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.instruction import CALLS, JUMPS
-from dwarfgpu.memory_model.accesses import Register, action_of, read_registers, used_registers
+from dwarfgpu.isa.memory_actions import Register, action_of, read_registers, used_registers
 from dwarfgpu.program.code.disassemblers import machine_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.isa.instruction import GpuInstruction
-    from dwarfgpu.memory_model.accesses import MemoryAction
+    from dwarfgpu.isa.memory_actions import MemoryAction
     from dwarfgpu.objfile.elf.symbols import Symbol
-    from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
 
 ENDS = frozenset({"s_endpgm", "s_endpgm_saved", "s_branch", "s_rfe_b64", "s_endpgm_ordered_ps_done"}) | JUMPS
@@ -77,12 +76,15 @@ class FunctionReader:
         """Yield the functions in the order of their addresses, or the one with a name."""
         file = self.file
         kernels = {kernel.entry: kernel for kernel in file.kernels.kernels}
-        modes = {mode for kernel in kernels.values() if (mode := _mode(kernel)) is not None}
+        modes = {mode for kernel in kernels.values() if (mode := kernel.execution_mode) is not None}
         shared = modes.pop() if len(modes) == 1 else None
         rows: dict[tuple[int, int], Symbol] = {}
         for symbol in file.symbol_image.symbols():
             if symbol.type in {"FUNC", "AMDGPU_HSA_KERNEL"} and symbol.is_defined and symbol.size:
                 rows.setdefault((symbol.section_index, symbol.value), symbol)
+        if not file.image.is_linked and len({section for section, _value in rows}) > 1:
+            message = f"{file.name} is not linked and has several sections of code, which all begin at address 0"
+            raise UsageError(message, kind="not_linked", hint="link it first: ld.lld -shared FILE -o FILE.co")
         wanted = [
             row for row in rows.values() if name is None or name in {row.name, row.demangled, _bare(row.demangled)}
         ]
@@ -97,7 +99,7 @@ class FunctionReader:
             if kernel is not None and has_kernel:
                 said = kernel.descriptor or kernel.code
                 wave_size = (said.wavefront_size if said is not None else None) or wave_size
-                mode = _mode(kernel)
+                mode = kernel.execution_mode
             if file.image.is_linked:  # the symbols may be those of a separate file
                 code = bytes(file.image.read(symbol.value, symbol.size))
             else:
@@ -130,17 +132,6 @@ class FunctionReader:
 
 def _bare(name: str) -> str:
     return name.partition("(")[0]
-
-
-def _mode(kernel: Kernel) -> str | None:
-    """Return the execution mode that a kernel asks for (AMDGPU usage, WGP_MODE and TG_SPLIT)."""
-    descriptor = kernel.descriptor
-    if descriptor is None:
-        return None
-    wgp, split = descriptor.field("WGP_MODE"), descriptor.field("TG_SPLIT")
-    if wgp is not None:
-        return "wgp" if wgp else "cu"
-    return "tgsplit" if split else "cu"
 
 
 def _step(instruction: GpuInstruction, major: int) -> CodeStep:

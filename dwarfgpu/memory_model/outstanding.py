@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.memory_model.accesses import CounterNames, Register, counters_of, covers
+from dwarfgpu.isa.memory_actions import CounterNames, Register, counters_of, covers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

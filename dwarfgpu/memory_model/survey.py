@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import NotFound
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import text as instruction_text
-from dwarfgpu.memory_model.accesses import GENERIC, LOCAL, has_bits
+from dwarfgpu.isa.memory_actions import GENERIC, LOCAL, has_bits
 from dwarfgpu.memory_model.checker import CheckedFunction, MemoryCheck, Requirement, SourcePlace, requirement
 from dwarfgpu.memory_model.families import SCOPES, family_rules
 from dwarfgpu.memory_model.intents import MemoryIntent
@@ -60,6 +60,18 @@ class OutstandingAccess:
     """The counters it counts in, with how many operations have begun after it, at least."""
     registers: tuple[str, ...]
     """The registers that it is going to write."""
+
+
+@frozen
+class CurrentAccess:
+    """An access that is not complete in a wave that runs."""
+
+    address: int
+    instruction: str
+    counters: tuple[tuple[str, int], ...]
+    """The counters it counts in, with how many operations have begun after it."""
+    is_performed: bool
+    """Whether memory or a cache has it already."""
 
 
 def accesses(check: MemoryCheck, name: str | None = None) -> Iterator[SurveyedAccess]:
@@ -165,3 +177,15 @@ def _outstanding(check: MemoryCheck, function: FunctionCode, wanted: int) -> lis
         text = instruction_text(step.instruction)
         outstanding.append(OutstandingAccess(start, check.lines.place(start), text, tuple(rows[source]), written))
     return outstanding
+
+
+def outstanding_now(machine: object, wave: int) -> list[CurrentAccess] | None:
+    """Return what a wave of a machine has outstanding, the earliest first; None where nothing runs with weak memory."""
+    from dwarfgpu.backends.machine import Machine
+
+    if not isinstance(machine, Machine) or not machine.has_run or machine.weak_memory is None:
+        return None
+    return [
+        CurrentAccess(row.address, row.instruction, row.counters, row.is_performed)
+        for row in machine.device.outstanding(wave)
+    ]

@@ -90,6 +90,12 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     debugger.use(attached.program, attached)
 
 
+def _weakness(debugger: Debugger) -> dict[str, Any]:
+    """Return how weak the memory of a kernel that is launched is."""
+    seed = debugger.settings["weak-memory"]
+    return {} if seed == "off" else {"weak_memory": int(seed), "agents": debugger.settings["agents"]}
+
+
 def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) -> None:
     """GRID and WORK-GROUP are one to three sizes in work-items: 256, or 64,64,1. Arguments of the kernel follow, by
     position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without any all are 0. A machine that is attached
@@ -120,6 +126,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
         grid=sizes(grid, "GRID"),
         work_group=sizes(group, "WORK-GROUP"),
         args=args or None,
+        **_weakness(debugger),
     )
     debugger.use(program, program.attach(machine))
     note_launch(debugger, launched, lambda: launch(debugger, arguments, is_again=True))

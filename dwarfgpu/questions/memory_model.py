@@ -1,4 +1,4 @@
-"""The question ``memmodel``: which code orders memory, what code orders, and what it forgets."""
+"""Questions about the memory model: which code orders memory, what code orders, and what it forgets."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dwarfgpu.memory_model.file_reports import CheckWish, MemoryReport
     from dwarfgpu.memory_model.sequences import SequenceCell
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -147,6 +148,41 @@ def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Docum
         "accesses": map(render.access_json, surveyed),
     }
     return Document(data, lambda output: render.accesses_text(surveyed, output.width), rows="accesses")
+
+
+def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
+    """Without operands: what may be outstanding at the instruction of the frame, on all paths that lead there, and in a
+    kernel that runs with `set weak-memory` what its wave has outstanding now. ADDRESS is a number, a function, or
+    function+offset. "N later" is how many operations of the same counter have begun since: a wait for N or less
+    completes it.
+    """
+    from dwarfgpu.memory_model.checker import MemoryCheck
+    from dwarfgpu.memory_model.survey import outstanding_at, outstanding_now
+    from dwarfgpu.questions.sources import places_of
+    from dwarfgpu.render import memory_model as render
+
+    words = arguments.text.strip()
+    frame = debugger.frame
+    address = places_of(debugger).address(words) if words else frame.pc
+    code = None if address is None else frame.state.loaded.at(address)
+    if address is None or code is None:
+        raise NotFound("no_code", "no code is known where the frame is", hint="name an address: `info outstanding k`")
+    function, rows = outstanding_at(MemoryCheck(code.file), code.in_file(address))
+    attached = debugger.attached
+    is_here = attached is not None and not words and not frame.level
+    now = outstanding_now(debugger.machine.stopped.machine, debugger.wave.index) if is_here else None
+    here = code.in_file(address)
+
+    def lines(output: Output) -> Iterator[str]:
+        yield from render.outstanding_text(function, here, rows, output.width)
+        if now is not None:
+            start = code.in_program(function.addresses[0])
+            yield from render.outstanding_now_text(debugger.wave.id, start, now, output.width)
+
+    data = render.outstanding_json(function, here, rows)
+    if now is not None:
+        data["now"] = [render.outstanding_now_json(row) for row in now]
+    return Document(data, lines, rows="outstanding")
 
 
 def _wish(arguments: Arguments) -> CheckWish:

@@ -117,6 +117,11 @@ def _check_attributes(text: str) -> None:
         check_attributes(text)
 
 
+def _check_seed(text: str) -> None:
+    if text != "off" and not text.isdigit():
+        raise UsageError(f"weak-memory is off or a seed, a number from 0, not {text[:40]!r}", kind="bad_setting")
+
+
 READING = ("dialect", "attributes", "repair")
 """The settings that say how the DWARF of files is read."""
 SECTIONS = ("source", "locals", "lanes", "registers", "stack", "expressions")
@@ -133,6 +138,9 @@ SETTINGS = (
     Setting("confirm", True, "whether a question is asked before something is lost"),
     Setting("scheduler-locking", "replay", "whether only the wave that is selected runs: on, or step for steps alone",
             choices=("off", "on", "step", "replay")),
+    Setting("weak-memory", "off", "whether kernels that are launched have memory as weak as the model allows: a seed",
+            check=_check_seed),
+    Setting("agents", 1, "with weak memory: how many agents share the work-groups", least=1),
     Setting("verbose", False, "whether answers also show what the file alone says where a repair was applied"),
     Setting("debug", False, "whether errors show where in dwarfgpu they come from"),
     Setting("editing-mode", "emacs", "the keys of the prompt", choices=("emacs", "vi")),

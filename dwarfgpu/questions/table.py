@@ -408,6 +408,8 @@ COMMANDS = (
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --sarif -o judged.sarif",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --html -o judged.html",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --baseline known.json"))),
+    question("info outstanding", "what may be outstanding at an address, and what is outstanding now",
+             "memory_model.info_outstanding", group=DATA, operands="[ADDRESS]", completes="place"),
     question("memmodel", "which code orders memory, what code orders, and what it forgets",
              "memory_model.memory_model", group=DEBUG, operands="table|show|check [WORD|FILE...]", completes="path",
              options=(option("-target T", "for table: a processor, such as gfx1200"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dwarfgpu.memory_model.file_reports import MemoryReport
     from dwarfgpu.memory_model.function_code import FunctionCode
     from dwarfgpu.memory_model.sequences import SequenceCell
-    from dwarfgpu.memory_model.survey import OutstandingAccess, SurveyedAccess
+    from dwarfgpu.memory_model.survey import CurrentAccess, OutstandingAccess, SurveyedAccess
 
 
 def cell_json(cell: SequenceCell) -> dict[str, Any]:
@@ -132,6 +132,30 @@ def outstanding_text(
         counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
         registers = f", writes {', '.join(row.registers)}" if row.registers else ""
         yield from fitted(f"          {counters}{registers}", width, 12)
+
+
+def outstanding_now_json(row: CurrentAccess) -> dict[str, Any]:
+    """Return an operation that a wave has outstanding as a JSON object."""
+    return {
+        "address": f"{row.address:#x}",
+        "instruction": row.instruction,
+        "counters": [{"counter": counter, "later": later} for counter, later in row.counters],
+        "is_performed": row.is_performed,
+    }
+
+
+def outstanding_now_text(wave: str, start: int, rows: Sequence[CurrentAccess], width: int) -> Iterator[str]:
+    """Yield what a wave has outstanding now."""
+    if not rows:
+        yield f"nothing is outstanding in wave {wave} now"
+        return
+    yield f"outstanding in wave {wave} now:"
+    for row in rows:
+        distance = row.address - start
+        place = f"+{distance:#06x}" if 0 <= distance < 1 << 16 else f"{row.address:#x}"
+        yield from fitted(f"  {place}  {row.instruction}", width, 12)
+        counters = ", ".join(f"{counter} ({later} later)" for counter, later in row.counters)
+        yield from fitted(f"          {counters}, {'' if row.is_performed else 'not yet '}performed", width, 12)
 
 
 def _short(place: SourcePlace) -> str:

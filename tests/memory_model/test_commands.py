@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 
 import pytest
 
@@ -101,6 +103,34 @@ def test_a_file_that_is_broken_does_not_stop_the_rest(tmp_path):
     assert done.returncode == 3
     assert "2 files" in done.stdout
     assert "1 file could not be checked" in done.stdout
+
+
+SOURCE = """kernel void first(global int *p, global int *q)
+{
+  *p = 1;
+  __scoped_atomic_store_n(q, 1, __ATOMIC_RELEASE, __MEMORY_SCOPE_DEVICE);
+}
+kernel void second(global int *p) { *p = 2; }
+"""
+
+
+def relocatable(folder, *options):
+    """Compile a file that is not linked."""
+    source, output = folder / "k.cl", folder / "k.o"
+    source.write_text(SOURCE)
+    target = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib", "-O2", "-g", "-x", "cl", "-cl-std=CL2.0")
+    subprocess.run(["clang-22", *target, *options, "-c", str(source), "-o", str(output)], check=True)
+    return str(output)
+
+
+@pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
+def test_a_file_that_is_not_linked(tmp_path):
+    path = relocatable(tmp_path)
+    rows = document("show", path, "--function", "first")["accesses"]
+    assert [(row["ordering"], row["source"]["line"]) for row in rows] == [("release", 3), ("release", 4)]
+    assert document("check", path)["files"][0]["operations"] >= 1
+    done = run("memmodel", "check", relocatable(tmp_path, "-ffunction-sections"))
+    assert "several sections of code, which all begin at address 0" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -72,13 +72,13 @@ def steps(family: str, mode: str, words: str, rule_set: str = "text") -> list[st
             "GFX10",
             "wgp",
             "load acquire agent global",
-            ["buffer/global_load glc dlc", "s_waitcnt vmcnt(0)", "buffer_gl0_inv", "buffer_gl1_inv"],
+            ["buffer/global_load glc dlc", "s_waitcnt vmcnt(0)", "buffer_gl1_inv", "buffer_gl0_inv"],
         ),
         (
             "GFX10",
             "wgp",
             "rmw acquire agent global",
-            ["buffer/global_atomic", "s_waitcnt_vscnt null, 0x0", "buffer_gl0_inv", "buffer_gl1_inv"],
+            ["buffer/global_atomic", "s_waitcnt_vscnt null, 0x0", "buffer_gl1_inv", "buffer_gl0_inv"],
         ),
         ("GFX10", "wgp", "fence acquire singlethread all", []),
         # AMDGPU usage, memory model code sequences GFX12
@@ -136,6 +136,121 @@ def test_every_cell_that_differs_names_why(family):
         for text, llvm in pairs:
             assert bool(llvm.differences) == (text.steps != llvm.steps), llvm
             assert set(llvm.differences) <= set(differences_of(family))
+
+
+VM, LGKM, VM_LGKM = "s_waitcnt vmcnt(0)", "s_waitcnt lgkmcnt(0)", "s_waitcnt vmcnt(0) lgkmcnt(0)"
+VS = "s_waitcnt_vscnt null, 0x0"
+PRESENT_TEXT = {
+    ("GFX90A", "cu"): {
+        "load nontemporal none global": ("buffer/global_load glc slc",),
+        "load volatile none global": ("buffer/global_load glc", VM),
+        "store nontemporal none global": ("buffer/global_store glc slc",),
+        "store volatile none global": ("buffer/global_store", VM),
+        "load monotonic workgroup global": ("buffer/global_load",),
+        "load monotonic agent generic": ("flat_load glc",),
+        "load acquire workgroup global": ("buffer/global_load",),
+        "load acquire workgroup generic": ("flat_load", LGKM),
+        "load acquire workgroup local": ("ds_load", LGKM),
+        "load acquire agent global": ("buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+        "load acquire agent generic": ("flat_load glc", VM_LGKM, "buffer_wbinvl1_vol"),
+        "load acquire system global": ("buffer/global_load glc", VM, "buffer_invl2", "buffer_wbinvl1_vol"),
+        "rmw acquire workgroup generic": ("flat_atomic", LGKM),
+        "rmw acquire system generic": ("flat_atomic", VM_LGKM, "buffer_invl2", "buffer_wbinvl1_vol"),
+        "fence acquire workgroup all": (LGKM,),
+        "fence acquire system all": (VM_LGKM, "buffer_invl2", "buffer_wbinvl1_vol"),
+        "store release workgroup global": (LGKM, "buffer/global_store"),
+        "store release workgroup local": ("ds_store",),
+        "store release agent generic": (VM_LGKM, "flat_store"),
+        "store release system global": ("buffer_wbl2", VM_LGKM, "buffer/global_store"),
+        "fence release system all": ("buffer_wbl2", VM_LGKM),
+        "rmw acq_rel workgroup global": (LGKM, "buffer/global_atomic"),
+        "rmw acq_rel workgroup generic": (LGKM, "flat_atomic", LGKM),
+        "rmw acq_rel system global": (
+            "buffer_wbl2",
+            VM_LGKM,
+            "buffer/global_atomic",
+            VM,
+            "buffer_invl2",
+            "buffer_wbinvl1_vol",
+        ),
+        "fence acq_rel system all": ("buffer_wbl2", VM_LGKM, "buffer_invl2", "buffer_wbinvl1_vol"),
+        "load seq_cst workgroup global": (LGKM, "buffer/global_load"),
+        "load seq_cst agent global": (VM_LGKM, "buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+    },
+    ("GFX90A", "tgsplit"): {
+        "load monotonic workgroup global": ("buffer/global_load glc",),
+        "load acquire workgroup global": ("buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+        "load acquire agent generic": ("flat_load glc", VM, "buffer_wbinvl1_vol"),
+        "rmw acquire workgroup global": ("buffer/global_atomic", VM, "buffer_wbinvl1_vol"),
+        "fence acquire workgroup all": (VM, "buffer_wbinvl1_vol"),
+        "store release workgroup generic": (VM, "flat_store"),
+        "store release system global": ("buffer_wbl2", VM, "buffer/global_store"),
+        "rmw acq_rel workgroup global": (VM, "buffer/global_atomic", VM, "buffer_wbinvl1_vol"),
+        "load seq_cst workgroup global": (VM, "buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+    },
+    ("GFX942", "cu"): {
+        "load nontemporal none global": ("buffer/global_load nt",),
+        "load volatile none global": ("buffer/global_load sc0 sc1", VM),
+        "store nontemporal none global": ("buffer/global_store nt",),
+        "store volatile none global": ("buffer/global_store sc0 sc1", VM),
+        "load monotonic workgroup global": ("buffer/global_load sc0",),
+        "load monotonic agent generic": ("flat_load sc1",),
+        "load monotonic system global": ("buffer/global_load sc0 sc1",),
+        "store monotonic workgroup global": ("buffer/global_store sc0",),
+        "store monotonic agent global": ("buffer/global_store sc1",),
+        "store monotonic system generic": ("flat_store sc0 sc1",),
+        "rmw monotonic agent global": ("buffer/global_atomic",),
+        "rmw monotonic system global": ("buffer/global_atomic sc1",),
+        "load acquire workgroup global": ("buffer/global_load sc0",),
+        "load acquire workgroup generic": ("flat_load sc0", LGKM),
+        "load acquire agent global": ("buffer/global_load sc1", VM, "buffer_inv sc1"),
+        "load acquire system generic": ("flat_load sc0 sc1", VM_LGKM, "buffer_inv sc0 sc1"),
+        "rmw acquire agent global": ("buffer/global_atomic", VM, "buffer_inv sc1"),
+        "rmw acquire system generic": ("flat_atomic sc1", VM_LGKM, "buffer_inv sc0 sc1"),
+        "store release agent global": ("buffer_wbl2 sc1", VM_LGKM, "buffer/global_store sc1"),
+        "store release system global": ("buffer_wbl2 sc0 sc1", VM_LGKM, "buffer/global_store sc0 sc1"),
+        "fence release agent all": ("buffer_wbl2 sc1", VM_LGKM),
+        "fence release system all": ("buffer_wbl2 sc0 sc1", VM_LGKM),
+    },
+    ("GFX942", "tgsplit"): {
+        "load acquire workgroup global": ("buffer/global_load sc0", VM, "buffer_inv sc0"),
+        "load acquire workgroup generic": ("flat_load sc0", VM, "buffer_inv sc0"),
+        "rmw acquire workgroup generic": ("flat_atomic", VM, "buffer_inv sc0"),
+        "fence release workgroup all": (VM,),
+    },
+    ("GFX11", "cu"): {
+        "load acquire workgroup global": ("buffer/global_load",),
+        "load acquire workgroup generic": ("flat_load", LGKM),
+        "rmw release workgroup local": ("ds_atomic",),
+    },
+    ("GFX11", "wgp"): {
+        "load nontemporal none global": ("buffer/global_load slc dlc",),
+        "load volatile none global": ("buffer/global_load glc dlc", VM),
+        "store nontemporal none global": ("buffer/global_store glc slc dlc",),
+        "store volatile none global": ("buffer/global_store dlc", VS),
+        "load monotonic workgroup global": ("buffer/global_load glc",),
+        "load monotonic agent global": ("buffer/global_load glc",),
+        "load acquire workgroup global": ("buffer/global_load glc", VM, "buffer_gl0_inv"),
+        "load acquire workgroup local": ("ds_load", LGKM, "buffer_gl0_inv"),
+        "load acquire workgroup generic": ("flat_load glc", VM_LGKM, "buffer_gl0_inv"),
+        "load acquire agent global": ("buffer/global_load glc", VM, "buffer_gl1_inv", "buffer_gl0_inv"),
+        "load acquire system generic": ("flat_load glc", VM_LGKM, "buffer_gl1_inv", "buffer_gl0_inv"),
+        "rmw acquire workgroup global": ("buffer/global_atomic", VS, "buffer_gl0_inv"),
+        "rmw-return acquire agent global": ("buffer/global_atomic glc", VM, "buffer_gl1_inv", "buffer_gl0_inv"),
+        "fence acquire workgroup all": (VM_LGKM, VS, "buffer_gl0_inv"),
+        "rmw release workgroup local": (VM, VS, "ds_atomic"),
+        "rmw release agent global": (VM_LGKM, VS, "buffer/global_atomic"),
+        "fence release workgroup all": (VM_LGKM, VS),
+    },
+}
+"""Cells of AMDGPU usage, "Memory Model Code Sequences GFX90A", "... GFX940, GFX941, GFX942" and "... GFX10-GFX11"
+(llvm-project 001388cf6923)."""
+
+
+@pytest.mark.parametrize("family, mode", PRESENT_TEXT)
+def test_cells_of_the_present_text(family, mode):
+    made = {key: tuple(steps(family, mode, key)) for key in PRESENT_TEXT[family, mode]}
+    assert made == PRESENT_TEXT[family, mode]
 
 
 def test_every_difference_is_explained_and_used():

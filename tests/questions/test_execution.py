@@ -565,3 +565,32 @@ def test_a_repair_setting_keeps_breakpoints_and_the_past(launched):
     launched(IN_LANES, "run", "stepi 3", "set repair off")
     launched("reverse-stepi 3")
     assert "No more" in launched("delete", "reverse-continue")
+
+
+FAST = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"
+
+
+def test_what_is_outstanding_now_and_after_a_step_back():
+    run = Run(FAST)
+    run("set weak-memory 3", "target launch saxpy 64 64 y=ones(64) x=ones(64) a=2 n=64", "break *0x7f0000002374")
+    run("continue")
+    shown = run("info outstanding")
+    assert "outstanding at saxpy+0x74:" in shown
+    now = shown.partition("outstanding in wave 1:1:1:1 now:")[2]
+    assert re.findall(r"global_load_b32 (v\d)", now) == ["v2", "v3"]
+    assert re.findall(r"vmcnt \((\d) later\)", now) == ["1", "0"]
+    run("stepi")
+    assert "global_load_b32 v2" not in run("info outstanding")
+    run("reverse-stepi")
+    assert run("info outstanding") == shown
+
+
+def test_what_is_outstanding_without_weak_memory():
+    run = Run(FAST)
+    assert "outstanding at saxpy+0x74:" in run("info outstanding saxpy+0x74")
+    assert "nothing is outstanding at saxpy+0x0" in run("info outstanding saxpy")
+    assert "now" not in run("info outstanding saxpy+0x74")
+
+
+def test_weak_memory_is_off_or_a_seed():
+    assert "weak-memory is off or a seed" in str(Run(FAST).fails("set weak-memory x"))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.backends.running.weak_memory import OutstandingNow
     from dwarfgpu.isa.instruction import GpuInstruction
 
 LONGEST = 256
@@ -90,6 +91,8 @@ class SavedDevice:
     order: Any
     alive: Any
     barriers: tuple[Any, Any]
+    memory: Any
+    """What memory knows beside its bytes."""
 
 
 class Device:
@@ -105,7 +108,7 @@ class Device:
         machine.find_apertures()
         generic: Any = machine.target.space(GENERIC)
         apertures = generic.alias.apertures
-        self.memory = MemoryAccess(
+        self.memory, self._write_instruction = self._memory(
             GlobalMemory(_segments(machine)),
             lanes=self.lanes,
             scratch_base=machine.scratch_base if scratch_base is None else scratch_base,
@@ -138,9 +141,22 @@ class Device:
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self._adopt()
 
+    def _memory(self, memory: GlobalMemory, **options: Any) -> tuple[MemoryAccess, Callable[..., bool]]:
+        """Return the memory of the waves, and what writes instructions for it."""
+        settings = self.machine.weak_memory
+        if settings is None:
+            return MemoryAccess(memory, **options), instructions.write_instruction
+        from dwarfgpu.backends.running.weak_memory import WeakMemory
+
+        weak = WeakMemory(memory, settings, processor=self.processor, generation=self.generation, **options)
+        return weak, weak.write_instruction
+
     def renew(self) -> None:
         """Take over the waves and the memory of another launch on the machine."""
         machine = self.machine
+        if not self.memory.is_like(machine.weak_memory):
+            self.__init__(machine)  # type: ignore[misc]
+            return
         self.memory.remap(_segments(machine), machine.scratch_base)
         self.halt, self.executed, self.waves_ended = None, 0, 0
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
@@ -238,6 +254,8 @@ class Device:
     def _start_more(self) -> bool:
         """Start work-groups that were waiting for room, if there are some."""
         ahead = self.machine.work_ahead
+        if not self.held:
+            self.memory.finish()
         if ahead is None or self.stopped or self.held or not ahead.start(self.machine):
             return False
         self._adopt()
@@ -247,7 +265,7 @@ class Device:
         """Take the batch whose turn it is, with all others that are at its instruction."""
         batches = self.batches
         if self._random is not None and len(batches) > 1:
-            batch = batches[self._random.randrange(len(batches))]
+            batch = self.memory.chosen(batches, self._random)
         else:
             rested = [each for each in batches if not each.is_tired]
             if not rested:
@@ -267,7 +285,11 @@ class Device:
             batch = batch.join(others)
             batch.passed = passed
             self.batches = [each for each in batches if each not in others]
-        return batch
+        going = self.memory.going(batch)
+        if going is None:
+            return batch
+        self.batches.append(batch.part(~going))
+        return batch.part(going)
 
     def _turn(self, limit: int | None) -> None:
         """Run the batch with the lowest address until it meets another, parts, or waits."""
@@ -309,7 +331,7 @@ class Device:
         """Return how many blocks a batch executes in its turn."""
         if not self.batches:
             return max(16, ALONE // batch.count)
-        return PATIENCE if self._random is None else self._random.randrange(1, 20)
+        return PATIENCE if self._random is None else self._random.randrange(1, self.memory.longest_turn)
 
     def _execute(self, batch: WaveBatch, block: Block) -> bool:
         """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""
@@ -502,7 +524,7 @@ class Device:
             start = len(writer.lines)
             try:
                 instruction = self._instruction(address)
-                ends = instructions.write_instruction(writer, instruction, address, self.memory)
+                ends = self._write_instruction(writer, instruction, address, self.memory)
             except (UnknownInstruction, MachineFault, *BROKEN) as problem:
                 del writer.lines[start:], writer.addresses[start:]
                 fault = problem if isinstance(problem, MachineFault) else self._unable(problem, address)
@@ -573,8 +595,8 @@ class Device:
         going = None if self._going is None else copies.get(id(self._going))
         order = None if self._random is None else self._random.getstate()
         counts = self.executed, self.waves_ended, self.clock.now, self._left
-        alive, barriers = self._alive.copy(), self.barriers.saved()
-        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, alive, barriers)
+        alive, barriers, memory = self._alive.copy(), self.barriers.saved(), self.memory.saved()
+        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, alive, barriers, memory)
 
     def restore(self, saved: SavedDevice) -> None:
         """Bring the waves back to where they were."""
@@ -592,6 +614,7 @@ class Device:
             self._random.setstate(saved.order)
         self._alive = saved.alive.copy()
         self.barriers.restore(saved.barriers, self._alive)
+        self.memory.restore(saved.memory)
         self.halt = None
         self._written = self.machine.changes
 
@@ -605,6 +628,10 @@ class Device:
             *self.stopped,
             *((batch, "has ended") for batch in self.ended),
         ]
+
+    def outstanding(self, wave: int) -> list[OutstandingNow]:
+        """Return what a wave has outstanding, the oldest first; nothing where memory has everything at once."""
+        return self.memory.outstanding(wave)
 
     def write_back(self) -> None:
         """Put the registers of the waves into the machine, where they are read; memory is there already."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,11 @@ from dwarfgpu.backends.running.stops import (
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import integer_rows
 from dwarfgpu.isa.semantics.numbers import ALL
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from dwarfgpu.backends.running.weak_memory import OutstandingNow
 
 Lanes = Any
 
@@ -80,6 +85,30 @@ class MemoryAccess:
         self.scratch = Segment.of(0, scratch.reshape(-1))
         windows = [Segment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
         self.memory.__init__([*self._mapped, *windows])  # type: ignore[misc]
+
+    def is_like(self, settings: Any) -> bool:
+        """Return whether memory that is as weak as some settings say can be this object; take over the settings."""
+        return settings is None
+
+    def chosen(self, batches: list[WaveBatch], random: Random) -> WaveBatch:
+        """Return the batch that runs next, where the order is by chance."""
+        return batches[random.randrange(len(batches))]
+
+    def going(self, batch: WaveBatch) -> Lanes:
+        """Return flags of the waves of a batch that run while the others wait; None for all."""
+
+    def outstanding(self, _wave: int) -> list[OutstandingNow]:
+        """Return what a wave has outstanding; everything is complete at once."""
+        return []
+
+    def finish(self) -> None:
+        """Let memory have all that waves have stored; it has."""
+
+    def saved(self) -> Any:
+        """Return what `restore` needs beside the bytes of memory."""
+
+    def restore(self, saved: Any) -> None:
+        """Bring back what was saved."""
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
@@ -462,6 +491,9 @@ class MemoryAccess:
 
     moving: tuple[str, int] = ("load", 0)
     """What the access that is watched does (``load``, ``store`` or ``atomic``), and with how many bytes of a lane."""
+
+    longest_turn = 20
+    """The number of blocks that a batch does not execute in one turn, where the order is by chance."""
 
     finds_rows = True
     """Whether accesses that need not ask each lane are told from others; without it the answers are the same."""

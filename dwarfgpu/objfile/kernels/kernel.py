@@ -257,6 +257,16 @@ class Kernel:
 
         return demangled(self.name)
 
+    @property
+    def execution_mode(self) -> str | None:
+        """``cu``, ``wgp`` or ``tgsplit`` (AMDGPU usage, WGP_MODE and TG_SPLIT); None without a descriptor."""
+        if self.descriptor is None:
+            return None
+        wgp, split = self.descriptor.field("WGP_MODE"), self.descriptor.field("TG_SPLIT")
+        if wgp is not None:
+            return "wgp" if wgp else "cu"
+        return "tgsplit" if split else "cu"
+
 
 @frozen
 class Kernels:

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.backends.running.weak_memory import WeakSettings
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.launch.dispatch import PlannedDispatch
     from dwarfgpu.targets.amdgpu.geometry import Geometry
 
 MAX_SCALAR = 106
 """s0 to s105 have numbers; what is allocated beyond them is VCC and the like, or cannot be named."""
+MOST_AGENTS = 8
+"""More agents show nothing that these do not."""
 
 
 @frozen
@@ -81,6 +84,9 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     dynamic_local: int = 0,
     at_once: int | None = None,
     seed: int | None = None,
+    weak_memory: int | None = None,
+    agents: int = 1,
+    fine_grained: Sequence[str] = (),
 ) -> Launched:
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
@@ -91,11 +97,20 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
 
     Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
     many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.
+
+    ``weak_memory`` is a seed, too: memory is then as weak as the memory model allows. Work-groups are shared out to
+    ``agents``, and the buffers of the arguments ``fine_grained`` are memory that L2 does not keep.
     """
     if at_once is not None and at_once < 1:
         raise UsageError(f"{at_once} waves at a time: there must be one at least")
     if seed is not None and seed < 0:
         raise UsageError(f"the seed {seed} is negative")
+    if weak_memory is not None and weak_memory < 0:
+        raise UsageError(f"the seed {weak_memory} of weak memory is negative")
+    if agents < 1 or agents > MOST_AGENTS:
+        raise UsageError(f"{agents} agents: there are 1 to {MOST_AGENTS}")
+    if weak_memory is None and (agents > 1 or fine_grained):
+        raise UsageError("agents and fine-grained buffers go with weak memory", hint="name a seed with --weak-memory")
     if machine.is_running:
         raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
     code_object = opened(file) if isinstance(file, str) else file
@@ -138,7 +153,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     )
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
-    machine.scratch_base, machine.seed = planned.start.scratch.base, seed
+    machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
+    machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
     if machine.wave_count:  # beside the waves of others
         ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
@@ -147,6 +163,24 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     indices = machine.work_ahead.start(machine)
     machine.renew_device()
     return Launched(planned, number, indices, machine)
+
+
+def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequence[str]) -> WeakSettings:
+    """Return how weak the memory of a dispatch is."""
+    from dwarfgpu.backends.running.weak_memory import WeakSettings
+
+    ranges = []
+    names = [buffer.name for buffer in planned.buffers]
+    for name in fine_grained:
+        if name not in names:
+            hint = f"the buffers are {', '.join(names) or 'none'}"
+            raise UsageError(f"{planned.kernel.name} has no buffer {name[:40]!r}", hint=hint)
+        ranges += [
+            (buffer.address, buffer.address + max(buffer.size, 1) - 1)
+            for buffer in planned.buffers
+            if buffer.name == name
+        ]
+    return WeakSettings(seed, agents, planned.kernel.execution_mode or "cu", tuple(ranges))
 
 
 def _free(machine: Machine) -> int:

@@ -283,5 +283,8 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
         dynamic_local=planning.number(option("dynamic-local") or "0", "--dynamic-local"),
         at_once=option("at-once"),
         seed=option("seed"),
+        weak_memory=option("weak-memory"),
+        agents=option("agents") or 1,
+        fine_grained=tuple(option("fine-grained") or ()),
     )
     return Running(launched, program=program)
