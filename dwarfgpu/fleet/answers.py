@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.fleet.ranges import check_fetched, with_urls
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.output import Output
 from dwarfgpu.questions.registry import Arguments
@@ -176,11 +177,14 @@ def rows_of(question: Question, item: Input) -> Iterator[Row]:
     """
     count = 0
     try:
+        if item.problem is not None:
+            raise item.problem
         for row in _answered(question, item):
+            check_fetched()
             count += 1
-            yield row
+            yield with_urls(row)
     except Exception as error:  # noqa: BLE001 (whatever is wrong with one input, the others are answered)
-        yield error_row(error)
+        yield with_urls(error_row(error))
         return
     if not count:
         yield {"state": "empty"}
@@ -288,7 +292,7 @@ def _named_code(states: tuple[str, ...]) -> str | None:
         raise MalformedFile("no_code", f"{path}: the snapshot names no code object", hint=hint) from None
     if not isinstance(name, str):
         raise MalformedFile("bad_snapshot", f"{path}: the path of a code object is no text")
-    return os.path.join(folder, name)  # noqa: PTH118
+    return os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
 
 
 def _opened(name: str, attributes: str | None) -> CodeObject:

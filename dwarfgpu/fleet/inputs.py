@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.fleet.ranges import FOLDER, MANIFEST, expanded, is_url
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 LISTS = (".csv", ".tsv", ".txt", ".list")
 """The ends of the names of lists."""
-FOLDER = ".dgs"
-"""The end of the name of a snapshot that is a folder."""
-MANIFEST = "manifest.json"
 CODE, STATE = "code", "state"
 
 
@@ -36,12 +34,8 @@ class Input:
     """The state: a snapshot, or the core files of one crash."""
     size: int = 0
     """The bytes of its files, as far as they are known."""
-
-
-def is_url(word: str) -> bool:
-    """Return whether a word is a URL of another file system, such as s3, gs or http; `file` is this one."""
-    scheme, mark, _ = word.partition("://")
-    return bool(mark) and scheme.isidentifier() and scheme not in ("file", "memory")
+    problem: DwarfGpuError | None = None
+    """Why its files cannot be had."""
 
 
 def find_inputs(words: Iterable[str], code: str | None = None) -> list[Input]:
@@ -59,8 +53,6 @@ def find_inputs(words: Iterable[str], code: str | None = None) -> list[Input]:
 
 def _of_word(word: str, code: str | None) -> Iterator[Input]:
     if is_url(word):
-        from dwarfgpu.fleet.ranges import expanded
-
         for name, size in expanded(word):
             yield _alone(name, code, size)
         return

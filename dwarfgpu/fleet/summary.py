@@ -96,7 +96,13 @@ class Values:
 
     def outliers(self) -> list[tuple[str, Group]]:
         """Return the groups, those of the fewest inputs first."""
-        return sorted(self.groups.items(), key=lambda item: (item[1].inputs, item[1].count, item[0]))
+        numbers = self.numbers
+
+        def order(item: tuple[str, Group]) -> tuple[int, int, float, str]:
+            text, group = item
+            return group.inputs, group.count, numbers.get(text, 0.0), text
+
+        return sorted(self.groups.items(), key=order)
 
     def histogram(self) -> list[tuple[str, int]]:
         """Return ranges of numbers with how many lanes have them; empty if values are few or no numbers."""
