@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import ANSWERED, FAILED, SET_ASIDE, rows_of
-from dwarfgpu.fleet.parts import AnswerFolder, Journal, Outcome, PartWriter
+from dwarfgpu.fleet.parts import AnswerFolder, Journal, Outcome, PartWriter, outcomes_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ DEATHS = 2
 """An input that has ended so many workers is set aside."""
 MOST_FAILURES = 4
 """How often a batch may fail for another reason than the end of a worker."""
+PATIENCE = 60
+"""Seconds in which a worker says why it could not write a part."""
+NOT_SHARED = "--out must name a folder that this machine and all workers share, and what a worker wrote is not here"
+ENDED = "the run has ended, or the worker does not share its folder"
 INSTALL = "`pip install dwarfgpu[fleet]` installs what it needs"
 _one_at_a_time = threading.Lock()
 """A process asks one question at a time: what a question may cost, and which input ends a worker, is known by process."""
@@ -85,39 +89,50 @@ def one_at_a_time() -> AbstractContextManager[object]:
     return _one_at_a_time
 
 
-def answer_batch(batch: Batch) -> list[Outcome] | None:
-    """Answer the inputs of a batch in this process, and write the part; None if the run has ended meanwhile."""
+def answer_batch(batch: Batch) -> str:
+    """Answer the inputs of a batch in this process, and write the part; return why that cannot be done.
+
+    No exception leaves it, because not every one comes whole through the connections of a cluster.
+    """
     with _one_at_a_time:
-        return _answer_batch(batch)
+        try:
+            return _answer_batch(batch)
+        except Exception as error:  # noqa: BLE001 (the folder of the answers cannot be written, for example)
+            return f"{type(error).__name__}: {error}"
 
 
-def _answer_batch(batch: Batch) -> list[Outcome] | None:
+def _answer_batch(batch: Batch) -> str:
     from dwarfgpu.fleet.ranges import fetched
 
     folder = AnswerFolder(batch.folder)
     if not folder.is_current(batch.token):
-        return None
+        return ENDED
+    path = folder.part(batch.question, batch.name)
+    if path.exists():  # the worker that wrote it has died before it could say so
+        return ""
     journal = Journal(folder, batch.name)
     deaths = journal.deaths()
-    writer = PartWriter(folder.part(batch.question, batch.name), batch.question)
+    writer = PartWriter(path, batch.question)
     try:
         for index, item in enumerate(batch.inputs):
             if deaths[index] >= DEATHS:
                 writer.outcomes.append(_set_aside(writer, item, deaths[index]))
                 continue
             journal.begin(index)
-            with fetched(item) as here:
-                writer.outcomes.append(_answer(writer, batch.question, item, here))
-            journal.end(index)
+            try:
+                with fetched(item) as here:
+                    writer.outcomes.append(_answer(writer, batch.question, item, here))
+            finally:
+                journal.end(index)
         if not folder.is_current(batch.token):
             writer.discard()
-            return None
+            return ENDED
         writer.close()
     except BaseException:
         writer.discard()
         raise
     journal.remove()
-    return writer.outcomes
+    return ""
 
 
 def _answer(writer: PartWriter, question: Question, item: Input, here: Input) -> Outcome:
@@ -212,39 +227,33 @@ def run_batches(
     """
     from asyncio import CancelledError
 
-    from distributed import as_completed
+    from distributed import KilledWorker, as_completed
 
     waiting: dict[str, tuple[Batch, int]] = {}
 
     def submit(batch: Batch, attempt: int) -> Future:
         key = f"dwarfgpu-{batch.name}-{batch.token[:8]}-{attempt}"
         waiting[key] = batch, attempt
-        future: Future = client.submit(answer_batch, batch, key=key, pure=False, retries=1)
+        future: Future = client.submit(answer_batch, batch, key=key, pure=False)
         return future
 
     completed: Any = as_completed([submit(batch, 0) for batch in batches], loop=client.loop)
     for future in completed:
         batch, attempt = waiting.pop(future.key)
-        error: BaseException | None = None
-        outcomes: list[Outcome] | None = None
-        try:
-            outcomes = future.result()
-        except (Exception, CancelledError) as problem:  # noqa: BLE001 (a worker died, or could not write)
-            error = problem
+        path = AnswerFolder(batch.folder).part(batch.question, batch.name)
+        reason, most = "", MOST_FAILURES
+        if not path.exists():  # what a worker says is asked for only then: it may have died meanwhile
+            try:
+                reason = future.result(timeout=PATIENCE) or NOT_SHARED
+            except KilledWorker as error:  # each of its inputs may end as many workers
+                reason, most = str(error), DEATHS * len(batch.inputs) + MOST_FAILURES
+            except (Exception, CancelledError) as error:  # noqa: BLE001 (the connection is lost, for example)
+                reason = f"{type(error).__name__}: {error}"
         future.release()
-        if outcomes is None:
-            if error is not None and attempt >= _most_attempts(batch, error):
-                raise UsageError(f"a batch of inputs cannot be answered: {error}", kind="cluster") from error
+        if not reason:
+            done(batch, outcomes_of(path))
+        elif attempt < most:
             completed.add(submit(batch, attempt + 1))
-            continue
-        if not AnswerFolder(batch.folder).part(batch.question, batch.name).exists():
-            hint = "--out must name a folder that this machine and all workers share"
-            raise UsageError(f"what a worker wrote to {batch.folder} is not here", kind="not_shared", hint=hint)
-        done(batch, outcomes)
-
-
-def _most_attempts(batch: Batch, error: BaseException) -> int:
-    """Return how often a batch is tried again: until each input may have ended its workers, or a few times."""
-    from distributed import KilledWorker
-
-    return DEATHS * len(batch.inputs) + MOST_FAILURES if isinstance(error, KilledWorker) else MOST_FAILURES
+        else:
+            message = f"{batch.inputs[0].name} and the inputs after it cannot be answered: {reason}"
+            raise UsageError(message, kind="cluster", hint="--resume goes on with what is left")

@@ -10,7 +10,7 @@ import os
 import signal
 from pathlib import Path
 
-from dwarfgpu.fleet import cluster
+from dwarfgpu.fleet import answers, cluster
 
 MARKS = Path(os.environ.get("DWARFGPU_TEST_MARKS", "/nonexistent"))
 WORKERS = []
@@ -45,8 +45,7 @@ def rows_of(question, item):
     if "waits" in name:
         while not (MARKS / "go").exists():
             signal.sigtimedwait([signal.SIGUSR2], 0.05)
-    yield from usual(question, item)
+    yield from answers.rows_of(question, item)
 
 
-usual = cluster.rows_of
 cluster.rows_of = rows_of
