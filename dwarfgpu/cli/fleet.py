@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress
-from dwarfgpu.cli.session import BAD_FILE, INTERRUPTED, NO_ANSWER, OK, Session
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, Session
+from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import COLUMNS, Question
 from dwarfgpu.fleet.cluster import connected, local_workers, make_batches, needs_extra, run_batches
 from dwarfgpu.fleet.inputs import find_inputs
@@ -94,7 +94,9 @@ def _folder(path: str | None) -> Iterator[AnswerFolder]:
         yield AnswerFolder(passing)
 
 
-def _run(session: Session, folder: AnswerFolder, question: Question, inputs: list[Input], given: Mapping[str, Any]) -> None:
+def _run(
+    session: Session, folder: AnswerFolder, question: Question, inputs: list[Input], given: Mapping[str, Any]
+) -> None:
     """Answer all inputs that are not answered yet."""
     known = {outcome.name for outcome in folder.outcomes()} if given["resume"] else set()
     left = [item for item in inputs if item.name not in known]
@@ -148,7 +150,9 @@ class _FleetProgress:
         self._bytes += sum(outcome.size for outcome in outcomes)
         seconds = max(time.monotonic() - self._begin, 0.001)
         done = self.line.done + len(outcomes) - self._known
-        self.line.note = f", {bytes_text(self._bytes)}, {done / seconds:,.0f} files/s, {bytes_text(self._bytes / seconds)}/s"
+        self.line.note = (
+            f", {bytes_text(self._bytes)}, {done / seconds:,.0f} files/s, {bytes_text(self._bytes / seconds)}/s"
+        )
         self.line.advance(len(outcomes))
 
 

@@ -177,8 +177,6 @@ def rows_of(question: Question, item: Input) -> Iterator[Row]:
     """
     count = 0
     try:
-        if item.problem is not None:
-            raise item.problem
         for row in _answered(question, item):
             check_fetched()
             count += 1
@@ -205,6 +203,8 @@ def error_row(error: BaseException) -> Row:
 
 
 def _answered(question: Question, item: Input) -> Iterator[Row]:
+    if item.problem is not None:
+        raise item.problem
     row = question_named(question.name)
     selection = Selection(Output(lambda _text: None))
     forget_changed_mappings()

@@ -39,7 +39,7 @@ NOT_SHARED = "--out must name a folder that this machine and all workers share, 
 ENDED = "the run has ended, or the worker does not share its folder"
 INSTALL = "`pip install dwarfgpu[fleet]` installs what it needs"
 _one_at_a_time = threading.Lock()
-"""A process asks one question at a time: what a question may cost, and which input ends a worker, is known by process."""
+"""A process asks one question at a time: costs, and which input ends a worker, are known by process."""
 
 
 @frozen
@@ -195,9 +195,9 @@ def connected(scheduler: str = "local", *, memory: str | None = None, dashboard:
     workers = local_workers(scheduler)
     if workers is None:
         try:
-            client = Client(scheduler, timeout="30s", set_as_default=False)
+            client = Client(scheduler, set_as_default=False)
         except (OSError, ValueError) as error:
-            message = f"there is no scheduler at {scheduler}: {error or 'it does not answer'}"
+            message = f"there is no scheduler at {scheduler}: {error}"
             raise UsageError(message, kind="no_scheduler") from None
         with client:
             yield client
@@ -217,9 +217,7 @@ def connected(scheduler: str = "local", *, memory: str | None = None, dashboard:
         yield client
 
 
-def run_batches(
-    client: Client, batches: Sequence[Batch], done: Callable[[Batch, list[Outcome]], object]
-) -> None:
+def run_batches(client: Client, batches: Sequence[Batch], done: Callable[[Batch, list[Outcome]], object]) -> None:
     """Have all batches answered; ``done`` is told of each that is whole, with what became of its inputs.
 
     A batch whose worker dies is given to another one. The notes of the batch say which input each worker died of, so

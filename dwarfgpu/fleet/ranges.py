@@ -73,7 +73,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def expanded(url: str) -> Iterator[tuple[str, int]]:
-    """Yield the URLs of the files that a URL, a pattern or a folder names, with their sizes as far as they are known."""
+    """Yield the URLs of the files that a URL, a pattern or a folder names, with their sizes where they are known."""
     system, path = file_system(url)
     try:
         if any(letter in url.rpartition("/")[2] for letter in "*["):
@@ -81,7 +81,7 @@ def expanded(url: str) -> Iterator[tuple[str, int]]:
         elif url.rstrip("/").endswith(FOLDER) or not url.endswith("/"):
             known = {path: _info(system, path)}
         else:
-            known = {name: about for name, about in system.find(path, detail=True).items()}
+            known = dict(system.find(path, detail=True))
     except Exception as error:  # noqa: BLE001 (each file system has errors of its own)
         raise MalformedFile("unreadable", f"{url}: {_reason(error)}") from None
     if not known:
@@ -218,7 +218,7 @@ class _Action(ctypes.Structure):
 
 
 class _Faults:
-    """The handler of faults in mappings of files that are not here. It is Python, called through C at the instruction."""
+    """The handler of faults in mappings of files that are not here: Python, called through C at the instruction."""
 
     def __init__(self) -> None:
         library = ctypes.CDLL(None, use_errno=True)
@@ -264,8 +264,8 @@ class _Faults:
                 try:
                     remote.need(start, start + 1)
                 except BaseException as error:  # noqa: BLE001 (nothing can be raised at an instruction)
-                    known = isinstance(error, MalformedFile)
-                    remote.error = error if known else MalformedFile("unreadable", f"{remote.url}: {_reason(error)}")
+                    message = f"{remote.url}: {_reason(error)}"
+                    remote.error = error if isinstance(error, MalformedFile) else MalformedFile("unreadable", message)
                 self._protect(address + start, min(BLOCK, size - start), access)
                 return
         self._action(number, ctypes.byref(self._before), None)

@@ -25,7 +25,19 @@ EXAMPLES = 3
 """How many inputs a group names."""
 BINS = 10
 BAR = 24
-COLUMNS = ("input", "waves", "frame", "stack", "variable", "value", "number", "state", "rule", "lane_count", "error_kind")
+COLUMNS = (
+    "input",
+    "waves",
+    "frame",
+    "stack",
+    "variable",
+    "value",
+    "number",
+    "state",
+    "rule",
+    "lane_count",
+    "error_kind",
+)
 
 
 @define
@@ -116,7 +128,8 @@ class Values:
         counts: Counter[int] = Counter()
         for number, count in pairs:
             counts[min(BINS - 1, int((number - low) / width))] += count
-        return [(f"{low + width * bin:.6g} to {low + width * (bin + 1):.6g}", counts[bin]) for bin in range(BINS)]
+        edges = [low + width * index for index in range(BINS + 1)]
+        return [(f"{edges[index]:.6g} to {edges[index + 1]:.6g}", counts[index]) for index in range(BINS)]
 
 
 def _magnitude(number: float) -> tuple[str, float]:
@@ -309,7 +322,8 @@ def page(summary: Summary) -> str:
         histogram = values.histogram()
         most = max((count for _, count in histogram), default=0)
         rows = [
-            f"<tr><td>{_safe(text)}<td class=n>{count:,}<td class=bar><div style='width:{_bar(count, most, 300)}px'></div>"
+            f"<tr><td>{_safe(text)}<td class=n>{count:,}"
+            f"<td class=bar><div style='width:{_bar(count, most, 300)}px'></div>"
             for text, count in histogram
         ]
         parts += [f"<table>{''.join(rows)}</table>"] if rows else []

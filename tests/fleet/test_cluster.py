@@ -26,6 +26,7 @@ def fleet(*words, env=None, timeout=TIMEOUT):
     return subprocess.run(
         [sys.executable, "-m", "dwarfgpu", "fleet", *map(str, words)],
         capture_output=True,
+        check=False,
         text=True,
         env=env or environment(),
         timeout=timeout,
@@ -41,7 +42,9 @@ def outcomes(out):
 
 
 def rows(out):
-    return [row for path in sorted((out / "answers").glob("*/part-*.parquet")) for row in pq.read_table(path).to_pylist()]
+    return [
+        row for path in sorted((out / "answers").glob("*/part-*.parquet")) for row in pq.read_table(path).to_pylist()
+    ]
 
 
 def check_each_once(out, folder, broken, aside=()):
@@ -91,6 +94,7 @@ def test_an_input_that_ends_workers_is_set_aside_and_the_others_are_answered(tmp
     assert (row["state"], row["error_kind"]) == ("error", "worker_ended")
 
 
+@pytest.mark.slow
 def test_a_worker_that_stops_or_loses_its_connection_is_replaced(tmp_path):
     names = {2: "-stops-once", 9: "-leaves-once"}
     write_states(tmp_path / "dumps", 16, names=names)
@@ -113,6 +117,7 @@ def test_an_input_that_takes_all_memory_of_a_worker_is_set_aside(tmp_path):
     check_each_once(tmp_path / "out", tmp_path / "dumps", set(), {str(tmp_path / "dumps" / "rank00004-eats.json")})
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_keeps_what_is_done_and_goes_on(tmp_path):
     write_states(tmp_path / "dumps", 20, names={19: "-waits"})
     (tmp_path / "marks").mkdir()
@@ -170,7 +175,7 @@ def test_two_thousand_inputs_survive_broken_files_and_dying_workers(tmp_path):
     check_each_once(tmp_path / "out", tmp_path / "dumps", broken, {str(tmp_path / "dumps" / "rank01500-kills.json")})
 
 
-def test_the_pages_of_a_scheduler_that_is_not_there(tmp_path):
+def test_a_scheduler_that_is_not_there_is_one_error(tmp_path):
     write_states(tmp_path / "dumps", 1)
     env = environment(DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT="1s")
     words = ("eval even", tmp_path / "dumps", "--scheduler")
@@ -178,5 +183,3 @@ def test_the_pages_of_a_scheduler_that_is_not_there(tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no scheduler at tcp://127.0.0.1:1" in done.stderr
     assert "Traceback" not in done.stderr
-    assert fleet(*words, "tcp://127.0.0.1:1").stderr.startswith("dwarfgpu: error: a scheduler of other machines needs")
-    assert "is no scheduler" in fleet(*words, "cluster").stderr
