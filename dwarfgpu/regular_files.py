@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from dwarfgpu.errors import MalformedFile, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from mmap import mmap
 
 MAX_READ = 1 << 28
@@ -219,6 +219,18 @@ def forget_changed_mappings() -> None:
     open_anew()
     for mapping, record in list(_mappings.items()):
         record.is_forgotten |= bool(_change_of(mapping, record))
+
+
+def places_of(path: str, moved: Mapping[str, str]) -> Iterator[str]:
+    """Yield where a file may be that another machine has at a path, the likeliest place first.
+
+    ``moved`` has for the beginnings of paths what is there instead; a root of the other machine is the rule for ``/``.
+    """
+    for start in sorted(moved, key=len, reverse=True):
+        rest = path.removeprefix(start)
+        if path.startswith(start) and (not rest or rest[0] == "/" or start.endswith("/")):
+            yield moved[start] + rest
+    yield path
 
 
 def _change_of(mapping: mmap, record: _Mapped) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import dwarfgpu
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.registry import operand, option
-from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, WAVE
+from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
@@ -127,7 +127,7 @@ EXAMPLES = {
 }
 RUN = {"debug": _debug, "run": _run, "serve": _serve, "gdb-script": _gdb_script}
 ARGUMENTS = {
-    "debug": (MAYBE_FILE, MAYBE_STATE, WAVE, FRAME, LANE, *READ_AS, FORCE),
+    "debug": (MAYBE_FILE, MAYBE_STATE, SYSROOT, WAVE, FRAME, LANE, *READ_AS, FORCE),
     "run": (
         operand("FILE", "a code object, a program with code objects, or FILE@gfx90a for one of several"),
         operand("KERNEL", "the name or symbol of a kernel"),

@@ -248,11 +248,11 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     return options
 
 
-def _names_its_code(state: str | list[str]) -> bool:
+def _names_its_code(state: str | list[str], root: str | None) -> bool:
     from dwarfgpu.program.program import paths_of  # which a question without a state does not need
     from dwarfgpu.program.stack.stopped import names_its_code
 
-    return names_its_code(paths_of(state))
+    return names_its_code(paths_of(state), {"/": f"{root}/"} if root else None)
 
 
 def _files_and_name(words: list[str]) -> tuple[str | tuple[str, ...] | None, str | None]:
@@ -269,7 +269,7 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
     name: str | None = options.file
     if name is not None and (options.state is None or name == "-" or os.path.exists(name.partition("@")[0])):  # noqa: PTH110
         return
-    if options.state is None or not _names_its_code(options.state):
+    if options.state is None or not _names_its_code(options.state, getattr(options, "sysroot", None)):
         if name is None and needs_file:
             parser.error("the following arguments are required: FILE")
         return

@@ -13,7 +13,7 @@ from dwarfgpu.program.code.repairs import AUTO, Policy, policy_of
 from dwarfgpu.program.stack.selectors import no_wave
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dwarfgpu.program.stack.execution import Execution
     from dwarfgpu.program.stack.frame import Frame
@@ -88,18 +88,23 @@ class Program:
     # --- With a machine -------------------------------------------------------------------------------------------
 
     def attach(
-        self, machine: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Machine, *, force: bool = False
+        self,
+        machine: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Machine,
+        *,
+        force: bool = False,
+        moved: Mapping[str, str] | None = None,
     ) -> Attached:
         """Attach a machine: the name of a snapshot or of a core file, a machine of the library, or a process in GDB.
 
         The core files of host and GPU of one crash are a list of names. A snapshot of a different code object is
-        refused unless ``force`` is true.
+        refused unless ``force`` is true. ``moved`` says for the beginnings of paths in a core file what is there
+        instead: ``{"/": "/copies/of/node7/"}`` is a root.
         """
         from dwarfgpu.program.stack.stopped import open_stopped
 
         if isinstance(machine, (str, os.PathLike, list, tuple)):
             paths = paths_of(machine)
-            stopped = open_stopped(self.file, paths, force=force, dialect=self.dialect, repair=self.repair)
+            stopped = open_stopped(self.file, paths, force=force, dialect=self.dialect, repair=self.repair, moved=moved)
             return Attached(self, stopped)
         return self._attach_machine(machine, force=force)
 
@@ -139,12 +144,15 @@ class Program:
 class Attached(ShownInNotebooks):
     """A program with a machine: a sequence of waves (threads)."""
 
-    def __init__(self, program: Program, stopped: Stopped, state: Execution | None = None) -> None:
+    def __init__(
+        self, program: Program, stopped: Stopped, state: Execution | None = None, *, beside: Attached | None = None
+    ) -> None:
         self.program = program
         self.stopped = stopped
         if state is not None:
             stopped.state = state
         self.state = stopped.state
+        self._beside = beside
 
     def __repr__(self) -> str:
         return f"Attached({self.program.file.name!r}, {self.state.target.name}, {len(self)} waves)"
@@ -167,6 +175,15 @@ class Attached(ShownInNotebooks):
             raise no_wave(self.stopped.machine, str(wave))
         return self.stopped.wave(index)
 
+    @property
+    def beside(self) -> Attached | None:
+        """The threads of the host beside waves of a core file, or the waves beside threads; None if there are none."""
+        if self._beside is None and self.stopped.open_beside is not None:
+            stopped = self.stopped.open_beside()
+            program = Program(stopped.loaded.codes[0].file, repair=self.program.repair)
+            self._beside = Attached(program, stopped, beside=self)
+        return self._beside
+
     def read_as(self, program: Program) -> Attached:
         """Return the same machine with its code read as a program is."""
         from dwarfgpu.program.code.loaded import Loaded, LoadedCode
@@ -187,7 +204,9 @@ class Attached(ShownInNotebooks):
                 executable = codes[-1]
         machine, loaded = self.stopped.machine, Loaded(codes, executable)
         state = Execution(loaded, machine.target, machine, self.state.rules)
-        return Attached(program, Stopped(machine, loaded, name=self.stopped.name), state)
+        stopped = Stopped(machine, loaded, self.stopped.found, name=self.stopped.name)
+        stopped.notes, stopped.open_beside = self.stopped.notes, self.stopped.open_beside
+        return Attached(program, stopped, state)
 
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
@@ -211,17 +230,17 @@ def open_core(
     *,
     dialect: str | None = None,
     repair: str = "auto",
-    moved: dict[str, str] | None = None,
+    moved: Mapping[str, str] | None = None,
 ) -> Attached:
     """Open the waves of GPU core files, or of the ROCm debug agent's text, with the code that they name.
 
-    ``state`` is the name of a file, or the names of the core files of host and GPU of one crash. ``moved`` says for the
-    beginnings of paths where the files are now.
+    ``state`` is the name of a file, or the names of the core files of host and GPU of one crash. ``moved`` is as
+    `Program.attach` has it.
     """
     from dwarfgpu.program.stack.stopped import names_its_code, open_with_its_code
 
     paths, policy = paths_of(state), policy_of(repair)
-    if not names_its_code(paths):
+    if not names_its_code(paths, moved):
         message = f"{' and '.join(paths)} does not name its code"
         raise UsageError(message, hint="open the file of the code, and attach the state to it")
     stopped = open_with_its_code(paths, dialect=dialect, repair=policy, moved=moved)

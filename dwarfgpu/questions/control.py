@@ -169,7 +169,7 @@ OF_GDB = frozenset(
     "prompt python radix range-stepping record remote remotecache remotetimeout schedule-multiple "
     "scheduler-locking script-extension serial solib-search-path source stack-cache startup-with-shell "
     "step-mode stop-on-solib-events struct-convention style substitute-path suppress-cli-notifications "
-    "sysroot target target-charset trace-commands trust-readonly-sections tui "
+    "target target-charset trace-commands trust-readonly-sections tui "
     "unwind-on-terminating-exception unwindonsignal use-coredump-filter use-deprecated-index-sections "
     "verbose watchdog write".split()
 )

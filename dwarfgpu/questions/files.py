@@ -78,16 +78,15 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     from dwarfgpu.program.program import open_core, paths_of
     from dwarfgpu.program.stack.gpu_cores import is_about_host
     from dwarfgpu.program.stack.stopped import names_its_code
+    from dwarfgpu.questions.sources import sources_of
 
     # The threads of the host are not those of the code object whose waves were selected.
     is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
-    if (debugger.program is None or is_other) and names_its_code(paths_of(state)):
-        from dwarfgpu.questions.sources import sources_of
-
-        moved = sources_of(debugger).reader.moved
+    moved = {**debugger.moved_files(), **sources_of(debugger).reader.moved}
+    if (debugger.program is None or is_other) and names_its_code(paths_of(state), moved):
         attached = open_core(state, repair=debugger.settings["repair"], moved=moved)
     else:
-        attached = debugger.opened.attach(state, force=force)
+        attached = debugger.opened.attach(state, force=force, moved=moved)
     debugger.use(attached.program, attached)
 
 
@@ -393,7 +392,7 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
 # --- Snapshots by themselves ------------------------------------------------------------------------------------------
 
 
-def snapshot(_selection: Selection, arguments: Arguments) -> Document:
+def snapshot(selection: Selection, arguments: Arguments) -> Document:
     """`convert FILE NEW` writes its other form, `check FILE` says what is wrong with it, `info FILE` what it has.
     `template CODE -pc A` writes a state to fill in: null for each register and all memory that the local variables and
     the call frame at A need, with comments that say which; with -state S what S lacks yet.
@@ -416,7 +415,7 @@ def snapshot(_selection: Selection, arguments: Arguments) -> Document:
         if option in arguments.options:
             raise UsageError(f"--{option} goes with `snapshot template`")
     if action == "convert" and len(files) > 1 and has_gpu_state(files[:-1]):
-        return _convert_core(files[:-1], files[-1], arguments)
+        return _convert_core(files[:-1], files[-1], selection, arguments)
     if len(files) != (2 if action == "convert" else 1):
         names = "the names of a snapshot and of the new file" if action == "convert" else "one name"
         raise UsageError(f"`snapshot {action}` needs {names}")
@@ -460,13 +459,13 @@ def _template(files: list[str], arguments: Arguments) -> Document:
     return Document({"written": output}, ())
 
 
-def _convert_core(sources: list[str], destination: str, arguments: Arguments) -> Document:
+def _convert_core(sources: list[str], destination: str, selection: Selection, arguments: Arguments) -> Document:
     """Make GPU core files small, and say what was left out."""
     from dwarfgpu.program.stack.core_conversion import convert_core
     from dwarfgpu.program.stack.gpu_cores import choose, open_core_waves, part_of
     from dwarfgpu.render.cores import conversion_json, conversion_text
 
-    opened = open_core_waves(sources)
+    opened = open_core_waves(sources, moved=selection.moved_files())
     machine = choose(opened.core, None, part_of(sources))
     options = arguments.options
     summary = convert_core(opened, machine, destination, options.get("waves"), options.get("memory"))
@@ -475,7 +474,7 @@ def _convert_core(sources: list[str], destination: str, arguments: Arguments) ->
     )
 
 
-def core(_selection: Selection, arguments: Arguments) -> Document:
+def core(selection: Selection, arguments: Arguments) -> Document:
     """`info CORE...`: agents, queues, dispatches, waves by kernel, line and stop reason, code, and what is missing.
 
     CORE is a merged core file, the part of the GPU, or the parts of host and GPU. The host's part is found by itself if
@@ -489,7 +488,7 @@ def core(_selection: Selection, arguments: Arguments) -> Document:
         raise arguments.wrong(f"does info, not {action[:40]!r}")
     if not files:
         raise UsageError("`core info` needs the name of a core file")
-    summary = core_summary(files)
+    summary = core_summary(files, selection.moved_files())
     document = Document(core_json(summary), lambda output: core_text(summary, output.width, output.style))
     if not summary.waves:
         document.status = BAD_FILE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.stack.selectors import numbers_in, wave_named, waves_of
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.stack import frame_count, limited, show_frame
@@ -15,6 +15,7 @@ from dwarfgpu.questions.stack import frame_count, limited, show_frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from dwarfgpu.program.program import Attached
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 
@@ -27,15 +28,32 @@ _FLAG = re.compile(r"(-[a-z]+)(?:\s+|$)")
 
 def wave(debugger: Debugger, arguments: Arguments) -> None:
     """A wave is named by its number, counted from 1 as `info waves` shows it, or else by what the machine calls it,
-    such as 1:2:1:1. It is selected with its innermost frame, and the lane that was selected in it before.
+    such as 1:2:1:1. It is selected with its innermost frame, and the lane that was selected in it before. Of a core
+    file `thread LWP 1234` looks at a thread of the host, and 1:2:1:1 at a wave again.
     """
     if not arguments.text:
         debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
         return
-    debugger.select_wave(wave_named(debugger.machine.stopped.machine, arguments.text))
+    machine, index = _named(debugger, arguments.text)
+    if machine is not debugger.machine:
+        debugger.use(machine.program, machine)
+    debugger.select_wave(index)
     debugger.output.line(f"[Switching to {debugger.noun} {title(debugger)}]")
     show_stop(debugger)
     show_frame(debugger)
+
+
+def _named(debugger: Debugger, name: str) -> tuple[Attached, int]:
+    """Return the wave or thread that a name means, with those it is one of: `LWP 1234` is a thread of the host."""
+    machine = debugger.machine
+    kind, _, number = name.partition(" ")
+    is_thread = kind.upper() == "LWP"
+    if is_thread == machine.has_waves and (is_thread or ":" in name):
+        beside = machine.beside
+        if beside is None:
+            raise NotFound("no_wave", f"the state has no {'threads of the host' if is_thread else 'waves'}")
+        machine = beside
+    return machine, wave_named(machine.stopped.machine, number.strip() if is_thread else name)
 
 
 def show_stop(debugger: Debugger) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,6 +36,7 @@ STATE = option("-state S", MAYBE_STATE.help, is_required=True, is_many=True)
 WAVE = option("-wave N", "the wave or thread, by its number from 1 or by its id")
 FRAME = option("-frame N", "the frame, 0 for the innermost one (0); inlined ones count", read=int)
 LANE = option("-lane N", "the lane, from 0 (the first active one)", read=int)
+SYSROOT = option("-sysroot DIR", "the root of the machine that a core file is from: its files are looked for there")
 DIALECT = option("-dialect D", "how expressions are encoded (that of the target)")
 REPAIR = option("-repair R", "repair what compilers are known to write wrong: auto, all, off, or names (auto)")
 WAVES = option("-wave LIST", "the waves or threads, by numbers from 1, by id, or all")
@@ -88,6 +90,11 @@ class Selection:
             "attributes": None if attributes == "auto" else attributes,
             "repair": policy_of(repair),
         }
+
+    def moved_files(self) -> dict[str, str]:
+        """Return where the files of the machine are that a core file is from, by the beginnings of their paths."""
+        root = os.path.expanduser(self.settings["sysroot"]).rstrip("/")  # noqa: PTH111 (`pathlib` costs start-up time)
+        return {"/": f"{root}/"} if root else {}
 
     def _setting_changed(self, name: str) -> None:
         if name in READING:
@@ -258,9 +265,10 @@ def select(
     """
     from dwarfgpu.program.program import Attached, Program, open_core, paths_of
 
-    for name in READING:
+    for name in (*READING, "sysroot"):
         if options.get(name) is not None:
             selection.settings.set(name, options[name])
+    moved = selection.moved_files()
     state = options.get("state")
     if isinstance(options.get("file"), tuple):
         selection.paths = options["file"]
@@ -268,9 +276,9 @@ def select(
     if options.get("file") is None:
         from dwarfgpu.program.stack.stopped import names_its_code, open_snapshot
 
-        if state is not None and names_its_code(paths_of(state)):
+        if state is not None and names_its_code(paths_of(state), moved):
             repairs = selection.settings["repair"]
-            attached = open_core(state, dialect=options.get("dialect"), repair=repairs)
+            attached = open_core(state, dialect=options.get("dialect"), repair=repairs, moved=moved)
             selection.use(attached.program, attached)
             _focus(selection, options)
         elif state is not None:
@@ -284,13 +292,15 @@ def select(
     program = Program(file, dialect=reading["dialect"], repair=repair)
     if state is None:
         selection.use(program, None)
-        for name in ("wave", "frame", "lane"):
+        for name in ("wave", "frame", "lane", "sysroot"):
             if options.get(name) is not None:
                 raise UsageError(f"--{name} needs a state", hint="--state names a snapshot or a core file")
         return
     from dwarfgpu.program.stack.stopped import open_stopped
 
-    stopped = open_stopped(file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair)
+    stopped = open_stopped(
+        file, state, read, force=bool(options.get("force")), dialect=program.dialect, repair=repair, moved=moved
+    )
     attached = Attached(program, stopped)
     selection.use(program, attached)
     _focus(selection, options)

@@ -160,6 +160,7 @@ SETTINGS = (
             choices=("auto", "on", "off")),
     Setting("context-sections", ("source", "locals", "lanes", "stack", "expressions"),
             "what the context view shows, in order", choices=SECTIONS, many=True),
+    Setting("sysroot", "", "the root of the machine that core files are from; files of theirs are looked for there"),
     Setting("directories", "$cdir:$cwd", "where source files are looked for, in order"),
     Setting("disassembler", "", "the llvm-objdump, llvm-mc or objdump to use; none looks for one"),
     Setting("caller-registers", "listed", "which registers of callers count as kept without a rule: those of locations "

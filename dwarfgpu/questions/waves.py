@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
     from typing import Any, TypeVar
 
+    from dwarfgpu.program.program import Attached
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
     from dwarfgpu.program.stack.stopped import Stopped
+    from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.stack.wave_positions import WavePlace
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
     Key = TypeVar("Key")
 
+MANY_THREADS = 20
+"""So many threads of the host are listed beside waves."""
 PER_ROW = (4, 8, 16, 32)
 """How many lanes a row of a map may have."""
 
@@ -115,7 +120,7 @@ def titles(selection: Selection) -> Iterator[tuple[int, str]]:
         yield from wave_texts(stopped, wave_runs(stopped))
         return
     for number, wave in enumerate(selection.machine, 1):
-        yield number, f"LWP {wave.id} {_thread_place(selection, number - 1)}"
+        yield number, f"LWP {wave.id} {_place_of(selection, wave)}"
 
 
 # --- Waves ----------------------------------------------------------------------------------------------------------
@@ -124,7 +129,8 @@ def titles(selection: Selection) -> Iterator[tuple[int, str]]:
 def info_waves(selection: Selection, arguments: Arguments) -> Document:
     """Waves with consecutive numbers that are at one place with the same lanes active are one row; -each gives each
     wave its own. LIST is numbers and ranges, such as 1,4-7: waves are numbered from 1, as GDB numbers threads. `*` is
-    before the wave that is selected.
+    before the wave that is selected. Of a core file the threads of the host are listed as well: `thread LWP 1234`
+    looks at one, and `wave 1:1:1:1` at a wave again.
     """
     machine = selection.machine
     stopped = machine.stopped
@@ -153,6 +159,8 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
             assert error is not None  # noqa: S101 (they are chosen by it)
             document.problems.append(error if standing.pc is None else unknown_mask(name, error))
         yield from waves_table(stopped, runs, current, output.width, output.style)
+        if threads is not None:
+            yield from _threads_beside(selection, threads, output, is_each=is_each)
 
     document = Document(
         {
@@ -163,7 +171,32 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
         table,
         rows="waves",
     )
+    threads = None if chosen is not None else _beside(selection, document)
+    if threads is not None:
+        document.data["host_threads"] = (
+            {"thread": thread.id, "frame": _place_of(selection, thread)} for thread in threads
+        )
     return document
+
+
+def _beside(selection: Selection, document: Document) -> Attached | None:
+    """Return the threads of the host beside the waves of a core file, or the waves beside its threads."""
+    try:
+        return selection.machine.beside
+    except DwarfGpuError as error:
+        document.problems.append(error)
+        return None
+
+
+def _threads_beside(selection: Selection, threads: Attached, output: Output, *, is_each: bool) -> Iterator[str]:
+    """Yield the lines about the threads of the host beside waves."""
+    from dwarfgpu.render.layout import TableRow, columns
+
+    listed = list(islice(threads, None if is_each else MANY_THREADS))
+    rows = [TableRow((f"LWP {thread.id}", _place_of(selection, thread))) for thread in listed]
+    yield from columns(("Thread of the host", "Frame"), rows, output.width, output.style)
+    if len(listed) < len(threads):
+        yield f"  and {len(threads) - len(listed)} more (-each lists them)"
 
 
 def _stops(stopped: Stopped, names: Iterable[str]) -> dict[str, Any]:
@@ -181,7 +214,7 @@ def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
     from dwarfgpu.render.layout import TableRow, columns
 
     machine = selection.machine
-    rows = [(number + 1, machine[number].id, _thread_place(selection, number)) for number in numbers]
+    rows = [(number + 1, machine[number].id, _place_of(selection, machine[number])) for number in numbers]
     keys = ("number", "thread", "frame")
 
     def table(output: Output) -> Iterator[str]:
@@ -189,18 +222,25 @@ def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
             TableRow((str(number), f"LWP {name}", place), number - 1 == selection.wave_number)
             for number, name, place in rows
         ]
-        return columns(("Id", "Target Id", "Frame"), cells, output.width, output.style)
+        yield from columns(("Id", "Target Id", "Frame"), cells, output.width, output.style)
+        waves = _beside(selection, document) if len(rows) == len(machine) else None
+        if waves is not None:
+            from dwarfgpu.program.stack.wave_groups import wave_runs
+            from dwarfgpu.render.wave_tables import waves_table
+
+            yield from waves_table(waves.stopped, wave_runs(waves.stopped), None, output.width, output.style)
 
     data = {
         "target": machine.state.target.name,
         "threads": [dict(zip(keys, row, strict=True)) for row in rows],
     }
-    return Document(data, table, rows="threads")
+    document = Document(data, table, rows="threads")
+    return document
 
 
-def _thread_place(selection: Selection, number: int) -> str:
+def _place_of(selection: Selection, thread: Wave) -> str:
     try:
-        frame = selection.machine[number].frame(0)
+        frame = thread.frame(0)
     except DwarfGpuError as error:
         return f"({error.message})"
     return asking.call_writer(selection, frame).text(frame)

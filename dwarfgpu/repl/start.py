@@ -93,7 +93,7 @@ def _prompt(runner: Runner) -> int:
 
 def _open(debugger: Debugger, options: Any) -> None:
     """Open the file and the state of the command line, and select what it names."""
-    for name in ("wave", "frame", "lane"):
+    for name in ("wave", "frame", "lane", "sysroot"):
         if options.state is None and getattr(options, name) is not None:
             raise UsageError(f"--{name} needs a state", hint="--state names a snapshot or a core file")
     if options.file is None and options.state is None:
@@ -101,7 +101,7 @@ def _open(debugger: Debugger, options: Any) -> None:
     from dwarfgpu.questions.files import attach_state, open_file
     from dwarfgpu.questions.settings import READING
 
-    for name in READING:
+    for name in (*READING, "sysroot"):
         if getattr(options, name):
             debugger.settings.set(name, getattr(options, name))
     if options.file is not None:

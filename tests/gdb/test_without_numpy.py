@@ -43,7 +43,7 @@ def test_each_command_answers_or_says_what_it_needs(require_tool, tmp_path):
             *connected(sockets, "variables"),
             *words,
             folder=None,
-            variables={PACKAGES: without_numpy(tmp_path)},
+            variables={PACKAGES: without_numpy(tmp_path), "VIRTUAL_ENV": ""},
         )
     assert "dwarfgpu: numpy is not installed" in text
     assert "Traceback" not in text

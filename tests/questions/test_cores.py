@@ -39,7 +39,10 @@ def test_no_file_of_code_is_needed(command):
     run = Run(None)
     text = run(f"{command} {CORE}")
     assert "[Attached docs/examples/crash.core: 3 waves of amdgcn-gfx90a]" in text
-    assert "[The host has 1 thread: `core docs/examples/crash.core@host`" in " ".join(text.split())
+    assert (
+        "[The host has 1 thread: `info threads` lists them, `core docs/examples/crash.core@host` is about"
+        in " ".join(text.split())
+    )
     assert "[Stop reason: stopped]" in text
     assert "#0" in text
     assert "[Stop reason: MEMORY_VIOLATION]" in run("wave 3")
@@ -84,33 +87,94 @@ def test_the_threads_of_the_host_need_its_program():
     assert "1 thread of x86_64]" in text
 
 
-def test_the_program_of_the_host_is_the_one_that_the_core_file_names(tmp_path):
+def merged_core(folder, program_path=None):
+    """A core file with two waves, and a thread of a host program that the file names by a path."""
     program = Path("fixtures/host/frames.gcc.O0.v5.x86_64")
     image = open_image(str(program))
     code = next(segment for segment in image.segments if segment.type == 1 and segment.flags & 1)
     start, data = code.address & -4096, bytes(image.data[code.offset & -4096 : code.offset + code.file_size])
-    (path,) = written(
-        tmp_path,
-        filled("gfx90a", waves=2),
-        form=CoreForm(
-            host_notes=b"".join(
-                (
-                    cores.note(1, cores.prstatus(cores.Thread(77, {"rip": image.entry, "rsp": 0x7FFE_0000}))),
-                    cores.note(6, struct.pack("<QQ", 9, image.entry)),
-                    cores.note(
-                        0x46494C45,
-                        cores.file_note([(start, start + len(data), code.offset & -4096, str(program.resolve()))]),
-                    ),
-                )
-            )
-        ),
+    name = str(program_path or program.resolve())
+    host_notes = (
+        cores.note(1, cores.prstatus(cores.Thread(77, {"rip": image.entry, "rsp": 0x7FFE_0000}))),
+        cores.note(6, struct.pack("<QQ", 9, image.entry)),
+        cores.note(0x46494C45, cores.file_note([(start, start + len(data), code.offset & -4096, name)])),
     )
+    (path,) = written(folder, filled("gfx90a", waves=2), form=CoreForm(host_notes=b"".join(host_notes)))
+    return path
+
+
+def test_the_program_of_the_host_is_the_one_that_the_core_file_names(tmp_path):
+    path = merged_core(tmp_path)
     run = Run(None)
     assert "1 thread of x86_64]" in run(f"core {path}@host")
     assert "2 waves of amdgcn-gfx90a]" in Run(None)(f"core {path}")
     run = Run(KERNEL)
     assert "1 thread of x86_64]" in run(f"core {path}@host")
     assert "2 waves of amdgcn-gfx90a]" in run(f"core -force {path}@gfx90a")
+
+
+def test_threads_of_the_host_are_beside_the_waves(tmp_path):
+    run = Run(None)
+    run(f"core {merged_core(tmp_path)}")
+    lines = run("info threads").splitlines()
+    assert lines[-2].split() == ["Thread", "of", "the", "host", "Frame"]
+    assert lines[-1].split()[:2] == ["LWP", "77"]
+    assert "_start ()" in lines[-1]
+    assert json.loads(run("info threads --json"))["host_threads"] == [
+        {"thread": "77", "frame": lines[-1].split(maxsplit=2)[2]}
+    ]
+    assert "LWP 77" not in run("info threads 1")
+    run("wave 2")
+    assert "[Switching to thread 1 (LWP 77)]" in run("thread LWP 77")
+    assert "_start ()" in run("bt")
+    text = run("info threads")
+    assert "* 1  LWP 77" in text
+    assert "AMDGPU Wave 1:1:1:1" in text
+    assert "Unknown" in run.fails("wave 1:9:9:9").message
+    assert "LWP 77" in run("thread")
+    assert "[Switching to wave 2" in run("wave 1:1:1:2")
+    assert "Unknown" in run.fails("thread LWP 78").message
+    assert "wave is 2" in run("wave")
+
+
+def test_a_state_without_a_host_has_no_threads_of_it():
+    run = Run(KERNEL, "docs/examples/lanes.json")
+    assert "the state has no threads of the host" in run.fails("thread LWP 1").message
+
+
+def test_files_of_another_machine_are_looked_for_below_its_root(tmp_path):
+    root = tmp_path / "node7"
+    (root / "opt/app").mkdir(parents=True)
+    program = root / "opt/app/frames"
+    program.write_bytes(Path("fixtures/host/frames.gcc.O0.v5.x86_64").read_bytes())
+    path = merged_core(tmp_path, "/opt/app/frames")
+    run = Run(None)
+    run(f"core {path}")
+    assert "_start" not in run("info threads")
+    run = Run(None)
+    run(f"set sysroot {root}/")
+    assert "1 thread of x86_64]" in run(f"core {path}@host")
+    assert "_start ()" in run("bt")
+    result = run_command("bt", "--state", f"{path}@host", "--sysroot", str(root), "--wave", "1")
+    assert "_start ()" in result.stdout
+    result = run_command("debug", "--state", path, "--sysroot", str(root), "-batch", "-ex", "info threads")
+    assert "_start ()" in result.stdout
+
+
+def test_code_objects_are_looked_for_below_the_root_first(tmp_path):
+    (tmp_path / "opt").mkdir()
+    (tmp_path / "opt/k.co").write_bytes(Path(KERNEL).read_bytes())
+    image = image_of(open_image(KERNEL), "file:///opt/k.co", 0x7F40_0000_0000)
+    (path,) = written(tmp_path, filled("gfx90a", waves=2), images=(image,))
+    result = run_command("core", "info", path, "--sysroot", str(tmp_path))
+    assert "by its new path" in result.stdout
+    assert "by its new path" not in run_command("core", "info", path).stdout
+
+
+def test_a_root_needs_a_state():
+    result = run_command("locals", KERNEL, "--sysroot", "/")
+    assert result.returncode == 2
+    assert "--sysroot needs a state" in result.stderr
 
 
 def test_a_state_without_waves_says_what_is_missing(pair, tmp_path):
@@ -195,9 +259,13 @@ def test_answers_are_those_of_the_snapshot(name, file, words, tmp_path):
     if command == "map":
         assert Run(None, core)("map") == run("map")
         return
-    before, after = (shell(command, file, *rest, "--state", place) for place in (state, core))
-    assert after == before
-    assert shell(command, *rest, "--state", core) == before
+    before = shell(command, file, *rest, "--state", state)
+    for words_of_core in ((file, *rest), rest):
+        status, text, errors = shell(command, *words_of_core, "--state", core)
+        if command == "waves":  # a core file has a thread of the host, too
+            text, _, threads = text.partition("  Thread of the host")
+            assert "LWP 4711" in threads
+        assert (status, text, errors) == before
 
 
 def test_several_states_are_the_files_of_one_crash(pair):

@@ -11,6 +11,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
+from dwarfgpu.regular_files import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -289,11 +290,7 @@ class SourceReader:
 
     def _here(self, path: str) -> str:
         """Return a path of the program on this computer: its longest beginning that was moved is replaced."""
-        for start in sorted(self.moved, key=len, reverse=True):
-            rest = path.removeprefix(start)
-            if path.startswith(start) and (not rest or rest[0] == "/" or start.endswith("/")):
-                return self.moved[start] + rest
-        return path
+        return next(places_of(path, self.moved))
 
 
 def _lines(text: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dwarfgpu.program.stack.gpu_cores import open_core_waves
 from dwarfgpu.program.stack.snapshot_files import dispatch_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dwarfgpu.program.code.loaded import Loaded
 
@@ -105,9 +105,9 @@ class CoreSummary:
     loaded: Loaded
 
 
-def core_summary(paths: Sequence[str]) -> CoreSummary:
-    """Return what is in GPU core files."""
-    opened = open_core_waves(paths)
+def core_summary(paths: Sequence[str], moved: Mapping[str, str] | None = None) -> CoreSummary:
+    """Return what is in GPU core files; ``moved`` says where the files of their machine are (`places_of`)."""
+    opened = open_core_waves(paths, moved=moved)
     files, core = opened.files, opened.core
     per_agent: dict[int, int] = {}
     for queue in core.queues:

@@ -22,7 +22,7 @@ from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.memory_image import identifies, image_in_memory
-from dwarfgpu.regular_files import open_input
+from dwarfgpu.regular_files import open_input, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -340,13 +340,13 @@ class CoreCode:
         repair: Policy = OFF,
         moved: Mapping[str, str] | None = None,
     ) -> None:
-        """``moved`` says where files are whose paths begin in some way, as `set substitute-path` does."""
+        """``moved`` says where files are whose paths begin in some way (`places_of`)."""
         self.files = files
         self.core = core
         self.dialect = dialect
         self.repair = repair
         self.force = force
-        self.moved = sorted((moved or {}).items(), key=lambda rule: len(rule[0]), reverse=True)
+        self.moved = moved or {}
         self.problems: list[DwarfGpuError] = []
         self._images: dict[int, Image | None] = {}
         self._given = file if file is not None and file.is_amdgpu else None
@@ -424,14 +424,16 @@ class CoreCode:
 
     def _places(self, entry: LoadedObject) -> Iterable[tuple[str, str]]:
         """Yield where the file of a code object may be: how it would be found there, and what to open."""
-        yield "as named", entry.uri
         try:
             place = parse_place(entry.uri)
         except DwarfGpuError:
+            yield "as named", entry.uri
             return
-        for start, new in self.moved:
-            if place.path.startswith(start):
-                yield "by its new path", evolve(place, path=new + place.path[len(start) :]).name
+        for path in places_of(place.path, self.moved):
+            if path == place.path:
+                yield "as named", entry.uri
+            else:
+                yield "by its new path", evolve(place, path=path).name
         base = os.path.basename(place.path)  # noqa: PTH119
         folders = dict.fromkeys(os.path.dirname(name) or "." for name in self.files.names)  # noqa: PTH120
         for folder in (*folders, "."):
@@ -595,6 +597,8 @@ class CoreParts:
     name: str
     notes: tuple[str, ...]
     """What else is in the files: the threads of the host, the waves of other processors, a file that was found."""
+    host: str | None
+    """The file with the threads of the host."""
 
 
 def core_parts(
@@ -615,7 +619,13 @@ def core_parts(
         opened_core.problems,
         " and ".join(opened_core.files.names),
         tuple(_notes_of(opened_core, machine)),
+        _host_of(opened_core.files),
     )
+
+
+def _host_of(files: CoreFiles) -> str | None:
+    """Return the file that has the threads of the host, if one has."""
+    return next((image.name for image in files.images if files.threads and image.machine == EM_X86_64), None)
 
 
 def _notes_of(opened_core: OpenedCore, machine: GpuCoreMachine) -> Iterator[str]:
@@ -627,7 +637,7 @@ def _notes_of(opened_core: OpenedCore, machine: GpuCoreMachine) -> Iterator[str]
         if other is not machine:
             name = other.target.name.removeprefix("amdgcn-")
             yield f"there are {other.wave_count} waves of {name} as well: `core {files.names[0]}@{name}`"
-    hosts = [image.name for image in files.images if image.machine == EM_X86_64]
-    if files.threads:
+    host = _host_of(files)
+    if host is not None:
         count = f"{len(files.threads)} thread{'' if len(files.threads) == 1 else 's'}"
-        yield f"the host has {count}: `core {hosts[0]}@host`, after `file PROGRAM` if its program is elsewhere"
+        yield f"the host has {count}: `info threads` lists them, `core {host}@host` is about them"

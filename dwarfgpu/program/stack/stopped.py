@@ -13,10 +13,10 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.program.stack.wave import Wave
-from dwarfgpu.regular_files import open_input, read_input, unreadable
+from dwarfgpu.regular_files import open_input, places_of, read_input, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dwarfgpu.backends.machine import LoadedCodeObject as SnapshotCode
     from dwarfgpu.backends.machine import Machine as WaveMachine
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.backends.core import CoreMachine
-    from dwarfgpu.objfile.elf.core import CoreFile, Mapping
+    from dwarfgpu.objfile.elf.core import CoreFile
+    from dwarfgpu.objfile.elf.core import Mapping as MappedFile
 
 
 ELF_MAGIC = b"\x7fELF"
@@ -66,6 +67,8 @@ class Stopped:
         """Whether the innermost call that is known has made a call itself, which something else has unwound."""
         self.notes: tuple[str, ...] = ()
         """What else there is in the files of the state."""
+        self.open_beside: Callable[[], Stopped] | None = None
+        """Opens the threads of the host beside these waves, or the waves beside these threads."""
         self._waves: dict[int, Wave] = {}
 
     @property
@@ -93,19 +96,20 @@ def open_stopped(
     force: bool = False,
     dialect: str | None = None,
     repair: Policy = OFF,
+    moved: Mapping[str, str] | None = None,
 ) -> Stopped:
     """Open a state with its program: code and a snapshot or GPU core files, or a host program and its core file.
 
     ``read`` returns the text of a file, where it differs from its contents; ``repair`` says which
-    compiler bugs are worked around.
+    compiler bugs are worked around; ``moved`` where files of a core file are (`places_of`).
     """
     states = [state] if isinstance(state, str) else list(state)
     if len(states) > 1 or _is_elf(states[0]):
         from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
 
         if is_about_waves(states, file):
-            return open_gpu_stopped(states, file, force=force, dialect=dialect, repair=repair)
-        return open_core(file, without_part(states[0]), force=force, dialect=dialect, repair=repair)
+            return open_gpu_stopped(states, file, force=force, dialect=dialect, repair=repair, moved=moved)
+        return open_core(file, without_part(states[0]), force=force, dialect=dialect, repair=repair, moved=moved)
     state = states[0]
     if not _begins_json(state):
         from dwarfgpu.program.stack.agent_text import is_agent_text
@@ -158,20 +162,22 @@ def _begins_json(path: str) -> bool:
         return True  # reading it tells why
 
 
-def names_its_code(states: Sequence[str]) -> bool:
-    """Return whether a state names the code that its waves execute, so that no file is needed."""
+def names_its_code(states: Sequence[str], moved: Mapping[str, str] | None = None) -> bool:
+    """Return whether a state names the code that it executes, so that no file is needed."""
     if len(states) == 1 and not _is_elf(states[0]):
         if _begins_json(states[0]):
             return False
         from dwarfgpu.program.stack.agent_text import is_agent_text
 
         return is_agent_text(states[0])
-    from dwarfgpu.program.stack.gpu_cores import is_about_waves, without_part
+    from dwarfgpu.program.stack.gpu_cores import is_about_host, is_about_waves, without_part
 
-    return is_about_waves(states, None) or (len(states) == 1 and program_of_core(without_part(states[0])) is not None)
+    if is_about_waves(states, None) or is_about_host(states):
+        return True
+    return len(states) == 1 and program_of_core(without_part(states[0]), moved) is not None
 
 
-def program_of_core(path: str) -> str | None:
+def program_of_core(path: str, moved: Mapping[str, str] | None = None) -> str | None:
     """Return the executable that the core file of a host program names, if it is on this machine."""
     from dwarfgpu.objfile.elf.core import read_core
 
@@ -180,8 +186,13 @@ def program_of_core(path: str) -> str | None:
     except DwarfGpuError:
         return None
     entry = core.auxiliary.get(AT_ENTRY, 0)
-    names = (mapping.path for mapping in core.mappings if mapping.start <= entry < mapping.end)
-    return next((name for name in names if os.path.isfile(name)), None)  # noqa: PTH113
+    names = [mapping.path for mapping in core.mappings if mapping.start <= entry < mapping.end]
+    return next((name for name in (_found(name, moved) for name in names) if name is not None), None)
+
+
+def _found(path: str, moved: Mapping[str, str] | None) -> str | None:
+    """Return where a file of the machine that a core file is from is here; None if it is nowhere."""
+    return next(filter(os.path.isfile, places_of(path, moved or {})), None)
 
 
 def open_with_its_code(
@@ -189,7 +200,7 @@ def open_with_its_code(
     *,
     dialect: str | None = None,
     repair: Policy = OFF,
-    moved: dict[str, str] | None = None,
+    moved: Mapping[str, str] | None = None,
 ) -> Stopped:
     """Open a state that names the code that its waves execute; ``moved`` says where files are that were moved."""
     if len(states) == 1 and not _is_elf(states[0]):
@@ -198,7 +209,9 @@ def open_with_its_code(
 
     if not is_about_waves(states, None):
         path = without_part(states[0])
-        return open_core(opened(program_of_core(path) or path), path, dialect=dialect)
+        program = program_of_core(path, moved)  # without one frames have no names
+        is_alone = program is None
+        return open_core(opened(program or path), path, force=is_alone, dialect=dialect, repair=repair, moved=moved)
     return open_gpu_stopped(states, dialect=dialect, repair=repair, moved=moved)
 
 
@@ -209,7 +222,7 @@ def open_gpu_stopped(
     force: bool = False,
     dialect: str | None = None,
     repair: Policy = OFF,
-    moved: dict[str, str] | None = None,
+    moved: Mapping[str, str] | None = None,
 ) -> Stopped:
     """Open the waves of GPU core files; without a file with the code that the process had loaded."""
     from dwarfgpu.program.stack.gpu_cores import core_parts
@@ -217,6 +230,9 @@ def open_gpu_stopped(
     parts = core_parts(states, file, force=force, dialect=dialect, repair=repair, moved=moved)
     stopped = Stopped(parts.machine, parts.loaded, parts.problems, name=parts.name)
     stopped.notes = parts.notes
+    host = parts.host
+    if host is not None:
+        stopped.open_beside = lambda: open_with_its_code([f"{host}@host"], repair=repair, moved=moved)
     return stopped
 
 
@@ -390,11 +406,18 @@ VDSO = "[vdso]"
 
 
 def open_core(
-    program: CodeObject, path: str, *, force: bool = False, dialect: str | None = None, repair: Policy = OFF
+    program: CodeObject,
+    path: str,
+    *,
+    force: bool = False,
+    dialect: str | None = None,
+    repair: Policy = OFF,
+    moved: Mapping[str, str] | None = None,
 ) -> Stopped:
     """Open a core file with the program it is of; with ``force``, also with a program it cannot be of."""
     from dwarfgpu.backends.core import CoreMachine
     from dwarfgpu.objfile.elf.core import read_core
+    from dwarfgpu.program.stack.gpu_cores import has_gpu_state
 
     image = open_image(path)
     core = read_core(image)
@@ -402,7 +425,7 @@ def open_core(
     threads = {str(thread.pid): thread.registers for thread in core.threads}
     if not threads:
         raise MalformedFile("no_threads", f"{path}: the core file has no threads")
-    mapped = _by_file(core)
+    mapped = _by_file(core, moved)
     if not force:
         _check_program(program, image, core, mapped)
     codes: list[LoadedCode] = []
@@ -426,10 +449,13 @@ def open_core(
     codes += _vdso(core, machine, dialect)
     entry = core.auxiliary.get(AT_ENTRY)
     executable = next((code for code in codes if code.in_program(code.file.image.entry) == entry), None)
-    return Stopped(machine, Loaded(codes, executable), tuple(problems), name=path)
+    stopped = Stopped(machine, Loaded(codes, executable), tuple(problems), name=path)
+    if has_gpu_state([path]):
+        stopped.open_beside = lambda: open_gpu_stopped([path], repair=repair, moved=moved)
+    return stopped
 
 
-def _check_program(program: CodeObject, image: Image, core: CoreFile, mapped: dict[str, list[Mapping]]) -> None:
+def _check_program(program: CodeObject, image: Image, core: CoreFile, mapped: dict[str, list[MappedFile]]) -> None:
     """Refuse a program that the process cannot have run: its addresses differ, so any answer would be wrong."""
     own = program.image
     why = ""
@@ -454,7 +480,7 @@ def _is_at(program: CodeObject, name: str) -> bool:
     return path is not None and os.path.realpath(name) == os.path.realpath(path)
 
 
-def _differs(image: Image, mapping: Mapping, core: CoreFile) -> bool:
+def _differs(image: Image, mapping: MappedFile, core: CoreFile) -> bool:
     """Return whether the core file has the beginning of a program, and that is of a different program.
 
     The entry point, program headers and notes (with the build ID) are compared: neither relocation nor
@@ -480,15 +506,20 @@ def _identity(image: Image) -> Iterator[tuple[int, int]]:
             yield segment.offset, segment.offset + segment.file_size
 
 
-def _by_file(core: CoreFile) -> dict[str, list[Mapping]]:
-    by_path: dict[str, list[Mapping]] = {}
+def _by_file(core: CoreFile, moved: Mapping[str, str] | None) -> dict[str, list[MappedFile]]:
+    """Return what is mapped of each of the files that are here, by where they are."""
+    by_path: dict[str, list[MappedFile]] = {}
+    places: dict[str, str | None] = {}
     for mapping in core.mappings:
-        if os.path.isfile(mapping.path):  # noqa: PTH113 (`pathlib` costs start-up time)
-            by_path.setdefault(mapping.path, []).append(mapping)
+        if mapping.path not in places:
+            places[mapping.path] = _found(mapping.path, moved)
+        place = places[mapping.path]
+        if place is not None:
+            by_path.setdefault(place, []).append(mapping)
     return by_path
 
 
-def bias_of(image: Image, mappings: list[Mapping]) -> int | None:
+def bias_of(image: Image, mappings: list[MappedFile]) -> int | None:
     """Return what was added to the addresses of a file, as the mappings of its code show; None without code."""
     for segment in image.segments:
         if segment.type != PT_LOAD:
