@@ -287,7 +287,6 @@ def test_without_the_extra_one_error_says_what_to_install(tmp_path):
 
 
 def test_a_question_of_the_library_is_a_dask_bag(tmp_path):
-    pytest.importorskip("dask.bag")
     write_states(tmp_path / "d", 5, broken_each=5)
     code = (
         "from dwarfgpu.fleet import ask; import json\n"

@@ -10,13 +10,11 @@ import sys
 import threading
 from collections import Counter
 
+import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.fleet_cluster import cluster, environment
 from tests.builders.many_states import write_states
-
-pytest.importorskip("distributed")
-pq = pytest.importorskip("pyarrow.parquet")
 
 TIMEOUT = 900
 """Seconds after which a run has failed; it takes a few."""

@@ -16,9 +16,6 @@ from tests.builders.commands import ROOT, run
 from tests.builders.many_states import CODE, snapshot_text
 from tests.builders.range_server import serving
 
-pytest.importorskip("fsspec")
-pytest.importorskip("aiohttp")
-
 PADDING = 20_000_000
 EXAMPLES = ROOT / "docs" / "examples"
 
