@@ -1,6 +1,6 @@
 """The figures of the reader: large files against pyelftools, llvm-dwarfdump and a bare start of Python.
 
-    python3 tools/bench_files.py decode | index | coverage | pyelftools FILE STEP
+    python3 tools/bench_files.py decode | walk | index | verify | coverage | pyelftools FILE STEP
 
 is what the figures of whole files come from: a process of its own for each reader, so that none profits from what
 another has left in memory. It reads each STEP-th unit and prints its findings as JSON. The times are those of the
@@ -51,6 +51,7 @@ INDEX = ("index of names and addresses: speed / pyelftools' walk", "at least 20"
 INDEX_TIME = ("the same: time / llvm-dwarfdump --debug-info", "at most 1.5")
 BY_ADDRESS = ("cold info --pc ADDR / llvm-dwarfdump --name NAME", "at most 0.25")
 BY_NAME = ("cold info --name NAME / llvm-dwarfdump --name NAME", "at most 0.25")
+VERIFY = ("verify of the whole file: speed / the walk over its entries", "at least 0.1")
 COVERAGE = ("coverage of the code object: time / its index", "at most 3")
 QUESTIONS = ("info --pc SYMBOL+0x10", "info --name NAME", "kernels NAME")
 OBJECT_LIMIT = "at most 12"
@@ -77,6 +78,28 @@ def decode(path: str, step: int) -> dict[str, Any]:
             entries += 1
             values += len(die.attributes)
     return {"entries": entries, "values": values, "seconds": time.process_time() - start}
+
+
+def walk(path: str, step: int) -> dict[str, Any]:
+    """All entries, as the reader passes them on."""
+    start = time.process_time()
+    entries = 0
+    for unit in opened(path).units[::step]:
+        for _ in unit.entries():
+            entries += 1
+        unit.release()
+    return {"entries": entries, "seconds": time.process_time() - start}
+
+
+def verify(path: str, _step: int) -> dict[str, Any]:
+    """Every check of a file, with the collector of garbage as the command line sets it."""
+    gc.set_threshold(50_000)
+    start = time.process_time()
+    from dwarfgpu.program.code.code_object import opened as opened_file
+    from dwarfgpu.verification.reports import check_file
+
+    report = check_file(opened_file(path))
+    return {"entries": report.entries, "found": len(report.findings), "seconds": time.process_time() - start}
 
 
 def index(path: str, step: int) -> dict[str, Any]:
@@ -129,7 +152,7 @@ def pyelftools(path: str, step: int) -> dict[str, Any]:
     }
 
 
-READERS = {reader.__name__: reader for reader in (decode, index, coverage, pyelftools)}
+READERS = {reader.__name__: reader for reader in (decode, walk, index, verify, coverage, pyelftools)}
 
 
 def reading(reader: str, path: str, step: int = 1) -> dict[str, Any]:
@@ -159,9 +182,10 @@ def files() -> None:
     dumper = next(filter(None, map(shutil.which, DUMPERS)), None)
     path = library()
     if isinstance(path, InputError):
-        for figure in (DECODE, MEMORY, INDEX, INDEX_TIME, BY_ADDRESS, BY_NAME):
+        for figure in (DECODE, MEMORY, INDEX, INDEX_TIME, VERIFY, BY_ADDRESS, BY_NAME):
             not_measured(*figure, str(path))
     else:
+        checked(path)
         against_pyelftools(path)
         against_dumper(path, dumper)
         questions(path, dumper)
@@ -206,6 +230,18 @@ def against_pyelftools(path: str) -> None:
     show(MEMORY[0], small / large, MEMORY[1], detail)
     fast, slow = shortest(indexed, "seconds"), shortest(theirs, "walk")
     show(INDEX[0], slow / fast, INDEX[1], f"{taken}: {fast:.2f} s against {slow:.1f} s")
+
+
+def checked(path: str) -> None:
+    """The check of all parts of a file against the walk over its entries."""
+    ours, walked = [], []
+    for _ in range(ROUNDS):
+        ours.append(reading("verify", path))
+        walked.append(reading("walk", path))
+    slow, fast = shortest(ours, "seconds"), shortest(walked, "seconds")
+    entries, memory = ours[0]["entries"], shortest(ours, "memory") / 1e6
+    detail = f"{entries / slow:,.0f} DIEs a second, {slow:.2f} s, {memory:,.0f} MB at most"
+    show(VERIFY[0], fast / slow, VERIFY[1], detail)
 
 
 def against_dumper(path: str, dumper: str | None) -> None:

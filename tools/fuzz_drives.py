@@ -31,7 +31,10 @@ from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
 from dwarfgpu.render import files as render_files
 from dwarfgpu.render import kernels as render_kernels
+from dwarfgpu.render import verification as render_verification
 from dwarfgpu.render.layout import plain
+from dwarfgpu.verification.reports import check_file
+from dwarfgpu.verification.rule_table import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -361,6 +364,14 @@ def tables(code: CodeObject) -> None:
     given(code.dwarf.index.variables_at, 0)
 
 
+def checked(code: CodeObject) -> None:
+    """``verify``, with the places of the findings, and the text, the JSON and the SARIF of them."""
+    report = check_file(code)
+    json.dumps([*map(render_verification.finding_json, report.findings)], default=list)
+    deque(render_verification.report_text(report, width=80), maxlen=0)
+    json.dumps(render_verification.sarif([report], list(RULES.values()), "0"), default=list)
+
+
 DRIVES: dict[str, Callable[[CodeObject], None]] = {
     "info": info,
     "kernels": kernels,
@@ -375,6 +386,7 @@ DRIVES: dict[str, Callable[[CodeObject], None]] = {
     "expressions": expressions_of,
     "lines": lines,
     "tables": tables,
+    "verify": checked,
     "address": by_address,
     "name": by_name,
     **fuzz_variables.DRIVES,

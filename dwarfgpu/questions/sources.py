@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
 
     Json = dict[str, Any]
 
@@ -46,7 +47,7 @@ class Sources:
         """The files that were said to be missing."""
 
 
-def sources_of(debugger: Debugger) -> Sources:
+def sources_of(debugger: Selection) -> Sources:
     """What is kept, brought up to date with the settings."""
     sources = debugger.state_of(Sources)
     directories = debugger.settings["directories"]

@@ -338,7 +338,7 @@ def coverage_svg(title: str, records: Iterable[VariableAvailability]) -> Iterato
 
 def strip_of(record: VariableAvailability) -> Strip:
     """Return the strip of a variable over the addresses of its function."""
-    from dwarfgpu.render.pictures import NOTHING, Strip, StripPart
+    from dwarfgpu.render.pictures import NOTHING, OUTSIDE, Strip, StripPart
 
     assert record.scope is not None  # noqa: S101 (there are no addresses outside of functions)
     parts: list[StripPart] = []
@@ -347,7 +347,7 @@ def strip_of(record: VariableAvailability) -> Strip:
     for span in record.spans():
         start = function.before(span.low)
         if start > place:
-            parts.append(StripPart(start - place, NOTHING, "out of scope"))
+            parts.append(StripPart(start - place, OUTSIDE, "out of scope"))
         size = function.before(span.high) - start
         if not size:
             continue
@@ -357,7 +357,7 @@ def strip_of(record: VariableAvailability) -> Strip:
         parts.append(StripPart(size, span.repaired or NOTHING, where + what + written))
         place = start + size
     if place < function.size:
-        parts.append(StripPart(function.size - place, NOTHING, "out of scope"))
+        parts.append(StripPart(function.size - place, OUTSIDE, "out of scope"))
     calls = record.calls[1:]
     label = ("  " * len(calls)) + record.name + (f" ({calls[-1]})" if calls else "")
     return Strip(label, tuple(parts), percent(record.located / record.size if record.size else None))

@@ -66,9 +66,7 @@ def _summary(kernel: Kernel) -> list[tuple[str, str]]:
     metadata = kernel.metadata
     if metadata is not None and metadata.name and metadata.name != kernel.name:
         pairs.append(("source name", metadata.name))
-    lanes = described.wavefront_size if described is not None else None
-    if lanes is None and metadata is not None:
-        lanes = metadata.wavefront_size
+    lanes = _lane_count(kernel)
     pairs.append(("wave", "not known" if lanes is None else f"{lanes} lanes"))
     group = _work_group(kernel)
     if group:
@@ -77,6 +75,12 @@ def _summary(kernel: Kernel) -> list[tuple[str, str]]:
     if described is not None and described.user_sgprs:
         pairs.append(("starts with", ", ".join(_user_sgpr(register) for register in described.user_sgprs)))
     return pairs
+
+
+def _lane_count(kernel: Kernel) -> int | None:
+    described: Any = kernel.descriptor or kernel.code
+    lanes: int | None = described.wavefront_size if described is not None else None
+    return kernel.metadata.wavefront_size if lanes is None and kernel.metadata is not None else lanes
 
 
 def _code(kernel: Kernel) -> str:
@@ -104,8 +108,11 @@ def _work_group(kernel: Kernel) -> str:
     return ", ".join(parts)
 
 
-def _segments(kernel: Kernel) -> str:
-    """Return the sizes of the segments: those of the descriptor, else those of the metadata."""
+def _segment_sizes(kernel: Kernel) -> tuple[int | None, int | None, int | None, int | None]:
+    """Return the sizes of the segments kernarg, group and private, and the alignment of the first.
+
+    They are those of the descriptor, else those of the metadata.
+    """
     metadata, descriptor, code = kernel.metadata, kernel.descriptor, kernel.code
     group = private = kernarg = align = None
     if metadata is not None:
@@ -117,6 +124,12 @@ def _segments(kernel: Kernel) -> str:
     elif code is not None:
         group, private = code.workgroup_group_segment_byte_size, code.workitem_private_segment_byte_size
         kernarg, align = code.kernarg_segment_byte_size, 1 << min(code.kernarg_segment_alignment, 32)
+    return kernarg, group, private, align
+
+
+def _segments(kernel: Kernel) -> str:
+    kernarg, group, private, align = _segment_sizes(kernel)
+    metadata = kernel.metadata
     parts = [
         f"{name} {'not known' if size is None else size}"
         for name, size in (("kernarg", kernarg), ("group", group), ("private", private))
@@ -127,16 +140,21 @@ def _segments(kernel: Kernel) -> str:
     return ", ".join(parts) + " bytes" + (" and a dynamic stack" if dynamic else "")
 
 
+def _used_registers(kernel: Kernel, name: str) -> int | None:
+    """Return how many registers of a kind the code uses, if that is known."""
+    used: int | None = None if kernel.metadata is None else getattr(kernel.metadata, f"{name}_count")
+    if used is None and kernel.code is not None and name != "agpr":
+        return kernel.code.wavefront_sgpr_count if name == "sgpr" else kernel.code.workitem_vgpr_count
+    return used
+
+
 def _registers(kernel: Kernel) -> str:
     """Return the registers that the code uses, according to the metadata, and those allocated."""
     metadata = kernel.metadata
     described: Any = kernel.descriptor or kernel.code
     parts = []
     for name in ("sgpr", "vgpr", "agpr"):
-        used = None if metadata is None else getattr(metadata, f"{name}_count")
-        if used is None and kernel.code is not None and name != "agpr":
-            code = kernel.code
-            used = code.wavefront_sgpr_count if name == "sgpr" else code.workitem_vgpr_count
+        used = _used_registers(kernel, name)
         allocated = None if described is None or name == "agpr" else getattr(described, f"{name}s")
         if used is None and allocated is None:
             continue
@@ -213,6 +231,25 @@ def _descriptor(described: Any, style: Style) -> list[str]:
     if described.generation is None:
         lines.append("    the processor is not known: only fields that all generations share are named")
     return lines
+
+
+# --- A row of a table ---------------------------------------------------------------------------------------------
+
+KERNEL_COLUMNS = ("kernel", "address", "code", "lanes", "SGPRs", "VGPRs", "AGPRs", "local", "private", "kernarg")
+"""The columns of `kernel_row`; sizes are in bytes."""
+
+
+def kernel_row(kernel: Kernel) -> tuple[str, ...]:
+    """Return what a kernel needs as the cells of a row; a number that is not known is ``-``."""
+    kernarg, group, private, _align = _segment_sizes(kernel)
+    numbers = (
+        kernel.size,
+        _lane_count(kernel),
+        *(_used_registers(kernel, name) for name in ("sgpr", "vgpr", "agpr")),
+        *(group, private, kernarg),
+    )
+    entry = "-" if kernel.entry is None else f"{kernel.entry:#x}"
+    return kernel.demangled, entry, *("-" if number is None else str(number) for number in numbers)
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------

@@ -49,8 +49,11 @@ STYLE = """\
 }"""
 
 
-def lanes_svg(lanes: Lanes, chosen: Sequence[LaneStatus], per_row: int = 16) -> Iterator[str]:
-    """Draw the lanes of a wave. Lanes that are not chosen leave their cells empty."""
+def lanes_svg(lanes: Lanes, chosen: Sequence[LaneStatus], per_row: int = 16, *, is_alone: bool = True) -> Iterator[str]:
+    """Draw the lanes of a wave. Lanes that are not chosen leave their cells empty.
+
+    A picture that is not alone takes its style from the page that it is in.
+    """
     places: dict[tuple[object, ...], list[LaneStatus]] = {}
     for lane in sorted(chosen, key=lambda lane: lane.state != ACTIVE):
         places.setdefault(lane.place, []).append(lane)
@@ -73,7 +76,8 @@ def lanes_svg(lanes: Lanes, chosen: Sequence[LaneStatus], per_row: int = 16) -> 
     )
     yield f"<title>{_text(title)}</title>"
     yield f"<desc>{_text('. '.join([heading, counts, *legend]))}</desc>"
-    yield f"<style>\n{STYLE}\n</style>"
+    if is_alone:
+        yield f"<style>\n{STYLE}\n</style>"
     yield f'<rect class="paper" width="{width}" height="{height}" rx="8"/>'
     yield _line(MARGIN, MARGIN + 14, title, "head")
     yield _line(MARGIN, MARGIN + 14 + LINE, heading)

@@ -1,24 +1,27 @@
-"""What a notebook shows of values, lanes and waves: small tables of HTML in the colours of the page around them."""
+"""What a notebook shows of values, lanes and waves: pictures, and tables in the colours of the page around them."""
 
 from __future__ import annotations
 
 from html import escape
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.stack.lanes import lanes_of_wave
 from dwarfgpu.program.stack.wave import Wave
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.variables.answers import Values
+from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.layout import cut, shown
+from dwarfgpu.render.pictures import heat_map_svg, heat_rows
 from dwarfgpu.render.values import Look, value_text
 from dwarfgpu.render.variables import VariablesRenderer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.program.program import Attached
-    from dwarfgpu.program.stack.wave import Lane
     from dwarfgpu.program.variables.answers import LaneAnswer
 
 MAX_ROWS = 64
@@ -44,7 +47,7 @@ def values_html(values: Values) -> str:
     look = VariablesRenderer(values.frame).look
     heading = _heading(values.text, None if values.type is None else safe_text(values.type))
     if values.waves is not None:
-        return heading + _table(("wave", "lane", "value"), _rows_of_waves(values, look))
+        return heading + _picture(values) + _table(("wave", "lane", "value"), _rows_of_waves(values, look))
     answers = values.by_lane
     if len(answers) == 1:
         answer = answers[0]
@@ -56,6 +59,16 @@ def values_html(values: Values) -> str:
         cells = (numbered.get(lane) for lane in range(first, first + PER_ROW))
         rows.append((_plain(first), *("" if answer is None else _cell(answer, look) for answer in cells)))
     return heading + _table(("lane", *map(str, range(PER_ROW))), rows) + _note("(parentheses: the lane is inactive)")
+
+
+def _picture(values: Values) -> str:
+    """Return the numbers in the lanes of waves as a map; nothing where they do not differ."""
+    rows = list(islice(heat_rows(values), MAX_ROWS))
+    numbers = {cell.number for row in rows for cell in row.cells if cell.number is not None}
+    if len(numbers) <= 1:
+        return ""
+    more = f", the first {MAX_ROWS} waves" if len(values.names) > MAX_ROWS else ""
+    return "\n".join(heat_map_svg(f"{values.text} in lanes and waves{more}", rows))
 
 
 def _rows_of_waves(values: Values, look: Look) -> Iterator[tuple[str, ...]]:
@@ -72,19 +85,14 @@ def object_html(value: Object) -> str:
 
 
 def wave_html(wave: Wave) -> str:
-    """Return a wave with a map of its lanes; a thread has none."""
-    has_lanes = wave.state.target.execution_mask is not None
-    return _heading(wave.id, None) + (_lane_map(wave.lanes) if has_lanes else "")
-
-
-def _lane_map(lanes: Sequence[Lane]) -> str:
-    """Return a table of lanes: A where a lane is active, I where it is not, ? where that is not known."""
-    signs = {True: "A", False: "I", None: "?"}
-    rows = []
-    for first in range(0, len(lanes), PER_ROW):
-        part = lanes[first : first + PER_ROW]
-        rows.append((_plain(first), *(_styled(signs[lane.is_active], is_idle=not lane.is_active) for lane in part)))
-    return _table(("lane", *map(str, range(min(PER_ROW, len(lanes))))), rows)
+    """Return a wave with a picture of where its lanes are; a thread has none."""
+    if wave.state.target.execution_mask is None:
+        return _heading(wave.id, None)
+    try:
+        lanes = lanes_of_wave(wave.stopped, wave.index)
+    except DwarfGpuError as error:
+        return _heading(wave.id, None) + _note(f"<{error.what}>")
+    return "\n".join(lanes_svg(lanes, lanes.lanes))
 
 
 def waves_html(attached: Attached) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of addresses: a strip for each of several things, in the colours of what is at each address (SVG).
+"""Pictures (SVG): strips of addresses in the colours of what is at them, maps of values in lanes, and histograms.
 
 A picture needs no library and no network, follows the colours of the reader's system, light or dark, and says in words
 what it shows: a title for each part, and a legend.
@@ -9,11 +9,15 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.render.layout import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dwarfgpu.program.variables.answers import LaneAnswer, Values
+    from dwarfgpu.render.values import Look
 
 WIDTH = 960
 """The width of a picture; it is made smaller where there is less room."""
@@ -22,6 +26,8 @@ NOTES = 60
 MARGIN = 16
 ROW = 20
 BAR = 14
+BAR_ROOM = 1000
+"""How many units wide a strip without a label is."""
 HEAD = 30
 CHARACTER = 7
 LONGEST_LABEL = 30
@@ -30,6 +36,10 @@ NARROWEST = 0.5
 
 NOTHING = "none"
 """The kind of a part where nothing is."""
+OUTSIDE = "outside"
+"""The kind of a part where nothing can be, because it is out of scope."""
+DARK = "@media (prefers-color-scheme: dark) {"
+"""The line that the rules for dark paper are behind, up to the end of the sheet."""
 COLOURS = {
     "register": ("#0072b2", "#56b4e9"),
     "memory": ("#2f8f6b", "#3fc493"),
@@ -38,9 +48,21 @@ COLOURS = {
     "constant": ("#9a8a00", "#e3d53b"),
     "several": ("#5b54b8", "#ac9af0"),
     "open": ("#5f6b76", "#a5b1bc"),
-    NOTHING: ("#e4e7eb", "#2b323a"),
+    "unwinding": ("#3a7d34", "#7fc97a"),
+    NOTHING: ("#cdd3da", "#434b55"),
+    OUTSIDE: ("#ffffff", "#0d1117"),
 }
 """The colour of each kind on light and on dark paper; they differ for people who do not see all colours, too."""
+KIND_WORDS = {
+    NOTHING: "no location",
+    OUTSIDE: "out of scope",
+    "several": "several at a time",
+    "open": "depends on data",
+    "unwinding": "can be unwound",
+}
+"""What a legend says of a kind where its name is not enough."""
+TRACK = "#8c959f", "#6e7681"
+"""The outline of a strip, on light and on dark paper."""
 
 
 @frozen
@@ -75,21 +97,10 @@ class StripGroup:
 def strip_svg(title: str, groups: Sequence[StripGroup]) -> Iterator[str]:
     """Draw strips, group by group."""
     rows = sum(len(group.strips) for group in groups)
-    kinds = [
-        name
-        for name in COLOURS
-        if any(colour_of(part.kind) == name for group in groups for strip in group.strips for part in strip.parts)
-    ]
+    kinds = kinds_of(strip for group in groups for strip in group.strips)
     top = MARGIN + HEAD
     height = top + rows * ROW + len(groups) * HEAD + HEAD + MARGIN
-    yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="strips" role="img" viewBox="0 0 {WIDTH} {height}" '
-        f'style="max-width:{WIDTH}px;width:100%;height:auto">'
-    )
-    yield f"<title>{_text(title)}</title>"
-    yield f"<style>\n{style()}\n</style>"
-    yield f'<rect class="paper" width="{WIDTH}" height="{height}" rx="8"/>'
-    yield f'<text class="head" x="{MARGIN}" y="{MARGIN + 14}">{_text(_short(title, 120))}</text>'
+    yield from _opening("strips", title, WIDTH, height, style())
     y = top
     for group in groups:
         yield f'<text class="group" x="{MARGIN}" y="{y + 18}">{_text(_short(group.title, 120))}</text>'
@@ -99,11 +110,23 @@ def strip_svg(title: str, groups: Sequence[StripGroup]) -> Iterator[str]:
             y += ROW
     x = MARGIN
     for name in kinds:
-        words = "no location" if name == NOTHING else name
-        yield f'<rect class="{name}" x="{x}" y="{y + 10}" width="{BAR}" height="{BAR}"/>'
+        words = kind_words(name)
+        yield _swatch_rect(name, x, y + 10)
         yield f'<text class="quiet" x="{x + BAR + 6}" y="{y + 21}">{words}</text>'
         x += BAR + 24 + len(words) * CHARACTER
     yield "</svg>"
+
+
+def _opening(kind: str, title: str, width: int, height: int, sheet: str, *, has_head: bool = False) -> Iterator[str]:
+    """Begin a picture: with its own style sheet and a head, or for a page that has the sheet."""
+    size = f' style="max-width:{width}px;width:100%;height:auto"' if sheet else f' width="{width}" height="{height}"'
+    yield (f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" viewBox="0 0 {width} {height}"{size}>')
+    yield f"<title>{_text(title)}</title>"
+    if sheet:
+        yield f"<style>\n{sheet}\n</style>"
+    yield f'<rect class="paper" width="{width}" height="{height}" rx="8"/>'
+    if sheet or has_head:
+        yield f'<text class="head" x="{MARGIN}" y="{MARGIN + 14}">{_text(_short(title, width // CHARACTER - 4))}</text>'
 
 
 def colour_of(kind: str) -> str:
@@ -121,35 +144,101 @@ def style() -> str:
         ".strips .quiet { fill: #59636e; }",
         ".strips .head, .strips .group { font-weight: bold; }",
         *(f".strips .{name} {{ fill: {light}; }}" for name, (light, _dark) in COLOURS.items()),
-        "@media (prefers-color-scheme: dark) {",
+        f".strips .track {{ fill: none; stroke: {TRACK[0]}; stroke-width: 1; vector-effect: non-scaling-stroke; }}",
+        ".strips .track { pointer-events: none; }",
+        DARK,
         "  .strips .paper { fill: #0d1117; }",
         "  .strips text { fill: #e6edf3; }",
         "  .strips .quiet { fill: #9198a1; }",
         *(f"  .strips .{name} {{ fill: {dark}; }}" for name, (_light, dark) in COLOURS.items()),
+        f"  .strips .track {{ stroke: {TRACK[1]}; }}",
         "}",
     ]
     return "\n".join(lines)
 
 
+def page_style(sheet: str) -> str:
+    """Return the style sheet of a picture for a page whose reader can choose light or dark (``data-theme``)."""
+    light, _media, rest = sheet.partition(f"{DARK}\n")
+    dark = [line.strip() for line in rest.splitlines() if line.strip() not in ("", "}")]
+
+    def below(owner: str) -> list[str]:
+        rules = []
+        for line in dark:
+            selectors, _brace, content = line.partition("{")
+            rules.append(",".join(f"{owner} {name.strip()}" for name in selectors.split(",")) + f" {{{content}")
+        return rules
+
+    automatic = below(":root:not([data-theme=light])")
+    return "\n".join([light.rstrip(), DARK, *automatic, "}", *below(":root[data-theme=dark]")])
+
+
+def strip_bar(strip: Strip) -> str:
+    """Draw a strip for a page, which has its label and its note beside it, as wide as there is room."""
+    rects = "".join(
+        f'<rect class="{name}" x="{start:.4g}" width="{end - start:.4g}"><title>{_text(words)}</title></rect>'
+        for name, start, end, words in _drawn(strip, BAR_ROOM)
+        if name != OUTSIDE
+    )
+    return (
+        f'<svg class="strips strip" aria-hidden="true" viewBox="0 0 {BAR_ROOM} {BAR}" preserveAspectRatio="none">'
+        f'{rects}<rect class="track" width="{BAR_ROOM}"/></svg>'
+    )
+
+
+def swatch(kind: str) -> str:
+    """Draw the colour of a kind for a legend."""
+    return f'<svg class="strips swatch" viewBox="0 0 {BAR} {BAR}" aria-hidden="true">{_swatch_rect(kind, 0, 0)}</svg>'
+
+
+def _swatch_rect(kind: str, x: int, y: int) -> str:
+    outline = _track(x, y, BAR) if kind == OUTSIDE else ""
+    return f'<rect class="{kind}" x="{x}" y="{y}" width="{BAR}" height="{BAR}"/>{outline}'
+
+
+def _track(x: int, y: int, width: int) -> str:
+    """Draw the outline of a strip."""
+    return f'<rect class="track" x="{x}" y="{y}" width="{width}" height="{BAR}"/>'
+
+
+def kind_words(name: str) -> str:
+    """Return what a legend calls the colour of a kind."""
+    return KIND_WORDS.get(name, name)
+
+
+def kinds_of(strips: Iterable[Strip]) -> list[str]:
+    """Return the names of the colours that strips have, in the order of the legend."""
+    drawn = {colour_of(part.kind) for strip in strips for part in strip.parts}
+    return [name for name in COLOURS if name in drawn]
+
+
 def _strip(strip: Strip, y: int) -> Iterator[str]:
     yield f'<text x="{MARGIN}" y="{y + 12}" xml:space="preserve">{_text(_short(strip.label, LONGEST_LABEL))}</text>'
-    left, room = MARGIN + LABELS, WIDTH - 2 * MARGIN - LABELS - NOTES
+    yield from _rects(strip, MARGIN + LABELS, y, WIDTH - 2 * MARGIN - LABELS - NOTES)
+    if strip.note:
+        yield f'<text class="quiet" x="{WIDTH - MARGIN}" y="{y + 12}" text-anchor="end">{_text(strip.note)}</text>'
+
+
+def _rects(strip: Strip, left: int, y: int, room: int) -> Iterator[str]:
+    """Draw the parts of a strip."""
+    for name, start, end, words in _drawn(strip, room):
+        yield (
+            f'<rect class="{name}" x="{left + start:.1f}" y="{y}" width="{end - start:.1f}" height="{BAR}">'
+            f"<title>{_text(words)}</title></rect>"
+        )
+    yield _track(left, y, room)
+
+
+def _drawn(strip: Strip, room: int) -> Iterator[tuple[str, float, float, str]]:
+    """Yield the parts that are wide enough: the colour, where they begin and end, and what they say."""
     total = sum(part.size for part in strip.parts) or 1
-    yield f'<rect class="{NOTHING}" x="{left}" y="{y}" width="{room}" height="{BAR}"/>'
     done, drawn = 0, 0.0
     for part in strip.parts:
         done += part.size
         end = room * done / total
-        name = colour_of(part.kind)
-        if end - drawn < NARROWEST:
-            continue
-        yield (
-            f'<rect class="{name}" x="{left + drawn:.1f}" y="{y}" width="{end - drawn:.1f}" height="{BAR}">'
-            f"<title>{_text(part.text)}</title></rect>"
-        )
-        drawn = end
-    if strip.note:
-        yield f'<text class="quiet" x="{WIDTH - MARGIN}" y="{y + 12}" text-anchor="end">{_text(strip.note)}</text>'
+        if end - drawn >= NARROWEST:
+            yield colour_of(part.kind), drawn, end, part.text
+            drawn = end
 
 
 def _short(text: str, longest: int) -> str:
@@ -158,3 +247,205 @@ def _short(text: str, longest: int) -> str:
 
 def _text(text: str) -> str:
     return escape(shown(text))
+
+
+# --- Values in lanes --------------------------------------------------------------------------------------------------
+
+SHADES = ("#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725")
+"""From the lowest value to the highest: their lightness grows evenly, on light and on dark paper."""
+MOST_BARS = 16
+NARROWEST_PICTURE = 480
+LONGEST_VALUE, LONGEST_REASON = 60, 100
+MAP_CELL = 10
+MAP_LABELS = 110
+BARS_HEIGHT = 90
+BAR_STEP = 36
+
+
+@frozen
+class HeatCell:
+    """The value of a lane."""
+
+    text: str
+    """What a reader sees who points at it."""
+    number: float | None = None
+    """None where there is no value, or one that is no number."""
+    is_idle: bool = False
+    """Whether the lane is inactive."""
+
+
+@frozen
+class HeatRow:
+    """The values of a wave, lane by lane."""
+
+    label: str
+    cells: tuple[HeatCell, ...]
+
+
+def heat_rows(values: Values) -> Iterator[HeatRow]:
+    """Yield the rows of what an expression is in the lanes of waves."""
+    from dwarfgpu.render.values import Look
+
+    look = Look()
+    for wave, name in enumerate(values.names):
+        yield HeatRow(name, tuple(_heat_cell(values.at(wave, lane), look) for lane in range(len(values.lanes))))
+
+
+def _heat_cell(answer: LaneAnswer, look: Look) -> HeatCell:
+    from dwarfgpu.program.variables.columns import python_value
+    from dwarfgpu.render.values import value_text
+
+    idle = "" if answer.is_active else " (inactive)"
+    if answer.value is None:
+        why = "" if answer.reason is None else f": {answer.reason.message}"
+        return HeatCell(f"{answer.state}{why[:LONGEST_REASON]}{idle}", is_idle=bool(idle))
+    try:
+        words = " ".join(value_text(answer.value, look).split())
+        number = python_value(answer.value)
+    except DwarfGpuError as error:
+        return HeatCell(f"<{error.what}>{idle}", is_idle=bool(idle))
+    is_number = isinstance(number, (int, float)) and number == number  # noqa: PLR0124 (not a number)
+    return HeatCell(words[:LONGEST_VALUE] + idle, number if is_number else None, is_idle=bool(idle))
+
+
+def heat_map_svg(title: str, rows: Sequence[HeatRow], *, is_alone: bool = True) -> Iterator[str]:
+    """Draw a row for each wave and a cell for each lane, in a shade for its value; a cell without a value is empty."""
+    numbers = [number for row in rows for cell in row.cells if (number := _finite(cell.number)) is not None]
+    low, high = (min(numbers), max(numbers)) if numbers else (0, 0)
+    lanes = max((len(row.cells) for row in rows), default=0)
+    left = MARGIN + MAP_LABELS
+    width = max(left + MARGIN + lanes * MAP_CELL, NARROWEST_PICTURE)
+    top = MARGIN + (HEAD if is_alone else 0)
+    height = top + len(rows) * (MAP_CELL + 2) + HEAD + (MARGIN if is_alone else 0)
+    yield from _opening("heat", title, width, height, heat_style() if is_alone else "")
+    for index, row in enumerate(rows):
+        y = top + index * (MAP_CELL + 2)
+        yield f'<text class="quiet" x="{MARGIN}" y="{y + 9}">{_text(_short(row.label, MAP_LABELS // CHARACTER))}</text>'
+        for first, last, cell in _runs(row.cells):
+            where = f"lane {first}" if last == first + 1 else f"lanes {first}-{last - 1}"
+            kind = _shade(cell.number, low, high) + (" idle" if cell.is_idle else "")
+            yield (
+                f'<rect class="{kind}" x="{left + first * MAP_CELL}" y="{y}" width="{(last - first) * MAP_CELL - 1}" '
+                f'height="{MAP_CELL}"><title>{_text(f"{row.label}, {where}: {cell.text}")}</title></rect>'
+            )
+    y = top + len(rows) * (MAP_CELL + 2) + 10
+    words = []
+    if numbers:
+        yield f'<text class="quiet" x="{left - 6}" y="{y + 11}" text-anchor="end">{_text(f"{low:.6g}")}</text>'
+        for number in range(len(SHADES)):
+            yield f'<rect class="s{number}" x="{left + number * BAR}" y="{y}" width="{BAR}" height="{BAR}"/>'
+        words.append(f"{high:.6g}")
+        left += len(SHADES) * BAR + 6
+    if any(_finite(cell.number) is None for row in rows for cell in row.cells):
+        words.append("an outline: no number")
+    if any(cell.is_idle for row in rows for cell in row.cells):
+        words.append("faint: inactive")
+    yield f'<text class="quiet" x="{left}" y="{y + 11}">{_text("; ".join(words))}</text>'
+    yield "</svg>"
+
+
+def _runs(cells: Sequence[HeatCell]) -> Iterator[tuple[int, int, HeatCell]]:
+    """Yield neighbours that are equal: the first, the one behind the last, and what they are."""
+    first = 0
+    for index in range(1, len(cells) + 1):
+        if index == len(cells) or cells[index] != cells[first]:
+            yield first, index, cells[first]
+            first = index
+
+
+def histogram_svg(title: str, numbers: Sequence[float], *, is_alone: bool = True) -> Iterator[str]:
+    """Draw how often numbers occur: a bar for each where they are few, else for equal parts of their range."""
+    bars = histogram([number for number in numbers if _finite(number) is not None])
+    width = 2 * MARGIN + MOST_BARS * BAR_STEP
+    top = MARGIN + HEAD
+    yield from _opening("heat", title, width, top + BARS_HEIGHT + HEAD, heat_style() if is_alone else "", has_head=True)
+    most = max((count for _words, count in bars), default=1)
+    step = min(2 * BAR_STEP, (width - 2 * MARGIN) / max(1, len(bars)))
+    for index, (words, count) in enumerate(bars):
+        x, size = MARGIN + index * step, (BARS_HEIGHT - 14) * count / most
+        y = top + BARS_HEIGHT - size
+        yield (
+            f'<rect class="bar" x="{x:.1f}" y="{y:.1f}" width="{step - 3:.1f}" height="{size:.1f}">'
+            f"<title>{_text(f'{words}: {count}')}</title></rect>"
+        )
+        yield f'<text class="quiet" x="{x + (step - 3) / 2:.1f}" y="{y - 3:.1f}" text-anchor="middle">{count}</text>'
+    shown_bars = {0: "start", len(bars) // 2: "middle", len(bars) - 1: "end"} if len(bars) > 2 else {0: "start"}
+    for index, anchor in shown_bars.items() if bars else ():
+        x = MARGIN + index * step + {"start": 0, "middle": (step - 3) / 2, "end": step - 3}[anchor]
+        words = _text(_short(bars[index][0], 24))
+        yield f'<text class="quiet" x="{x:.1f}" y="{top + BARS_HEIGHT + 16}" text-anchor="{anchor}">{words}</text>'
+    yield "</svg>"
+
+
+def histogram(numbers: Sequence[float]) -> list[tuple[str, int]]:
+    """Return the bars of numbers: what each stands for, and how many numbers it has."""
+    from collections import Counter
+
+    counts = Counter(numbers)
+    if len(counts) <= MOST_BARS:
+        return [(f"{number:.6g}", counts[number]) for number in sorted(counts)]
+    low, high = min(counts), max(counts)
+    if all(isinstance(number, int) for number in counts):
+        return _whole_bars(counts, int(low), int(high))
+    bars = [0] * MOST_BARS
+    for number, count in counts.items():
+        bars[_part(number, low, high, MOST_BARS)] += count
+    edges = [low + (high / MOST_BARS - low / MOST_BARS) * index for index in range(MOST_BARS + 1)]
+    return [(f"{edges[index]:.4g} to {edges[index + 1]:.4g}", count) for index, count in enumerate(bars)]
+
+
+def _whole_bars(counts: Mapping[float, int], low: int, high: int) -> list[tuple[str, int]]:
+    """Return the bars of whole numbers: each stands for as many of them."""
+    size = -(-(high - low + 1) // MOST_BARS)
+    bars = [0] * -(-(high - low + 1) // size)
+    for number, count in counts.items():
+        bars[(int(number) - low) // size] += count
+    firsts = (low + index * size for index in range(len(bars)))
+    return [
+        (str(first) if size == 1 else f"{first} to {first + size - 1}", count)
+        for first, count in zip(firsts, bars, strict=True)
+    ]
+
+
+def heat_style() -> str:
+    """Return the style sheet of maps of values and of histograms."""
+    return "\n".join((
+        ".heat { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 11px; }",
+        ".heat .paper { fill: #ffffff; }",
+        ".heat text { fill: #1f2328; }",
+        ".heat .quiet { fill: #59636e; }",
+        ".heat .head { font-weight: bold; }",
+        ".heat .bar { fill: #0072b2; }",
+        ".heat .idle { fill-opacity: 0.45; }",
+        ".heat .empty { fill: none; stroke: #8c959f; stroke-width: 0.7; }",
+        *(f".heat .s{number} {{ fill: {colour}; }}" for number, colour in enumerate(SHADES)),
+        f".heat rect[class^=s] {{ stroke: {TRACK[0]}; stroke-width: 0.5; }}",
+        DARK,
+        "  .heat .paper { fill: #0d1117; }",
+        "  .heat text { fill: #e6edf3; }",
+        "  .heat .quiet { fill: #9198a1; }",
+        "  .heat .bar { fill: #56b4e9; }",
+        "}",
+    ))  # fmt: skip
+
+
+def _finite(number: float | None) -> float | None:
+    """Return a number that has a place between others, and None for any other."""
+    return number if number is not None and abs(number) < LARGEST else None
+
+
+LARGEST = 1e300
+
+
+def _shade(number: float | None, low: float, high: float) -> str:
+    if _finite(number) is None:
+        return "empty"
+    assert number is not None  # noqa: S101 (it is finite)
+    return f"s{_part(number, low, high, len(SHADES))}"
+
+
+def _part(number: float, low: float, high: float, count: int) -> int:
+    """Return in which of some equal parts of a range a number is."""
+    if high <= low:
+        return count // 2
+    return min(count - 1, int((number / 2 - low / 2) / (high / 2 - low / 2) * count))

@@ -15,6 +15,7 @@ from dwarfgpu.objfile.frames.frame_section import VERSIONS, Cie, Fde, gnu_letter
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
 from dwarfgpu.verification.expressions import ExpressionUse
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
+from dwarfgpu.verification.frame_headers import header_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,6 +111,10 @@ _OF_INSTRUCTIONS = {
     "bad_augmentation": "augmentation-data",
 }
 """The rules by the kinds of errors about instructions."""
+RULES_OF_BYTE, MIN_RULES = 256, 1 << 20
+"""How many rules of rows are checked to a byte of a section, and in any: entries may share a CIE with many rules."""
+MAX_KNOWN = 1 << 16
+"""How many programs of FDEs are remembered: functions of one size often have the same one."""
 _NEED_CFA = (cfi_rules.Offset, cfi_rules.ValOffset, cfi_rules.ExpressionRule, cfi_rules.ValExpression)
 _VENDOR = re.compile(r"\[[^:\[\]]+:v\d+\.\d+(?::[^\]]*)?\]")
 _ELSEWHERE = frozenset((REGISTER, IMPLICIT, UNDEFINED, COMPOSITE))
@@ -133,22 +138,37 @@ class FrameChecks:
         image = file.image
         self.code = AddressSpans((section.address, section.address + section.size) for section in image.code_sections)
         self.empty: list[Fde] = []
+        self._broken_cies: dict[tuple[str, int], bool] = {}
+        self._known: dict[tuple[int, bytes, int], bool] = {}
+        """Whether the rows are empty, by CIE, instructions and size: of FDEs in which nothing is wrong."""
+        self._rules_left = 0
+        """How many rules of rows are still checked: in a section so many to each byte."""
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems of the sections, entry by entry."""
         for section in self.frames.sections:
+            self._known.clear()
+            self._rules_left = MIN_RULES + RULES_OF_BYTE * len(section.data)
             spans: list[tuple[int, int, int]] = []
+            locations: dict[int, int] = {}
+            broken: set[int] = set()
             for entry in section.entries():
                 if isinstance(entry, DwarfGpuError):
                     yield from self._unread(section, entry)
+                    if entry.where.offset is not None:
+                        broken.add(entry.where.offset)
                 elif isinstance(entry, Cie):
                     yield from self._cie(entry)
                 elif isinstance(entry, Fde):
                     yield from self._fde(entry)
+                    locations[entry.offset] = entry.low
                     if entry.low < entry.high and not self._is_dropped(entry):
                         spans.append((entry.low, entry.high, entry.offset))
             if self.file.image.is_linked:
                 yield from _overlaps(spans, section.name)
+            if section.is_eh:
+                live = [offset for _low, _high, offset in spans]
+                yield from header_problems(self.file.image, section.bases.section, locations, broken, live)
         if self.empty:
             first = self.empty[0]
             message = f"{len(self.empty)} entries define neither a CFA nor rules"
@@ -232,15 +252,47 @@ class FrameChecks:
         if fde.format is None:
             return
         yield from self._length(fde, fde.format.form.address_size)
-        yield from self._instructions(fde)
-        if self.frames.listed(fde.cie).error is not None:
-            return  # which is a problem of the CIE
-        listed = self.frames.listed(fde)
-        if listed.error is not None:
-            yield _broken(listed.error, fde)
-        elif listed.rows and all(row.is_empty for row in listed.rows):
+        if self._is_broken(fde.cie):  # which is a problem of the CIE
+            yield from self._instructions(fde)
+            return
+        key = fde.cie.offset, fde.instructions, fde.high - fde.low
+        is_empty = self._known.get(key)
+        if is_empty is None:
+            is_right = True
+            for problem in self._program(fde):
+                is_right = False
+                yield problem
+            if is_right and len(self._known) < MAX_KNOWN and not self._has_addresses(fde):
+                self._known[key] = bool(self.empty) and self.empty[-1] is fde
+        elif is_empty:
             self.empty.append(fde)
-        yield from self._rows(fde, listed.rows)
+
+    def _is_broken(self, cie: Cie) -> bool:
+        """Return whether the initial instructions of a CIE cannot be executed."""
+        key = cie.section, cie.offset
+        is_broken = self._broken_cies.get(key)
+        if is_broken is None:
+            is_broken = self._broken_cies[key] = self.frames.listed(cie).error is not None
+        return is_broken
+
+    def _has_addresses(self, fde: Fde) -> bool:
+        """Return whether instructions depend on where they are, so that the same bytes elsewhere say something else."""
+        return any(instruction.name == "DW_CFA_set_loc" for instruction in self.frames.instructions(fde))
+
+    def _program(self, fde: Fde) -> Iterator[Problem]:
+        """Yield what is wrong with the instructions of an FDE and with the rows that they make."""
+        yield from self._instructions(fde)
+        if self._rules_left < 0:
+            return
+        try:
+            yield from self._rows(fde)
+        except DwarfGpuError as error:
+            yield _broken(error, fde)
+        if self._rules_left < 0:
+            message = (
+                f"there are more than {RULES_OF_BYTE} rules to a byte; the rows of further entries are not checked"
+            )
+            yield Problem(RULES["unreadable"], message, fde.section, fde.offset)
 
     # --- Instructions ---------------------------------------------------------------------------------------------
 
@@ -295,44 +347,65 @@ class FrameChecks:
 
     # --- Rows -----------------------------------------------------------------------------------------------------
 
-    def _rows(self, fde: Fde, rows: tuple[FrameRow, ...]) -> Iterator[Problem]:
-        """Yield the problems of rows, of each rule the first in an entry."""
+    def _rows(self, fde: Fde) -> Iterator[Problem]:
+        """Yield the problems of rows, of each rule the first in an entry; an error ends them."""
         seen: set[str] = set()
-        checked: tuple[object, object] | None = None
-        for row in rows:
-            if checked is not None and checked[0] is row.registers and checked[1] == row.cfa:
+        before: FrameRow | None = None
+        is_empty = True
+        for row in self.frames.rows(fde):
+            if before is not None and before.registers is row.registers and before.cfa == row.cfa:
                 continue
-            checked = row.registers, row.cfa
-            for number, rule in row.registers.items():
-                for name, message in self._rule(row, number, rule):
-                    if name not in seen:
-                        seen.add(name)
-                        yield Problem(RULES[name], f"at {row.start:#x} {message}", fde.section, fde.offset)
+            before = row
+            is_empty = is_empty and row.is_empty
+            self._rules_left -= len(row.registers)
+            for name, message in self._rules(row):
+                if name not in seen:
+                    seen.add(name)
+                    yield Problem(RULES[name], f"at {row.start:#x} {message}", fde.section, fde.offset)
+        if before is not None and is_empty:
+            self.empty.append(fde)
 
-    def _rule(self, row: FrameRow, number: int, rule: Rule) -> Iterator[tuple[str, str]]:
-        name = self.frames.register_name(number)
-        if row.cfa is None and isinstance(rule, _NEED_CFA):
-            yield "no-cfa", f"the rule of {name} needs the CFA, which is not defined"
-        if isinstance(rule, cfi_rules.RegisterRule) and _is_circle(row.registers, number):
-            yield "register-cycle", f"the rule of {name} leads back to itself"
-        if isinstance(rule, cfi_rules.ValOffset) and isinstance(row.cfa, cfi_rules.RegisterOffset) and self.target:
-            register, space = self.target.register(number), self.target.space(row.cfa.space)
-            if register is not None and space is not None and register.bit_size != space.address_bits:
-                message = f"{name} has {register.bit_size} bits, an address of {space.name} {space.address_bits}"
-                yield "val-offset-size", message
+    def _rules(self, row: FrameRow) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the rules of a row: the name of a rule of files, and a message."""
+        has_registers = False
+        for number, rule in row.registers.items():
+            kind = type(rule)
+            if kind is cfi_rules.RegisterRule:
+                has_registers = True
+            elif kind in _NEED_CFA:
+                if row.cfa is None:
+                    yield (
+                        "no-cfa",
+                        f"the rule of {self.frames.register_name(number)} needs the CFA, which is not defined",
+                    )
+                elif kind is cfi_rules.ValOffset and isinstance(row.cfa, cfi_rules.RegisterOffset) and self.target:
+                    register, space = self.target.register(number), self.target.space(row.cfa.space)
+                    if register is not None and space is not None and register.bit_size != space.address_bits:
+                        message = f"{register.name} has {register.bit_size} bits, an address of {space.name}"
+                        yield "val-offset-size", f"{message} {space.address_bits}"
+        if has_registers:
+            for number in _circle(row.registers):
+                yield "register-cycle", f"the rule of {self.frames.register_name(number)} leads back to itself"
 
 
-def _is_circle(registers: dict[int, Rule], number: int) -> bool:
-    seen: set[int] = set()
-    following = registers.get(number)
-    while isinstance(following, cfi_rules.RegisterRule):
-        if following.register == number:
-            return True
-        if following.register in seen:
-            return False  # a circle of others
-        seen.add(following.register)
-        following = registers.get(following.register)
-    return False
+def _circle(registers: dict[int, Rule]) -> list[int]:
+    """Return the registers of a circle, if some are stored in each other; each register is looked at once."""
+    ended: set[int] = set()
+    for start in registers:
+        path: dict[int, None] = {}
+        number = start
+        while number not in ended and number not in path:
+            path[number] = None
+            rule = registers.get(number)
+            if not isinstance(rule, cfi_rules.RegisterRule):
+                break
+            number = rule.register
+        else:
+            if number in path:
+                numbers = list(path)
+                return numbers[numbers.index(number) :]
+        ended.update(path)
+    return []
 
 
 def _of_broken_cie(section: FrameSection, position: int) -> str:

@@ -28,22 +28,23 @@ from dwarfgpu.verification.attribute_rules import (
     UNITS,
     can_complete,
 )
-from dwarfgpu.verification.expressions import WITH_FRAMES, has_addresses
+from dwarfgpu.verification.expressions import WITH_FRAMES, has_addresses, use_of
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules, unreadable
 from dwarfgpu.verification.lists import ListChecks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
     from typing import TypeAlias
 
     from dwarfgpu.objfile.dwarf import Dwarf
-    from dwarfgpu.objfile.elf.image import Image
-    from dwarfgpu.objfile.elf.sections import Section
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.verification.expressions import ExpressionChecks
+    from dwarfgpu.verification.expressions import ExpressionChecks, PassedExpressions
 
     ValueCheck: TypeAlias = Callable[[Attribute], Iterator[Problem]]
+    References: TypeAlias = list[tuple[int, list[int], list[int]]]
+    Limits: TypeAlias = list[tuple[int, int, int, ValueCheck]]
+    _Hot: TypeAlias = tuple["Plan", int, References, Limits, bool]
 
 _ENCODE = "encode the entry as its abbreviation says"
 _REFER = "refer to the offset at which the entry begins"
@@ -104,6 +105,7 @@ ANY_FILE = 1 << 64
 """A number that no file has."""
 SHF_EXECINSTR = 4
 """The section holds instructions (gABI, "Section Attribute Flags")."""
+_COMPLETES = frozenset((dw.DW_AT_specification, dw.DW_AT_abstract_origin))
 _RANGED = SCOPES | {dw.DW_TAG_compile_unit, dw.DW_TAG_skeleton_unit}
 _STRUCTURES = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type))
 _STRINGS_ELSEWHERE = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt))
@@ -113,6 +115,8 @@ _MODIFIERS = frozenset((
     *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
     *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
 ))  # fmt: skip
+_SIZES = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_udata))
+"""The forms of sizes that are never negative."""
 _VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "DW_MSPACE_LLVM": 0x8000}
 """From where on numbers are of vendors."""
 
@@ -122,11 +126,16 @@ class Plan:
 
     __slots__ = (
         "checks",
+        "expressions",
         "is_function",
         "is_plain",
         "is_ranged",
+        "is_special",
         "limits",
+        "members",
+        "named",
         "parents",
+        "pc",
         "problems",
         "references",
         "size",
@@ -138,18 +147,34 @@ class Plan:
         self.parents = PARENTS.get(abbreviation.tag)
         self.problems: list[tuple[CheckRule, str, str]] = []
         """What is wrong with every such entry: rule, message and clause."""
-        self.references: list[tuple[int, list[tuple[int, int]]]] = []
-        """The values that are references into the unit: their slots, and where they are collected."""
-        self.limits: list[tuple[int, int, int, ValueCheck]] = []
+        self.references: References = []
+        """The values that are references into the unit: their slots, and where offsets and targets are collected."""
+        self.expressions: list[tuple[int, int, PassedExpressions]] = []
+        """The values that are expressions: slot, index of the attribute, and those in which nothing is wrong."""
+        self.pc: tuple[int, int] | None = None
+        """The slots of the first address and of the size, where these are plain numbers."""
+        self.limits: Limits = []
         """The numbers that must be below a limit: slot, limit, index of the attribute, and check of one that is not."""
         self.checks: list[tuple[int, ValueCheck]] = []
         """The attributes whose values are checked in each entry: index and check."""
+        self.named: list[tuple[int, Container[int], int, ValueCheck]] = []
+        """The numbers that are names: slot, those that are known, index of the attribute, and check of another."""
+        self.members: list[tuple[int, int]] = []
+        """The offsets of members in the structure that owns them: slot, and index of the attribute."""
         self.is_function = abbreviation.tag in WITH_FRAMES
         self.is_ranged = False
         self.size: int | None = None
         """The index of the attribute with the size of a structure."""
         self.is_plain = True
-        """Whether only numbers below limits and references are checked."""
+        """Whether nothing has to be checked that needs the entry itself."""
+        self.is_special = True
+        """Whether more than numbers below limits and references is checked."""
+
+    def pc_of(self, values: tuple[Any, ...]) -> list[tuple[int, int]]:
+        """Return the code of an entry with some values."""
+        assert self.pc is not None  # noqa: S101 (asked for where it is)
+        low = values[self.pc[0]]
+        return [(low, low + values[self.pc[1]])]
 
 
 class EntryChecks:
@@ -161,6 +186,12 @@ class EntryChecks:
         self.lists = ListChecks(expressions)
         self.target = expressions.target
         self.image = expressions.code.file.image
+        self.loaded = [
+            (section.address, section.address + section.size, bool(section.flags & SHF_EXECINSTR))
+            for section in self.image.sections
+            if section.is_allocated
+        ]
+        """The sections that are loaded: first address, end, and whether they hold code."""
         self.count = 0
         """How many entries have been checked."""
 
@@ -169,14 +200,6 @@ class EntryChecks:
         for unit in counted((*self.dwarf.units, *self.dwarf.split_units), "units"):
             yield from self._unit(unit)
             unit.release()
-        for error in self.dwarf.problems:
-            if not self._is_known(error):
-                yield unreadable(RULES, error)
-
-    @staticmethod
-    def _is_known(error: DwarfGpuError) -> bool:
-        """Whether an error that reading has noted is of a kind that another check reports."""
-        return error.kind not in RULES_OF_READING
 
     def _unit(self, unit: Unit) -> Iterator[Problem]:
         try:
@@ -198,9 +221,6 @@ class EntryChecks:
             yield Problem(RULES["augmentation"], message, unit.section, root.section_offset, root)
 
 
-RULES_OF_READING = frozenset(("bad_header", "bad_version", "bad_length", "unknown_form", "bad_abbreviation"))
-
-
 def _is_augmentation(text: str) -> bool:
     """Return whether an augmentation string is of the form that A.3.1.1 gives it."""
     import re
@@ -216,41 +236,60 @@ class _UnitChecks:
         self.unit = unit
         self.tags: dict[int, int] = {}
         """The tag of each entry, by its offset."""
-        self.references: dict[int, list[tuple[int, int]]] = {}
-        """By attribute the references in the unit: the offset of the entry, and where it leads."""
+        self.references: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+        """By attribute and tag the references in the unit: the offsets of the entries, and where they lead."""
         self.owners: list[Plan] = []
         """The plans of the entry at hand and of those that own it, outermost first."""
         self.sizes: dict[int, int] = {}
         """The sizes of structures, by the depth of the last one there."""
         self.functions: dict[int, tuple[int, Abbreviation, tuple[Any, ...]]] = {}
         """The functions, by the depth of the last one there."""
+        self.known_base: tuple[tuple[int, Abbreviation, tuple[Any, ...]] | None, bool] = None, True
+        """The last function that was asked for its frame base, and whether it has one."""
         self.spans: dict[int, list[tuple[int, int]] | None] = {}
         """The code of entries, by the depth of the last one there."""
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[Problem]:  # noqa: C901, PLR0912 (on the path of every entry)
         unit, tags, owners = self.unit, self.tags, self.owners
-        plans: dict[Abbreviation, Plan] = {}
+        plans: dict[Abbreviation, _Hot] = {}
         for offset, depth, abbreviation, values in unit.entries():
-            plan = plans.get(abbreviation)
-            if plan is None:
-                plan = plans[abbreviation] = self._plan(abbreviation)
-            tags[offset] = plan.tag
+            hot = plans.get(abbreviation)
+            if hot is None:
+                plan = self._plan(abbreviation)
+                hot = plans[abbreviation] = plan, plan.tag, plan.references, plan.limits, plan.is_special
+            plan, tags[offset], all_references, limits, is_special = hot
             del owners[depth:]
             owners.append(plan)
-            for slot, references in plan.references:
-                references.append((offset, values[slot]))
-            for slot, limit, index, check in plan.limits:
+            for slot, offsets, targets in all_references:
+                offsets.append(offset)
+                targets.append(values[slot])
+            for slot, limit, index, check in limits:
                 if values[slot] >= limit:
                     yield from check(Die(unit, offset, abbreviation, values)._attribute(index))  # noqa: SLF001
+            if not is_special:
+                continue
             parents = plan.parents
             if parents is not None and depth and owners[-2].tag not in parents[0]:
                 die = Die(unit, offset, abbreviation, values)
                 message = f"{die.tag_name} is owned by {name_of('DW_TAG', owners[-2].tag)}"
                 yield self._problem(RULES["parent"], message, die, parents[1])
+            for slot, known, index, check in plan.named:
+                if values[slot] not in known:
+                    yield from self._checked(Die(unit, offset, abbreviation, values), index, check)
+            for slot, index in plan.members:
+                if depth and owners[-2].size is not None and values[slot] > self.sizes[depth - 1]:
+                    yield from self._checked(Die(unit, offset, abbreviation, values), index, self._member)
             if plan.size is not None:
                 self.sizes[depth] = abbreviation.value(plan.size, values)
             if plan.is_function:
                 self.functions[depth] = offset, abbreviation, values
+            for slot, index, passed in plan.expressions:
+                data = values[slot]
+                if data in passed.everywhere or (data in passed.with_frame_base and self._has_base()):
+                    continue
+                if len(data) == passed.address_length and data[0] == passed.address_code:
+                    continue
+                yield from self._checked(Die(unit, offset, abbreviation, values), index, self._expression)
             if not plan.is_plain:
                 yield from self._entry(plan, Die(unit, offset, abbreviation, values))
         self.checks.count += len(tags)
@@ -261,15 +300,19 @@ class _UnitChecks:
         for rule, message, clause in plan.problems:
             yield self._problem(rule, message, die, clause)
         for index, check in plan.checks:
-            try:
-                yield from check(die._attribute(index))  # noqa: SLF001 (by its index, without a name)
-            except DwarfGpuError as error:
-                yield unreadable(RULES, error.at(section=self.unit.section, offset=die.section_offset), die=die)
+            yield from self._checked(die, index, check)
         if plan.is_ranged and has_addresses(self.unit):
             depth = len(self.owners) - 1
             around = next((self.spans.get(i) for i in reversed(range(depth)) if self.owners[i].is_ranged), None)
-            self.spans[depth], problems = self._ranges(die, around)
+            self.spans[depth], problems = self._ranges(plan, die, around)
             yield from problems
+
+    def _checked(self, die: Die, index: int, check: ValueCheck) -> Iterator[Problem]:
+        """Yield what is wrong with an attribute."""
+        try:
+            yield from check(die._attribute(index))  # noqa: SLF001 (by its index, without a name)
+        except DwarfGpuError as error:
+            yield unreadable(RULES, error.at(section=self.unit.section, offset=die.section_offset), die=die)
 
     def _function(self) -> Die | None:
         """Return the function that the entry at hand is in."""
@@ -277,6 +320,17 @@ class _UnitChecks:
             if self.owners[depth].is_function:
                 return Die(self.unit, *self.functions[depth])
         return None
+
+    def _has_base(self) -> bool:
+        """Return whether the function that the entry at hand is in has a frame base, which is looked up once."""
+        owners = self.owners
+        for depth in range(len(owners) - 1, -1, -1):
+            if owners[depth].is_function:
+                function = self.functions[depth]
+                if self.known_base[0] is not function:
+                    self.known_base = function, self.checks.expressions.has_frame_base(Die(self.unit, *function))
+                return self.known_base[1]
+        return True
 
     def _problem(self, rule: CheckRule, message: str, die: Die, clause: str | None = None) -> Problem:
         return Problem(rule, message, self.unit.section, die.section_offset, die, clause)
@@ -290,6 +344,8 @@ class _UnitChecks:
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
         plan.is_plain = not (plan.problems or plan.checks or plan.is_ranged)
+        rare = plan.named, plan.members, plan.expressions, plan.size is not None, plan.is_function, not plan.is_plain
+        plan.is_special = plan.parents is not None or any(rare)
         return plan
 
     def _add_shape(self, plan: Plan, abbreviation: Abbreviation) -> None:
@@ -325,6 +381,14 @@ class _UnitChecks:
         plan.is_ranged = tag in _RANGED and (
             dw.DW_AT_ranges in attributes or (dw.DW_AT_low_pc in attributes and dw.DW_AT_high_pc in attributes)
         )
+        low, high = abbreviation.index_of(dw.DW_AT_low_pc), abbreviation.index_of(dw.DW_AT_high_pc)
+        if (
+            dw.DW_AT_ranges not in attributes
+            and abbreviation.form_of(dw.DW_AT_low_pc) == dw.DW_FORM_addr
+            and abbreviation.form_of(dw.DW_AT_high_pc) in _SIZES
+            and self.unit.version >= 4
+        ):
+            plan.pc = abbreviation.layout.slots[low], abbreviation.layout.slots[high]
 
     def _add_attribute(self, plan: Plan, abbreviation: Abbreviation, index: int) -> None:
         """Add what is wrong with an attribute of every entry, or what is to be looked at in each."""
@@ -345,12 +409,29 @@ class _UnitChecks:
             message = f"{name_of('DW_TAG', plan.tag)} has {name}"
             plan.problems.append((RULES["attribute-owner"], message, owners[1]))
         if form in forms.REF_UNIT and number != dw.DW_AT_sibling:
-            plan.references.append((slot, self.references.setdefault(number, [])))
+            plan.references.append((slot, *self.references.setdefault((number, plan.tag), ([], []))))
             return
         check = self._check_for(plan, name, number, form, kind)
         if check is None:
             return
+        if check == self._expression and slot >= 0 and form != dw.DW_FORM_indirect:
+            use = use_of(plan.tag, name)
+            plan.expressions.append((slot, index, self.checks.expressions.passed(self.unit.format, use)))
+            return
+        is_number = form != dw.DW_FORM_indirect and kind == "constant"
+        if check == self._named_value and is_number:
+            known = names(VALUE_KINDS[name])
+            if slot >= 0:
+                plan.named.append((slot, known, index, check))
+                return
+            if abbreviation.value(index, ()) in known:  # of every entry
+                return
+        if check == self._member and is_number and slot >= 0:
+            plan.members.append((slot, index))
+            return
         limit = self._limit(name, form)
+        if limit is not None and form == dw.DW_FORM_implicit_const and 0 <= abbreviation.value(index, ()) < limit:
+            return
         if limit is None or slot < 0:
             plan.checks.append((index, check))
         else:
@@ -506,12 +587,14 @@ class _UnitChecks:
     # --- Addresses ------------------------------------------------------------------------------------------------
 
     def _ranges(
-        self, die: Die, around: list[tuple[int, int]] | None
+        self, plan: Plan, die: Die, around: list[tuple[int, int]] | None
     ) -> tuple[list[tuple[int, int]] | None, list[Problem]]:
         """Return the code of an entry, or of the one around it, and what is wrong with it."""
         problems: list[Problem] = []
         try:
-            if dw.DW_AT_ranges in die.abbreviation.attributes:
+            if plan.pc is not None:
+                pass  # an address and a size
+            elif dw.DW_AT_ranges in die.abbreviation.attributes:
                 attribute = die.number(dw.DW_AT_ranges)
                 assert attribute is not None  # noqa: S101 (it is among the attributes)
                 problems += self.checks.lists.ranges(attribute)
@@ -522,7 +605,7 @@ class _UnitChecks:
                     message = f"the code goes from {first.address():#x} to {last.address():#x}"
                     problems.append(self._problem(RULES["range-reversed"], message, die))
                     return around, problems
-            own = die.ranges()
+            own = die.ranges() if plan.pc is None else plan.pc_of(die.values)
         except DwarfGpuError as error:
             problems.append(unreadable(RULES, error.at(section=self.unit.section, offset=die.section_offset), die=die))
             return around, problems
@@ -544,8 +627,8 @@ class _UnitChecks:
         if not image.is_linked:
             return
         for low, high in live:
-            section = _section_at(image, low)
-            if low and (section is None or not section.flags & SHF_EXECINSTR or high > section.address + section.size):
+            section = next((each for each in self.checks.loaded if each[0] <= low < each[1]), None)
+            if low and (section is None or not section[2] or high > section[1]):
                 message = f"{low:#x} to {high:#x} is not within an executable section"
                 yield self._problem(RULES["not-in-code"], message, die)
                 return
@@ -553,21 +636,27 @@ class _UnitChecks:
     # --- References within the unit -------------------------------------------------------------------------------
 
     def _references(self) -> Iterator[Problem]:
-        tags, unit = self.tags, self.unit
+        tags = self.tags
         modified: dict[int, int] = {}
-        for attribute, references in self.references.items():
+        for (attribute, own), (offsets, targets) in self.references.items():
             wanted = REFERENCES.get(attribute, (frozenset(), ""))[0]
-            completes = attribute in (dw.DW_AT_specification, dw.DW_AT_abstract_origin)
-            for offset, target in references:
-                tag = tags.get(target)
-                if tag is None:
-                    message = f"{name_of('DW_AT', attribute)} leads to {unit.offset + target:#x}, where no entry begins"
-                    yield self._problem(RULES["reference"], message, unit.die_known_at(offset))
-                elif wanted is None or (wanted and tag not in wanted):
-                    yield from self._referred(unit.die_known_at, offset, tags[offset], attribute, tag, target)
-                if completes or (attribute == dw.DW_AT_type and tags[offset] in _MODIFIERS):
-                    modified[offset] = target
+            reached = set(map(tags.get, targets))
+            if None in reached or not all(_fits(own, tag, wanted) for tag in reached if tag is not None):
+                yield from self._wrong(attribute, own, offsets, targets)
+            if attribute in _COMPLETES or (attribute == dw.DW_AT_type and own in _MODIFIERS):
+                modified.update(zip(offsets, targets, strict=True))
         yield from self._cycles(modified)
+
+    def _wrong(self, attribute: int, own: int, offsets: list[int], targets: list[int]) -> Iterator[Problem]:
+        """Yield the references that do not lead to what they should."""
+        unit = self.unit
+        for offset, target in zip(offsets, targets, strict=True):
+            tag = self.tags.get(target)
+            if tag is None:
+                message = f"{name_of('DW_AT', attribute)} leads to {unit.offset + target:#x}, where no entry begins"
+                yield self._problem(RULES["reference"], message, unit.die_known_at(offset))
+            else:
+                yield from self._referred(unit.die_known_at, offset, own, attribute, tag, target)
 
     def _cycles(self, modified: dict[int, int]) -> Iterator[Problem]:
         """Yield each entry that is reached again from itself."""
@@ -588,7 +677,7 @@ class _UnitChecks:
     ) -> Iterator[Problem]:
         """Yield what is wrong with a reference from an entry with one tag to an entry with another."""
         wanted = REFERENCES.get(attribute)
-        if wanted is None or (can_complete(own, tag) if wanted[0] is None else tag in wanted[0]):
+        if wanted is None or _fits(own, tag, wanted[0]):
             return
         names_of = name_of("DW_AT", attribute), name_of("DW_TAG", own), name_of("DW_TAG", tag)
         message = "{} of {} leads to {}".format(*names_of) + f" at {self.unit.offset + target:#x}"
@@ -608,6 +697,11 @@ _OF_CONSTANTS: dict[str, Callable[[_UnitChecks], ValueCheck]] = {
 """The checks of numbers."""
 
 
+def _fits(own: int, tag: int, wanted: frozenset[int] | None) -> bool:
+    """Return whether an entry with a tag may refer to one with another; an empty set allows any."""
+    return can_complete(own, tag) if wanted is None else not wanted or tag in wanted
+
+
 def _is_allowed(kind: str, allowed: frozenset[str], name: str, version: int) -> bool:
     """Return whether a value of a class can be that of an attribute. Forms that are not known say nothing."""
     if kind == "unknown" or kind in allowed:
@@ -615,14 +709,6 @@ def _is_allowed(kind: str, allowed: frozenset[str], name: str, version: int) -> 
     if version < 4:  # expressions are blocks, offsets into sections and constants look alike (DWARF 3, 7.5.4)
         return kind in ("block", "constant", "exprloc")
     return name == "DW_AT_high_pc" and kind == "constant"
-
-
-def _section_at(image: Image, address: int) -> Section | None:
-    """Return the section that is loaded at an address."""
-    return next(
-        (each for each in image.sections if each.is_allocated and each.address <= address < each.address + each.size),
-        None,
-    )
 
 
 def _spans_text(spans: list[tuple[int, int]]) -> str:

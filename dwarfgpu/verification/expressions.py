@@ -148,13 +148,33 @@ USES: dict[str, ExpressionUse] = {
 }  # fmt: skip
 """What the expressions of attributes are for (A.3 to A.5); those of other attributes may be anything."""
 
-_IN_TAG: dict[int, ExpressionUse] = {
+IN_TAG: dict[int, ExpressionUse] = {
     # "The stack contains ... the dimension" (DWARF 5, 5.13)
     dw.DW_TAG_generic_subrange: ExpressionUse(1),
     # called with what the caller has on its stack (A.2.5.4.2 (4))
     dw.DW_TAG_dwarf_procedure: ExpressionUse(32),
 }
 """What the expressions in some entries are for."""
+
+
+def use_of(tag: int, name: str) -> ExpressionUse:
+    """Return what the expressions of an attribute are for in an entry with a tag."""
+    return IN_TAG.get(tag) or USES.get(name, ANY_RESULT)
+
+
+class PassedExpressions:
+    """The expressions of one use in which nothing is wrong, so that they are not checked again."""
+
+    __slots__ = ("address_code", "address_length", "everywhere", "with_frame_base")
+
+    def __init__(self, form: Format) -> None:
+        self.everywhere: set[bytes] = set()
+        """Those that depend on nothing around them."""
+        self.with_frame_base: set[bytes] = set()
+        """Those of functions that have a frame base."""
+        self.address_code: int | None = None
+        """The byte of DW_OP_addr, if that alone is one of them: nothing depends on which address it is."""
+        self.address_length = 1 + form.address_size
 
 
 def rule_of(finding: Finding) -> CheckRule:
@@ -176,6 +196,7 @@ class ExpressionChecks:
         self.has_lanes = known.target.execution_mask is not None or not known.is_known
         self._function: tuple[Die | None, bool] = None, True
         """The last function that was asked for its frame base, and whether it has one."""
+        self._passed: dict[tuple[Format, ExpressionUse], PassedExpressions] = {}
         self._known: dict[tuple[bytes, Format, ExpressionUse], tuple[Expression, list[Finding], bool]] = {}
 
     def checked(self, data: bytes, form: Format, use: ExpressionUse) -> tuple[Expression, list[Finding], bool]:
@@ -218,10 +239,15 @@ class ExpressionChecks:
         """
         die = attribute.die
         unit = die.unit
-        use = _IN_TAG.get(die.tag) or USES.get(attribute.name, ANY_RESULT)
+        use = use_of(die.tag, attribute.name)
+        passed = self.passed(unit.format, use)
+        if data in passed.everywhere:
+            return
         expression, findings, in_context = self.checked(data, unit.format, use)
         in_unit = list(self._in_unit(expression, attribute, function)) if in_context else []
         if not findings and not in_unit:
+            if len(passed.everywhere) + len(passed.with_frame_base) < MAX_KNOWN:
+                self._pass(data, expression, passed, attribute, in_context=in_context)
             return
         if place is None:
             block = attribute.block()
@@ -232,6 +258,28 @@ class ExpressionChecks:
             yield evolve(self._problem(finding, section, offset, die), idiom=idiom)
         for instruction, rule, message in in_unit:
             yield Problem(RULES[rule], message, section, offset + instruction.offset, die, idiom=idiom)
+
+    def passed(self, form: Format, use: ExpressionUse) -> PassedExpressions:
+        """Return the expressions of a use that have been checked without a finding."""
+        key = form, use
+        passed = self._passed.get(key)
+        if passed is None:
+            passed = self._passed[key] = PassedExpressions(form)
+        return passed
+
+    @staticmethod
+    def _pass(
+        data: bytes, expression: Expression, passed: PassedExpressions, attribute: Attribute, *, in_context: bool
+    ) -> None:
+        """Remember an expression in which nothing is wrong, where it is known what that depends on."""
+        names = [instruction.operation.name for instruction in expression.instructions]
+        if not in_context:
+            if names == ["DW_OP_addr"] and len(data) == passed.address_length:
+                passed.address_code = data[0]
+            else:
+                passed.everywhere.add(data)
+        elif attribute.name != "DW_AT_frame_base" and {*names} & _IN_CONTEXT == {"DW_OP_fbreg"}:
+            passed.with_frame_base.add(data)
 
     def of_frames(self, data: bytes, form: Format, use: ExpressionUse, section: str, offset: int) -> Iterator[Problem]:
         """Yield what is wrong with an expression of call frame information."""
@@ -275,12 +323,12 @@ class ExpressionChecks:
             elif name == "DW_OP_fbreg":
                 if attribute.name == "DW_AT_frame_base":
                     yield instruction, "frame-base-cycle", "the frame base is computed from the frame base"
-                elif not self._has_frame_base(function()):
+                elif not self.has_frame_base(function()):
                     yield instruction, "no-frame-base", "the function around the entry has no DW_AT_frame_base"
             elif name == "DW_OP_LLVM_push_lane" and not self.has_lanes and self.target is not None:
                 yield instruction, "no-lanes", f"threads of {self.target.name} have no lanes"
 
-    def _has_frame_base(self, function: Die | None) -> bool:
+    def has_frame_base(self, function: Die | None) -> bool:
         """Return whether a function has a frame base; outside of functions nothing can be said."""
         if function is None:
             return True

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, MissingContext
+from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR
+from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME
 from dwarfgpu.program.code.code_lookup import declared_at
-from dwarfgpu.verification import findings
+from dwarfgpu.verification import call_frames, entries, findings
 from dwarfgpu.verification.call_frames import FrameChecks
 from dwarfgpu.verification.code_objects import KernelChecks
 from dwarfgpu.verification.entries import EntryChecks
 from dwarfgpu.verification.expressions import ExpressionChecks
-from dwarfgpu.verification.findings import ERROR, FileFinding, Problem, rules
+from dwarfgpu.verification.findings import ERROR, CheckRule, FileFinding, Problem, rules
 from dwarfgpu.verification.indexes import IndexChecks
 from dwarfgpu.verification.line_tables import LineChecks
 from dwarfgpu.verification.unit_tables import UnitTableChecks
@@ -30,6 +33,10 @@ RULES = rules(
     "file",
     ("unreadable", ERROR, "gABI", "Sections and segments are in the file, and can be read.", "write the file again"),
 )  # fmt: skip
+MAX_DEPTH = 100
+"""How many of the entries that own one are named with a finding about it."""
+MAX_SAID = 1 << 16
+"""How many messages are remembered, so that what a reader has noted is not reported a second time."""
 
 
 class FileCheck:
@@ -60,9 +67,33 @@ class FileCheck:
                 yield self._finding(problem)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the problems of every part of the file."""
-        for error in self.file.image.problems:
+        """Yield the problems of every part of the file, and what the readers have noted beside them."""
+        said: set[str] = set()
+        lengths: set[tuple[str | None, int | None]] = set()
+        for problem in self._of_parts():
+            if len(said) < MAX_SAID:
+                said.add(problem.message)
+            if problem.rule.name == "table-unit-length":
+                lengths.add((problem.section, problem.offset))
+            yield problem
+        said.update(error.message for error in self.file.kernels.problems)  # each of which has a rule of its own
+        for error in self.file.problems:
+            where = error.where
+            is_known = (
+                error.message in said or where.section == EH_FRAME_HDR or (where.section, where.offset) in lengths
+            )
+            if not is_known and not isinstance(error, MissingContext):
+                yield findings.unreadable(_rules_about(where.section), error)
+
+    def _of_parts(self) -> Iterator[Problem]:
+        image = self.file.image
+        for error in tuple(image.problems):
             yield findings.unreadable(RULES, error)
+        for section in image.sections:
+            try:
+                _ = section.raw
+            except DwarfGpuError as error:
+                yield findings.unreadable(RULES, error)
         yield from KernelChecks(self.file).problems()
         if self.file.has_dwarf:
             yield from self.entries.problems()
@@ -90,8 +121,9 @@ class FileCheck:
         source = None
         if die is not None:
             try:
-                path = tuple(reversed([_described(each) for each in (die, *die.ancestors())]))
-                source = self._source(die)
+                around = [die, *islice(die.ancestors(), MAX_DEPTH)]
+                path = tuple(reversed([_described(each) for each in around]))
+                source = self._source(around)
             except DwarfGpuError:  # which is a finding of its own
                 path = path or (_described(die),)
         return FileFinding(
@@ -107,12 +139,21 @@ class FileCheck:
             problem.idiom,
         )
 
-    def _source(self, die: Die) -> tuple[str, int] | None:
-        for each in (die, *die.ancestors()):
+    def _source(self, around: list[Die]) -> tuple[str, int] | None:
+        for each in around:
             place = declared_at(self.file, each)
             if place is not None and place.file is not None and place.line:
                 return place.file, place.line
         return None
+
+
+def _rules_about(section: str | None) -> dict[str, CheckRule]:
+    """Return the rules that errors of reading a section break."""
+    if section is None:
+        return RULES
+    if section.startswith((".debug_info", ".debug_types")):
+        return entries.RULES
+    return call_frames.RULES if section in (DEBUG_FRAME, EH_FRAME) else RULES
 
 
 def _described(die: Die) -> str:

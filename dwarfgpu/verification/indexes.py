@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections import defaultdict
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from dwarfgpu import dwarf_constants as dw
@@ -109,13 +108,7 @@ class IndexChecks:
         self.units = {unit.offset: unit for unit in self.dwarf.units_of(".debug_info")}
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the problems of each index.
-
-        Where a file that is not linked has sections of units in groups, indexes lead into each of them by offsets of
-        its own, and nothing is said of them.
-        """
-        if not self.file.image.is_linked and len(self.file.image.sections_named(".debug_info")) > 1:
-            return
+        """Yield the problems of each index."""
         yield from self._names()
         yield from self._address_sets()
         for section in (".debug_pubnames", ".debug_pubtypes"):
@@ -327,10 +320,13 @@ def _code_of(unit: Unit) -> list[tuple[int, int]]:
 
 def _overlapping(spans: list[tuple[int, int, int]]) -> Iterator[Problem]:
     """Yield overlaps; equal ranges of several sets are of functions of which a linker has kept one."""
-    for (low, high, first), (other, end, offset) in pairwise(sorted(spans)):
+    low, high, first = 0, 0, 0
+    for other, end, offset in sorted(spans):
         if other < high and ((low, high) != (other, end) or first == offset):
             message = f"the range at {other:#x} overlaps the one from {low:#x} to {high:#x}"
             yield Problem(RULES["aranges-overlap"], message, ARANGES, offset)
+        if end > high:
+            low, high, first = other, end, offset
 
 
 # --- One index of names -----------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -128,6 +130,7 @@ class LineChecks:
         """The first unit that refers to each table, by section and offset."""
         self.spans: list[tuple[int, int, str, int]] = []
         """The sequences with code: start, end, and the table."""
+        self._beginnings: dict[tuple[str, int], Counter[int]] = {}
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems of what units say, then those of the tables."""
@@ -340,16 +343,33 @@ class LineChecks:
             yield Problem(RULES["not-in-code"], message, header.section, header.offset)
 
     def _overlaps(self) -> Iterator[Problem]:
-        """Yield overlaps; equal sequences of several tables are of functions of which a linker has kept one."""
+        """Yield overlaps; equal sequences are of functions of which a linker has kept one (`--icf`)."""
         reach = 0
         covered = 0, 0, 0
         for low, high, section, offset in sorted(self.spans):
-            is_kept = (low, high) == covered[:2] and offset != covered[2]
+            is_kept = (low, high) == covered[:2] and (
+                offset != covered[2] or self._functions_at(section, offset, low) > 1
+            )
             if low < reach and not is_kept:
                 message = f"the sequence from {low:#x} to {high:#x} overlaps the one from {covered[0]:#x}"
                 yield Problem(RULES["overlap"], message + f" to {covered[1]:#x}", section, offset)
             if high > reach:
                 reach, covered = high, (low, high, offset)
+
+    def _functions_at(self, section: str, offset: int, address: int) -> int:
+        """Return how many functions of the unit with a table begin at an address, or have lost theirs to a linker."""
+        key = section, offset
+        if key not in self._beginnings:
+            unit = self.users.get(key)
+            beginnings: Counter[int] = Counter()
+            with suppress(DwarfGpuError):  # which the check of entries reports
+                for die in unit.dies() if unit is not None else ():
+                    attribute = die.number(dw.DW_AT_low_pc)
+                    if die.tag == dw.DW_TAG_subprogram and attribute is not None:
+                        low = attribute.address()
+                        beginnings[0 if is_dead(low, die.unit.address_size) else low] += 1
+            self._beginnings[key] = beginnings
+        return self._beginnings[key][address] + self._beginnings[key][0]
 
 
 # --- Parts of a table -------------------------------------------------------------------------------------------------

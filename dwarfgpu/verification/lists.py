@@ -106,7 +106,7 @@ class ListChecks:
                 continue
             if span[0] < span[1]:
                 spans.append((*span, entry.offset))
-        if function is None:
+        if function is None and self.expressions.code.file.image.is_linked:  # else each section begins at 0
             yield from _overlaps(spans, section, attribute)
 
 

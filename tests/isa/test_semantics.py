@@ -161,6 +161,25 @@ def test_a_product_and_a_sum_are_rounded_once(function, kind, exponents):
         assert found[index] == rounded(exact, kind), (left[index], right[index], other[index])
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("shift", [0, -100, -126])
+@pytest.mark.parametrize("beside", [-1, 0, 1])
+def test_sums_beside_a_tie_of_singles_are_rounded_once(sign, shift, beside):
+    """The double next to such a sum is the tie itself, also where the single is denormal."""
+    other = np.arange((1 << 23) + 1, (1 << 23) + 2049).astype(np.float64) * 2.0**-23
+    other = np.ldexp(other, shift)
+    if shift == -126:  # denormal
+        other = np.arange((1 << 21) + 1, (1 << 21) + 2049).astype(np.float64) * 2.0**-149
+    half = 2.0 ** (shift - 24)
+    left = np.full_like(other, half * 2.0**60 * (1 + beside * 2.0**-23))
+    right = np.full_like(other, sign * 2.0**-60 * (1 + 2.0**-23 if beside < 0 else 1 - 2.0**-23 if beside else 1))
+    left, right, other = (array.astype(np.float32) for array in (left, right, sign * other))
+    found = floats.fused_single(left[None], right[None], other[None])[0]
+    for factors in zip(left.tolist(), right.tolist(), other.tolist(), found.tolist(), strict=True):
+        exact = Fraction(factors[0]) * Fraction(factors[1]) + Fraction(factors[2])
+        assert factors[3] == rounded(exact, np.float32), factors
+
+
 def test_quotients_are_rounded_once():
     """The three steps of a division, with the products between them, give the quotient that IEEE 754 wants."""
     numbers = np.random.default_rng(5)
@@ -211,3 +230,23 @@ def test_rows_are_of_operations_that_exist():
     names = {re.sub(r"(-|_e32|_e64|_sdwa|_dpp)$", "", word) for word in words}
     missing = sorted(name for name in MEANINGS if name not in names)
     assert missing == []
+
+
+@pytest.mark.parametrize("count", [10, 2000])
+@pytest.mark.parametrize("lowest", [0, -5])
+def test_the_sign_of_many_numbers(count, lowest):
+    numbers = np.random.default_rng(6).integers(lowest, 1 << 30, (1, count)).astype(np.int32)
+    numbers[0, 0] = lowest
+    found = MEANINGS["v_ashrrev_i32"].function(np.array([[31]], np.int32), numbers)
+    assert (np.broadcast_to(found, numbers.shape) == -(numbers < 0).astype(np.int32)).all()
+
+
+@pytest.mark.parametrize("name, borrows", [("v_addc_co_u32", False), ("v_subb_co_u32", True)])
+def test_carries_of_some_lanes_or_of_none(name, borrows):
+    random = np.random.default_rng(7)
+    left, right = (random.choice(np.array([0, 1, 5, 0xFFFFFFFF], np.uint32), (4, 64)) for _ in range(2))
+    for carry in (np.zeros((1, 64), bool), np.ones((1, 64), bool), random.random((4, 64)) < 0.1):
+        total, over = MEANINGS[name].function(left, right, carry)
+        wide = left.astype(np.int64) + (-1 if borrows else 1) * (right.astype(np.int64) + carry)
+        assert (total == (wide & 0xFFFFFFFF)).all()
+        assert (over == ((wide < 0) | (wide > 0xFFFFFFFF))).all()

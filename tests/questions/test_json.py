@@ -48,6 +48,7 @@ ASKED = {
     "explain": "even",
     "locate": "even",
     "coverage": "",
+    "report": "",
     "verify": "",
     "maint disasm": "31 23 04",
     "maint asm": "DW_OP_lit1",

@@ -7,8 +7,11 @@ from html.parser import HTMLParser
 import pytest
 
 import dwarfgpu
+from dwarfgpu.program.stack.all_waves import all_waves
+from dwarfgpu.program.stack.lanes import lanes_of_wave
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.values.objects import constant
+from dwarfgpu.render.lane_svg import lanes_svg
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"
@@ -69,9 +72,22 @@ def test_one_lane_is_one_line(attached):
 
 
 def test_a_wave_is_a_map_of_its_lanes(attached):
-    page = Page(attached[0]._repr_html_())
-    assert page.rows[1][:5] == ["0", "A", "I", "A", "I"]
-    assert len(page.rows) == 5
+    html = attached[0]._repr_html_()
+    assert html.startswith("<svg ")
+    lanes = lanes_of_wave(attached.stopped, 0)
+    assert html == "\n".join(lanes_svg(lanes, lanes.lanes))
+    assert "lane 1, work-item [1,0,0]: inactive" in Page(html).text
+
+
+def test_values_of_waves_are_a_map_and_a_table():
+    waves = dwarfgpu.open(KERNEL).attach("docs/examples/lanes.json")
+    (values, *_others) = all_waves(waves, "lane")
+    html = values._repr_html_()
+    assert html.count("<svg ") == 1
+    assert "lane in lanes and waves" in html
+    assert Page(html).rows[0] == ["wave", "lane", "value"]
+    (values, *_others) = all_waves(waves, "out")
+    assert "<svg" not in values._repr_html_()  # they do not differ
 
 
 def test_an_attached_machine_is_a_table_of_its_waves(attached):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -9,7 +10,18 @@ import pytest
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.coverage.availability import FileAvailability
 from dwarfgpu.render.coverage import coverage_svg, strip_of
-from dwarfgpu.render.pictures import COLOURS, NOTHING, Strip, StripGroup, StripPart, colour_of, strip_svg
+from dwarfgpu.render.pictures import (
+    COLOURS,
+    NOTHING,
+    OUTSIDE,
+    Strip,
+    StripGroup,
+    StripPart,
+    colour_of,
+    strip_bar,
+    strip_svg,
+)
+from tests.builders.commands import run
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -82,3 +94,19 @@ def test_strips_of_variables_cover_their_function(name):
         assert sum(part.size for part in strip_of(record).parts) == record.scope.function.size
     picture = ET.fromstring("\n".join(coverage_svg("k", records)))
     assert len(bars(picture)) >= len(records)
+
+
+def test_the_picture_of_the_documentation_is_what_is_drawn_now():
+    done = run("coverage", "fixtures/asm/lane-pc.gfx90a.w64.co", "X", "--svg")
+    assert done.stdout == Path("docs/images/coverage.svg").read_text()
+    assert "images/coverage.svg" in Path("docs/report.md").read_text()
+
+
+def test_what_is_out_of_scope_is_not_drawn_beside_a_label():
+    parts = (StripPart(1, OUTSIDE, "a"), StripPart(1, "register", "b"), StripPart(2, NOTHING, "c"))
+    picture = ET.fromstring(strip_bar(Strip("x", parts)))
+    assert [(rect.get("class"), rect.get("x"), rect.get("width")) for rect in picture] == [
+        ("register", "250", "250"),
+        (NOTHING, "500", "500"),
+        ("track", None, "1000"),
+    ]

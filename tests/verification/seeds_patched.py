@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from functools import partial
 
 from dwarfgpu.objfile.elf.image import open_image
@@ -47,7 +48,41 @@ def changed(rule: str, name: str, at: int, value: int) -> Seed:
     return Seed(rule, name, make)
 
 
+def header(rule: str, name: str, at: int, value: bytes) -> Seed:
+    """A file in which bytes of the header of its unit are others."""
+
+    def make() -> bytes:
+        data = gpu(variable("zz", location="DW_OP_regx v0"))
+        section = open_image(data, name="seed").section(".debug_info")
+        assert section is not None
+        start = section.offset + at
+        return data[:start] + value + data[start + len(value) :]
+
+    return Seed(rule, name, make)
+
+
+def placed(name: str, section: str, offset: int) -> Seed:
+    """A file whose header of a section says that it is elsewhere."""
+
+    def make() -> bytes:
+        data = bytearray(gpu(variable("zz", location="DW_OP_regx v0")))
+        headers = open_image(bytes(data), name="seed").sections
+        (start,) = struct.unpack_from("<Q", data, 40)
+        (size,) = struct.unpack_from("<H", data, 58)
+        index = next(header.index for header in headers if header.name == section)
+        struct.pack_into("<Q", data, start + size * index + 24, offset)
+        return bytes(data)
+
+    return Seed("file-unreadable", name, make)
+
+
 SEEDS = (
+    placed("code behind the end", ".text", 1 << 40),
+    placed("strings behind the end", ".debug_str", 1 << 40),
+    header("entry-unreadable", "version 77", 4, b"\x4d"),
+    header("entry-unreadable", "a unit type that is not known", 6, b"\x66"),
+    header("entry-unreadable", "addresses of 3 bytes", 7, b"\3"),
+    header("entry-unreadable", "a reserved length", 0, b"\xf1\xff\xff\xff"),
     changed("entry-unknown-abbreviation", "the code of an entry", -1, 99),
     changed("entry-truncated", "a block that is too long", len(NAME) + 4, 0x7F),
     about("constant-size", "2 bytes of an int", "int", b"\xa4", b"\x02\x01\x02\x9f"),

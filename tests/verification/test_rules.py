@@ -13,8 +13,6 @@ from tests.verification.test_seeds import SEEDS
 
 CLAUSES = Path(__file__).with_name("ill_formed_clauses.txt")
 NO_SEED = {
-    "file-unreadable": "tests/objfile/elf/ breaks files in every way",
-    "entry-unreadable": "it is left for what no other rule is about",
     "entry-unknown-form": "tests/objfile/info/ has such abbreviations",
     "entry-address-size": "no file of one target has units of another",
     "list-unreadable": "it is left for what no other rule is about",

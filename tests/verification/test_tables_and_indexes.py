@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.objfile.elf.image import open_image
+from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.verification import indexes, line_tables, unit_tables
 from dwarfgpu.verification.file_check import FileCheck
 from dwarfgpu.verification.indexes import IndexChecks
@@ -73,9 +74,6 @@ SECTIONS = (
 @pytest.mark.parametrize("section", SECTIONS)
 @pytest.mark.parametrize("name", ["debug-names.v5.co", "aranges.v5.co", "pubnames.v4.co", "gnu-pubnames.v4.co"])
 def test_any_damage_gives_findings_and_no_error(name: str, section: str) -> None:
-    from dwarfgpu.objfile.elf.image import open_image
-    from dwarfgpu.program.code.code_object import CodeObject
-
     data = (FIXTURES / "features" / name).read_bytes()
     place = open_image(data, name=name).section(section)
     if place is None:
@@ -90,7 +88,73 @@ def test_any_damage_gives_findings_and_no_error(name: str, section: str) -> None
             list(checks.problems())
 
 
-TYPES = "struct s { int a; }; struct t { s b; }; t made; int f(t *p) { return p->b.a + made.b.a; }\n"
+TYPES = """
+struct s { int a; }; struct t { s b; }; t made;
+template <class T> struct w { T x; T get() { return x; } };
+inline int twice(int x) { return x * 2; }
+int f(t *p) { return p->b.a + made.b.a; }
+int g(w<long> *q) { return q->get(); }
+int h(int y) { return twice(y); }
+"""
+TYPE_UNITS = ("-g", "-fdebug-types-section", "-ffunction-sections", "-gpubnames")
+
+
+def compiled(tool: str, folder: Path, *options: str, text: str = TYPES, name: str = "types") -> Path:
+    source, made = folder / f"{name}.cpp", folder / f"{name}.o"
+    source.write_text(text, "ascii")
+    subprocess.run([tool, "-c", *options, str(source), "-o", str(made)], check=True)
+    return made
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("compiler", ["clang++-22", "g++"])
+@pytest.mark.parametrize("more", [(), ("-gz",), ("-ggnu-pubnames",)])
+def test_indexes_of_a_file_with_groups_lead_to_their_sections(version, compiler, more, tmp_path, require_tool) -> None:
+    """Each type unit has a section of its own, .debug_info or .debug_types; offsets are relocated to each of them."""
+    tool = require_tool(compiler, "clang++" if "clang" in compiler else "g++")
+    arguments = [*TYPE_UNITS, f"-gdwarf-{version}", *more, *["-gdwarf-aranges"] * ("clang" in compiler)]
+    file = opened(str(compiled(tool, tmp_path, *arguments)), None)
+    units = ".debug_info" if version == 5 else ".debug_types"
+    assert len(file.image.sections_named(units)) > 2
+    assert [finding.message for finding in FileCheck(file, ignored=("idioms",))] == []
+    names = [unit.root.name for unit in file.dwarf.units if not unit.header.is_type_unit]
+    assert len(names) == 1
+
+
+def test_a_wrong_offset_to_a_group_is_found(tmp_path: Path, require_tool) -> None:
+    """The relocation of a unit of the index leads to the group of another."""
+    tool = require_tool("clang++-22", "clang++")
+    made = compiled(tool, tmp_path, *TYPE_UNITS, "-gdwarf-5")
+    data = bytearray(made.read_bytes())
+    image = open_image(bytes(data), name="types.o")
+    rows = image.section(".rela.debug_names")
+    assert rows is not None
+    first, second = rows.offset + 8, rows.offset + 24 + 8  # r_info of the first two
+    data[second : second + 8] = data[first : first + 8]
+    found = {
+        problem.rule.name for problem in IndexChecks(CodeObject(open_image(bytes(data), name="types.o"))).problems()
+    }
+    assert "index-names-unit" in found
+
+
+SAME = "int {0}(int x) {{ return x * 7 + 3; }} int only_{0}(int x) {{ return {0}(x) - {1}; }}"
+
+
+def test_functions_of_which_a_linker_keeps_one_do_not_overlap(tmp_path: Path, require_tool) -> None:
+    """Equal ranges of several units are one function, for which each of them has lines and addresses."""
+    tool = require_tool("clang++-22", "clang++")
+    linker = require_tool("ld.lld-22", "ld.lld")
+    options = ("-g", "-O2", "-ffunction-sections", "-fPIC", "-fno-addrsig", "-gdwarf-aranges")
+    objects = [
+        str(compiled(tool, tmp_path, *options, text=SAME.format(name, number), name=name))
+        for number, name in enumerate(("one", "two"))
+    ]
+    made = tmp_path / "folded.so"
+    subprocess.run([linker, "-shared", "--icf=all", *objects, "-o", str(made)], check=True)
+    file = opened(str(made), None)
+    symbols = {symbol.name: symbol.value for symbol in file.image.symbols()}
+    assert symbols["_Z3onei"] == symbols["_Z3twoi"]
+    assert [finding.message for finding in FileCheck(file)] == []
 
 
 @pytest.mark.slow

@@ -38,8 +38,8 @@ class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "accumulation", "count", "exec", "lanes", "mask", "mode", "passed", "pc", "scalar", "scc", "status", "vector",
-        "waves", "wide_a", "wide_v",
+        "accumulation", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "scalar", "scc", "status",
+        "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
@@ -56,6 +56,8 @@ class WaveBatch:
         self.wide_v: dict[int, Any] = {}
         self.wide_a: dict[int, Any] = {}
         """Pairs of registers that have been read or written as one number, by the first."""
+        self.local: list[tuple[Any, int, Any]] = []
+        """The columns that were the latest addresses of local memory, with what is known of them."""
         self.scc: Any = 0
         self.mode = 0
         self.status: Any = 0
@@ -125,17 +127,23 @@ def lane_flags(mask: Any, lanes: int) -> Any:
     """Return the bits of a mask as flags that fit ``[wave, lane]``."""
     if isinstance(mask, int):
         return _flags_of(mask, lanes)
-    return np.unpackbits(mask.view(np.uint8), axis=1, bitorder="little")[:, :lanes].view(bool)
+    words = mask.astype(np.uint64 if lanes == 64 else np.uint32)
+    return np.unpackbits(words.reshape(-1).view(np.uint8), bitorder="little").view(bool).reshape(-1, lanes)
 
 
 def lane_mask(flags: Any, batch: WaveBatch) -> Any:
     """Return flags of the executing lanes as a mask; the other lanes have no bit."""
     if batch.mask is not None:
         flags = flags & batch.mask
+    if len(flags) > 1 or flags.shape[1] == 1:
+        if not flags.any():
+            return 0
+        if flags.all():
+            return (1 << batch.lanes) - 1
     if flags.shape[1] != batch.lanes:
         flags = np.broadcast_to(flags, (flags.shape[0], batch.lanes))
-    words = np.packbits(flags, axis=1, bitorder="little").view(np.uint64 if batch.lanes == 64 else np.uint32)
-    return number_of(words)
+    words = np.packbits(flags.reshape(-1), bitorder="little").view(np.uint64 if batch.lanes == 64 else np.uint32)
+    return number_of(words[:, None])
 
 
 def number_of(column: Any) -> Any:

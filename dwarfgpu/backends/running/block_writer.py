@@ -16,6 +16,8 @@ from dwarfgpu.backends.running import lane_moves
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.semantics import integer_rows
+from dwarfgpu.isa.semantics.integer_rows import merged
 from dwarfgpu.isa.semantics.numbers import flag
 from dwarfgpu.isa.semantics.rounding import direction, in_direction
 
@@ -36,6 +38,7 @@ SPECIAL = {
 
 _KEEPING = re.compile(r"v_(mad|mac|fma|fmac|madak|madmk|div_fixup|min3|max3|med3)_[fiu]16$|v_(add|sub)_i16$")
 """Operations of 16 bits that keep the other half of their destination on GFX9, where most others write 0 there."""
+_HIGH = np.uint64(32)
 _SIGNS = {"f2": np.uint16(0x8000), "f4": np.uint32(0x80000000), "f8": np.uint64(1 << 63)}
 
 
@@ -45,22 +48,35 @@ def joined(wide: dict[int, Any], registers: list[Any], index: int) -> Any:
     known = wide.get(index)
     if known is not None and known[0] is low and known[1] is high:
         return known[2]
-    whole = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
+    whole = high.astype(np.uint64)
+    whole <<= _HIGH
+    if whole.size == 1:
+        whole = low.astype(np.uint64) | whole if whole[0, 0] else low.astype(np.uint64)
+    else:
+        whole = np.bitwise_or(whole, low, out=whole if low.size <= whole.size else None)
     wide[index] = low, high, whole
     return whole
 
 
 def put_long(wide: dict[int, Any], registers: list[Any], index: int, value: Any, mask: Any) -> None:
     """Write two vector registers in the executing lanes."""
-    whole = np.ascontiguousarray(value).view(np.uint64)
-    words = whole.view(np.uint32)
-    low, high = words[:, 0::2], words[:, 1::2]
+    whole = value.view(np.uint64)
+    low, high = whole.astype(np.uint32), _upper(whole)
     if mask is None:
         wide[index] = low, high, whole
     else:
-        low = np.where(mask, low, registers[index])
-        high = np.where(mask, high, registers[index + 1])
+        low = merged(mask, low, registers[index])
+        high = merged(mask, high, registers[index + 1])
     registers[index], registers[index + 1] = low, high
+
+
+def _upper(whole: Any) -> Any:
+    """Return the upper words of numbers of 64 bits; as one if all are the same, which those of addresses often are."""
+    if whole.size >= integer_rows.MANY:
+        highest = int(whole.max()) >> 32
+        if int(whole.min()) >> 32 == highest:
+            return columns.uniform(highest)
+    return (whole >> _HIGH).astype(np.uint32)
 
 
 def absolute(value: Any) -> Any:
@@ -88,14 +104,9 @@ def clamped(value: Any) -> Any:
     return np.where(np.isnan(value), kind(0), np.clip(value, kind(0), kind(1)))
 
 
-def merged(mask: Any, new: Any, old: Any) -> Any:
-    """Return a register with new values in the executing lanes."""
-    return np.where(mask, new, old)
-
-
 HELPERS = {
     "np": np, "joined": joined, "put_long": put_long, "absolute": absolute, "negative": negative, "flushed": flushed,
-    "clamped": clamped, "merged": np.where, "uniform": columns.uniform, "flags": columns.lane_flags,
+    "clamped": clamped, "merged": merged, "uniform": columns.uniform, "flags": columns.lane_flags,
     "mask_of": columns.lane_mask, "number": columns.number_of, "flag": flag,
 }  # fmt: skip
 

@@ -73,8 +73,9 @@ class GlobalMemory:
             if segment is None:
                 break
             offsets = addresses - np.uint64(segment.start)
-            last = offsets.max() if mask is None else offsets.max(where=mask, initial=0)
-            if int(last) <= segment.end - segment.start - size:
+            if mask is not None:
+                offsets *= mask
+            if int(offsets.max()) <= segment.end - segment.start - size:
                 self._last = segment
                 return [(segment, mask, offsets.view(np.int64))]
             first = int(addresses.flat[0] if mask is None else addresses.flat[mask.argmax()])
@@ -102,38 +103,31 @@ class GlobalMemory:
         raise MachineFault(f"no memory at {address:#x}", reaching, kind=MEMORY_VIOLATION)
 
 
-def take(view: Any, index: Lanes, mask: Lanes) -> Lanes:
-    """Return elements at indices; lanes that do not count have those of index 0."""
-    return view.take(index if mask is None else np.where(mask, index, 0))
-
-
 def gather(segment: Segment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:
     """Read ``count`` numbers of ``size`` bytes that follow each other, for each lane."""
+    offsets = offsets if mask is None else offsets * mask
     view = segment.views.get(size)
-    if view is not None and _is_aligned(offsets, mask, size):
+    if view is not None and _is_aligned(offsets, size):
         index = offsets >> (size.bit_length() - 1) if size > 1 else offsets
-        index = index if mask is None else np.where(mask, index, 0)
-        return [view[number:].take(index) for number in range(count)]
-    start = offsets if mask is None else np.where(mask, offsets, 0)
-    return [_unaligned(segment.data, start + number * size, size) for number in range(count)]
+        # The indices are inside, and "wrap" is the mode that asks the least.
+        return [view[number:].take(index, mode="wrap") for number in range(count)]
+    return [_unaligned(segment.data, offsets + number * size, size) for number in range(count)]
 
 
-def _first_of_row(offsets: Lanes, size: int) -> int | None:
-    """Return the first of offsets that follow each other without a gap, in their order; None for others."""
-    if not offsets.size:
+def first_of_row(places: Lanes, size: int) -> int | None:
+    """Return the first of places that follow each other without a gap, in their order; None for others."""
+    if not places.size:
         return None
-    row = offsets.reshape(-1)
+    row = places.reshape(-1)
     first = int(row[0])
     if int(row[-1]) - first != size * (row.size - 1) or not (row[1:] - row[:-1] == size).all():
         return None
     return first
 
 
-def _is_aligned(offsets: Lanes, mask: Lanes, size: int) -> bool:
-    """Return whether the offsets of all lanes that count are multiples of a size."""
-    if size == 1 or not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1):
-        return True
-    return mask is not None and not (offsets[mask] & (size - 1)).any()
+def _is_aligned(offsets: Lanes, size: int) -> bool:
+    """Return whether all offsets are multiples of a size."""
+    return size == 1 or not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1)
 
 
 def _unaligned(data: Any, start: Lanes, size: int) -> Lanes:
@@ -145,19 +139,20 @@ def _unaligned(data: Any, start: Lanes, size: int) -> Lanes:
 
 def scatter(segment: Segment, offsets: Lanes, mask: Lanes, size: int, values: list[Lanes]) -> None:
     """Write numbers of ``size`` bytes that follow each other, for each lane that counts; the last lane wins."""
-    offsets = offsets if mask is None else offsets[mask]
+    if mask is not None:
+        lanes = np.flatnonzero(mask)
+        offsets, values = offsets.reshape(-1).take(lanes), [value.reshape(-1).take(lanes) for value in values]
     view = segment.views.get(size)
-    if view is not None and _is_aligned(offsets, None, size):
-        first = _first_of_row(offsets, size) if len(values) == 1 else None
+    if view is not None and _is_aligned(offsets, size):
+        first = first_of_row(offsets, size) if len(values) == 1 else None
         if first is not None:
             start = first >> (size.bit_length() - 1)
-            view[start : start + offsets.size] = (values[0] if mask is None else values[0][mask]).reshape(-1)
+            view[start : start + offsets.size] = values[0].reshape(-1)
             return
         index = offsets >> (size.bit_length() - 1) if size > 1 else offsets
         for number, value in enumerate(values):
-            view[number:][index] = value if mask is None else value[mask]
+            view[number:][index] = value
         return
     for number, value in enumerate(values):
-        word = value if mask is None else value[mask]
         for byte in range(size):
-            segment.data[offsets + (number * size + byte)] = (word >> word.dtype.type(8 * byte)).astype(np.uint8)
+            segment.data[offsets + (number * size + byte)] = (value >> value.dtype.type(8 * byte)).astype(np.uint8)

@@ -1,188 +1,41 @@
-"""Loads, stores and atomic operations of lanes and of waves, on every kind of memory.
-
-The names of operations say everything: ``global_load_dwordx2``, ``global_load_b64``, ``ds_read2st64_b32``,
-``buffer_store_short_d16_hi``, ``flat_atomic_add_x2``, ``ds_add_rtn_u32``. `shape_of` reads them.
-"""
+"""Loads, stores and atomic operations of lanes and of waves, on every kind of memory."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from dwarfgpu.backends.running.access_shapes import (
+    BUFFER,
+    FLAT,
+    GLOBAL,
+    LOCAL,
+    SCRATCH,
+    SIZES,
+    TWO_SOURCES,
+    AccessShape,
+    changed_in_turn,
+    shape_of,
+)
 from dwarfgpu.backends.running.batch import M0, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
-from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, first_of_row, gather, scatter
 from dwarfgpu.backends.running.stops import (
     ADDRESS_ERROR,
     MEMORY_VIOLATION,
     MachineFault,
     UnknownInstruction,
 )
-from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
-from dwarfgpu.isa.semantics.narrow_floats import from_bf16, to_bf16
+from dwarfgpu.isa.semantics.numbers import ALL
 
 Lanes = Any
 
-GLOBAL, FLAT, SCRATCH, LOCAL, BUFFER = "global", "flat", "scratch", "ds", "buffer"
-
-
-@frozen
-class AccessShape:
-    """What an operation moves for each lane."""
-
-    action: str
-    """``load``, ``store``, or the name of an atomic operation."""
-    space: str
-    size: int
-    """The bytes of one number: 1, 2, 4 or 8."""
-    count: int = 1
-    """How many follow each other."""
-    is_signed: bool = False
-    half: int | None = None
-    """The half of a register that is loaded or stored, the other is kept."""
-    pair: int = 0
-    """The unit of the two offsets of operations that have two, else 0."""
-    returns: bool = False
-    """Whether an atomic operation returns the old number."""
-    number: str = "u"
-    """How an atomic operation sees it: u, i or f."""
-
-
-_SIZES = {
-    "ubyte": (1, 1, False), "sbyte": (1, 1, True), "byte": (1, 1, False), "ushort": (2, 1, False),
-    "sshort": (2, 1, True), "short": (2, 1, False), "dword": (4, 1, False), "dwordx2": (4, 2, False),
-    "dwordx3": (4, 3, False), "dwordx4": (4, 4, False), "dwordx8": (4, 8, False), "dwordx16": (4, 16, False),
-    "u8": (1, 1, False), "i8": (1, 1, True), "b8": (1, 1, False), "u16": (2, 1, False), "i16": (2, 1, True),
-    "b16": (2, 1, False), "b32": (4, 1, False),
-    "b64": (4, 2, False), "b96": (4, 3, False), "b128": (4, 4, False), "b256": (4, 8, False), "b512": (4, 16, False),
-}  # fmt: skip
-_MOVE = re.compile(
-    r"(global|flat|scratch|buffer|ds)_(load|store|read|write)_(addtid_)?(d16_hi_|d16_)?(\w+?)(_d16_hi|_d16)?$"
-)
-_PAIR = re.compile(r"ds_(read|write|load|store)_?2(?:addr_)?(st64_|stride64_)?_?(b32|b64)$")
-_ATOMIC = re.compile(r"(global|flat|buffer|scratch)_atomic_(\w+?)(_x2)?$")
-_LOCAL_ATOMIC = re.compile(
-    r"ds_(add|sub|rsub|inc|dec|min|max|min_num|max_num|and|or|xor|mskor|wrxchg|storexchg|cmpst|cmpstore|cmpswap|wrap"
-    r"|condxchg32|pk_add|cond_sub|sub_clamp)(_rtn)?_([a-z]+\d+)$"
-)
 _EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
 _ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
 _TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
-_RENAMED = {
-    "wrxchg": "swap", "storexchg": "swap", "cmpst": "cmpst", "cmpstore": "cmpswap", "min_num": "min", "max_num": "max",
-}  # fmt: skip
-_KIND = re.compile(r"(.*?)_?([uibf]|num_f|bf)(32|64|16)$")
-
-
-@cache
-def shape_of(name: str) -> AccessShape | None:
-    """Return what a memory operation of lanes does, or None if its name is of none that is known."""
-    pair = _PAIR.match(name)
-    if pair:
-        size = 4 if pair[3] == "b32" else 8
-        action = "load" if pair[1] in ("read", "load") else "store"
-        return AccessShape(action, LOCAL, 4, size // 4, pair=size * (64 if pair[2] else 1))
-    move = _MOVE.match(name)
-    if move and move[5] in _SIZES and not move[3]:
-        size, count, is_signed = _SIZES[move[5]]
-        high = move[4] or move[6] or ""
-        half = None if not high else 1 if "hi" in high else 0
-        action = "load" if move[2] in ("load", "read") else "store"
-        return AccessShape(action, move[1], size, count, is_signed, half)
-    atomic = _ATOMIC.match(name)
-    if atomic:
-        return _atomic(atomic[1], atomic[2], 8 if atomic[3] else 4, returns=True)
-    local = _LOCAL_ATOMIC.match(name)
-    if local:
-        return _atomic(LOCAL, f"{_RENAMED.get(local[1], local[1])}_{local[3]}", 4, returns=bool(local[2]))
-    return None
-
-
-def _atomic(space: str, name: str, size: int, *, returns: bool) -> AccessShape | None:
-    typed = _KIND.match(name)
-    number = "u"
-    if name.startswith("pk_add_"):
-        return AccessShape(name, space, 4, returns=returns)
-    if typed:
-        name, number, size = typed[1], typed[2][-1], int(typed[3]) // 8
-    elif name[0] in "us" and name[1:] in ("min", "max"):
-        name, number = name[1:], "i" if name[0] == "s" else "u"
-    elif name in ("fmin", "fmax", "fcmpswap"):
-        name, number = name[1:], "f"
-    if (name not in ACTIONS and name not in TWO_SOURCES) or size == 2:
-        return None
-    return AccessShape(name, space, size, 1, returns=returns, number="u" if number == "b" else number)
-
-
-def _increment(old: Lanes, data: Lanes) -> Lanes:
-    return np.where(old >= data, old.dtype.type(0), old + old.dtype.type(1))
-
-
-def _decrement(old: Lanes, data: Lanes) -> Lanes:
-    return np.where((old == 0) | (old > data), data, old - old.dtype.type(1))
-
-
-def _pairs(add: Any) -> Any:
-    """Return an operation on both halves of 32-bit numbers."""
-
-    def run(old: Lanes, data: Lanes) -> Lanes:
-        low, high = (add(*((word >> shift & 0xFFFF).astype(np.uint16) for word in (old, data))) for shift in (0, 16))
-        return low.astype(np.uint32) | high.astype(np.uint32) << 16
-
-    return run
-
-
-def _add_halfs(left: Lanes, right: Lanes) -> Lanes:
-    return (left.view(np.float16) + right.view(np.float16)).view(np.uint16)
-
-
-def _add_bf16(left: Lanes, right: Lanes) -> Lanes:
-    return to_bf16(from_bf16(left) + from_bf16(right))
-
-
-def _exchange_marked(old: Lanes, data: Lanes) -> Lanes:
-    """Replace each half of a 64-bit number by that of another whose highest bit is set, without that bit."""
-    result = old & np.uint64(0)
-    for shift in (np.uint64(0), np.uint64(32)):
-        half, new = old >> shift & np.uint64(LOW), data >> shift & np.uint64(LOW)
-        result |= np.where(new >> np.uint64(31) != 0, new & np.uint64(0x7FFFFFFF), half) << shift
-    return result
-
-
-ACTIONS: dict[str, Any] = {
-    "pk_add_f16": _pairs(_add_halfs),
-    "pk_add_bf16": _pairs(_add_bf16),
-    "csub": lambda old, data: np.where(old < data, old.dtype.type(0), old - data),
-    "sub_clamp": lambda old, data: np.where(old < data, old.dtype.type(0), old - data),
-    "cond_sub": lambda old, data: np.where(old < data, old, old - data),
-    "ordered_add": lambda old, data: old + data,
-    "condxchg32": _exchange_marked,
-    "add": lambda old, data: old + data,
-    "sub": lambda old, data: old - data,
-    "rsub": lambda old, data: data - old,
-    "min": lambda old, data: np.fmin(old, data) if old.dtype.kind == "f" else np.minimum(old, data),
-    "max": lambda old, data: np.fmax(old, data) if old.dtype.kind == "f" else np.maximum(old, data),
-    "and": lambda old, data: old & data,
-    "or": lambda old, data: old | data,
-    "xor": lambda old, data: old ^ data,
-    "inc": _increment,
-    "dec": _decrement,
-    "swap": lambda _old, data: data,
-}
-"""The new number in memory, of the old one and what a lane gives."""
-
-
-TWO_SOURCES: dict[str, Any] = {
-    "cmpswap": lambda old, data, other: np.where(old == other, data, old),
-    "cmpst": lambda old, data, other: np.where(old == other, data, old),
-    "mskor": lambda old, data, other: old & ~data | other,
-    "wrap": lambda old, data, other: np.where(old >= data, old - data, old + other),
-}
-"""The same of operations that have two numbers from each lane."""
 OUTSIDE = np.uint64((1 << 64) - 1)
 """In place of an address: outside of a buffer, where loads give 0 and stores do nothing."""
 
@@ -216,6 +69,7 @@ class MemoryAccess:
 
         ``group_of`` is the row of local memory of each wave.
         """
+        self._known_row: tuple[Any, Any, int, int | None] = (None, None, 0, None)
         self.local_size = local.shape[1]
         self.local = Segment.of(0, local.reshape(-1))
         self.group_of = group_of
@@ -259,7 +113,15 @@ class MemoryAccess:
         elif shape.action == "store":
             data = self._data(instruction, "vdata", "data0", "data")
             texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
-            writer.write(f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])")
+            place = instruction.operand("addr")
+            if shape.space == LOCAL and shape.size == 4 and place is not None:
+                offset = _signed_offset(instruction)
+                writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
+                return True
+            call = f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])"
+            if self._write_row(writer, instruction, shape):
+                call = f"{call} if r is None else {writer.name(self.put_row)}(r, [{texts}])"
+            writer.write(call)
         else:
             self._write_atomic(writer, instruction, shape, address)
         return True
@@ -276,7 +138,10 @@ class MemoryAccess:
             writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
         else:
             space = writer.name(shape.space)
-            writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
+            call = f"{writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})"
+            if self._write_row(writer, instruction, shape):
+                call = f"{call} if r is None else r.copy()"
+            writer.write(f"x = {call}")
         for number in range(shape.count):
             self._keep(writer, destination, number, f"x[{number}]", shape)
 
@@ -318,7 +183,6 @@ class MemoryAccess:
 
     def _write_pair(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         offsets = [instruction.modifiers.get(f"offset{number}", 0) * shape.pair for number in (0, 1)]
-        space = writer.name(shape.space)
         if shape.action == "load":
             destination = instruction.operand("vdst")
             assert destination is not None  # noqa: S101 (a load has one)
@@ -333,12 +197,13 @@ class MemoryAccess:
                 register = f"{self._file(destination)}[{destination.index + number}]"
                 writer.write(f"{register} = z if m is None else merged(m, z, {register})")
             return
-        writer.write(f"t = {address}")
+        place = instruction.operand("addr")
+        assert place is not None  # noqa: S101 (each has one)
         for number, offset in enumerate(offsets):
             data = instruction.operand(f"data{number}")
             assert data is not None  # noqa: S101 (a store of two has both)
             texts = ", ".join(self._word(data, word, shape) for word in range(shape.count))
-            writer.write(f"{writer.name(self.store)}(b, {space}, t + {offset}, 4, [{texts}])")
+            writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
 
     def _write_atomic(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape, address: str) -> None:
         destination = instruction.operand("vdst")
@@ -473,9 +338,7 @@ class MemoryAccess:
         if shape.space == BUFFER:
             return self._buffer_address(writer, instruction, shape.size * shape.count)
         vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
-        has_base = (
-            saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
-        )
+        has_base = _has_base(saddr)
         has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not modifiers.get("sve_off")
         if shape.space == SCRATCH:
             parts = []
@@ -492,6 +355,18 @@ class MemoryAccess:
         assert vaddr is not None  # noqa: S101 (without a base the lanes have the address)
         lane = f"joined(b.wide_v, v, {vaddr.index})"
         return f"({lane} + {constant})" if offset else lane
+
+    def _write_row(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> bool:
+        """Write a question for the row of memory that the lanes reach, if there may be one; ``r`` is the answer."""
+        vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+        if shape.space not in (GLOBAL, FLAT) or vaddr is None or vaddr.kind is not OperandKind.VGPR:
+            return False
+        low, high, base = f"v[{vaddr.index}]", f"v[{vaddr.index + 1}]", "0"
+        if _has_base(saddr):
+            high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
+        parts = "b", writer.name(shape.space), low, high, base, _signed_offset(instruction), shape.size, shape.count
+        writer.write(f"r = {writer.name(self.row)}({', '.join(map(str, parts))})")
+        return True
 
     def _buffer_address(self, writer: BlockWriter, instruction: GpuInstruction, size: int) -> str:
         modifiers = instruction.modifiers
@@ -572,6 +447,9 @@ class MemoryAccess:
     watch: Any = None
     """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
 
+    finds_rows = True
+    """Whether accesses that need not ask each lane are told from others; without it the answers are the same."""
+
     swizzles_dwords = False
     """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
 
@@ -640,6 +518,47 @@ class MemoryAccess:
     def _is_interleaved(self, space: str, segment: Segment) -> bool:
         return segment is self.scratch and space in (SCRATCH, FLAT)
 
+    def row(
+        self, batch: WaveBatch, space: str, low: Lanes, high: Lanes, base: Any, offset: int, size: int, count: int
+    ) -> Lanes:
+        """Return the global memory that all lanes reach one after the other, ``[number, wave, lane]``; else None.
+
+        The address of a lane is its two registers, or the first of them if there is no other, and a number of its wave.
+        """
+        shape = batch.count, batch.lanes
+        if not self.finds_rows or batch.mask is not None or low.shape != shape or not isinstance(base, int):
+            return None
+        if self.watch is not None:
+            return None
+        known = self._known_row
+        if known[0] is low and known[1] is high and known[2] == size * count:
+            first = known[3]
+        else:
+            first = first_of_row(low, size * count)
+            if first is not None and high is not None:
+                upper = int(high[0, 0])
+                first = first | upper << 32 if (high == upper).all() else None
+            self._known_row = low, high, size * count, first
+        if first is None:
+            return None
+        first = first + base + offset & ALL
+        last = first + size * count * low.size - 1
+        if space == FLAT and {first >> 32, last >> 32} & {self.shared_aperture >> 32, self.private_aperture >> 32}:
+            return None
+        segment = self.memory.segment_of(first, last)
+        view = None if segment is None else segment.views.get(size)
+        if segment is None or view is None or (first - segment.start) % size:
+            return None
+        start = (first - segment.start) // size
+        numbers = view[start : start + count * low.size]
+        return numbers.reshape(1, *shape) if count == 1 else np.moveaxis(numbers.reshape(*shape, count), 2, 0)
+
+    @staticmethod
+    def put_row(row: Lanes, values: list[Lanes]) -> None:
+        """Write numbers that follow each other, for each lane, to what `row` has returned."""
+        for number, value in enumerate(values):
+            row[number] = value
+
     def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
         """Read numbers that follow each other, for each lane."""
         places = self._places(batch, space, address, size * count if space != SCRATCH else size)
@@ -663,20 +582,47 @@ class MemoryAccess:
     def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[list[Lanes]]:
         """Read dwords of local memory that follow each other, from each of some offsets on, for each lane.
 
-        Where all lanes read and all addresses are aligned and inside, this is one search in memory for each dword.
+        Where all addresses are aligned and inside, this is one search in memory for each dword.
         """
-        last = self.local_size - 4 * count - max(offsets)
-        is_even = not (self.local_size & 3 or any(offset & 3 for offset in offsets))
-        is_plain = batch.mask is None and self.watch is None and last >= 0 and is_even
-        if not is_plain or int(address.max()) > last or int(np.bitwise_or.reduce(address, axis=None)) & 3:
+        index = self._local_index(batch, address, offsets, count)
+        if index is None:
             wide = address.astype(np.int64)
             return [self.load(batch, LOCAL, wide + offset if offset else wide, 4, count) for offset in offsets]
-        rows = (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
-        index = (address >> 2) + rows
-        if index.shape[1] != batch.lanes:
-            index = np.broadcast_to(index, (batch.count, batch.lanes))
         view = self.local.views[4]
-        return [[view[(offset >> 2) + number :].take(index) for number in range(count)] for offset in offsets]
+        # The indices are inside, and "wrap" is the mode that asks the least.
+        return [
+            [view[(offset >> 2) + number :].take(index, mode="wrap") for number in range(count)] for offset in offsets
+        ]
+
+    def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:
+        """Write dwords of local memory that follow each other, from an offset on, for each lane."""
+        index = self._local_index(batch, address, (offset,), len(values)) if batch.mask is None else None
+        if index is None:
+            self.store(batch, LOCAL, address.astype(np.int64) + offset, 4, values)
+            return
+        view = self.local.views[4]
+        for number, value in enumerate(values):
+            view[(offset >> 2) + number :][index] = value
+
+    def _local_index(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> Lanes:
+        """Return where the dwords at addresses are; None if with some offset one is not aligned, or not inside.
+
+        Columns never change, so what is known of the latest ones is kept.
+        """
+        if not self.finds_rows or self.watch is not None:
+            return None
+        if self.local_size & 3 or any(offset & 3 for offset in offsets):
+            return None
+        known = next((each for each in batch.local if each[0] is address), None)
+        if known is None:
+            index = None
+            if not int(np.bitwise_or.reduce(address, axis=None)) & 3:
+                index = (address >> 2) + (self.group_of[batch.waves] * (self.local_size >> 2))[:, None]
+                if index.shape[1] != batch.lanes:
+                    index = np.broadcast_to(index, (batch.count, batch.lanes))
+            known = address, int(address.max()), index
+            batch.local = [*batch.local[-3:], known]
+        return known[2] if known[1] + max(offsets) + 4 * count <= self.local_size else None
 
     def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
         """Write numbers that follow each other, for each lane."""
@@ -707,7 +653,7 @@ class MemoryAccess:
                 detail = "the address of an atomic operation is not aligned"
                 raise MachineFault(detail, wrong if wrong.any() else lanes, kind=ADDRESS_ERROR)
             index = chosen >> (shape.size.bit_length() - 1)
-            old = _in_turn(view, index, shape, data[lanes], None if other is None else other[lanes])
+            old = changed_in_turn(view, index, shape, data[lanes], None if other is None else other[lanes])
             result[lanes] = old
         return result
 
@@ -715,7 +661,7 @@ class MemoryAccess:
 
     def _write_scalar(self, writer: BlockWriter, instruction: GpuInstruction) -> bool:
         match = re.match(r"s_(buffer_)?(load|store|atomic)_(\w+)$", instruction.name)
-        if not match or (match[2] != "atomic" and match[3] not in _SIZES):
+        if not match or (match[2] != "atomic" and match[3] not in SIZES):
             return False
         base, destination = instruction.operand("sbase"), instruction.operand("sdata")
         assert base is not None  # noqa: S101 (each has one)
@@ -737,7 +683,7 @@ class MemoryAccess:
         if match[2] == "atomic":
             self._write_scalar_atomic(writer, instruction, match[3], address, destination)
             return True
-        size, count, is_signed = _SIZES[match[3]]
+        size, count, is_signed = SIZES[match[3]]
         if match[2] == "store":
             texts = [f"s[{destination.index + number}]" for number in range(count)]
             if destination.kind is not OperandKind.SGPR:
@@ -797,7 +743,9 @@ class MemoryAccess:
                 raise MachineFault("memory violation: the address of an atomic operation is not aligned")
             index = np.array([offset // shape.size])
             part = slice(wave, wave + 1)
-            result[wave] = _in_turn(view, index, shape, columns[0][part], None if other is None else columns[1][part])
+            result[wave] = changed_in_turn(
+                view, index, shape, columns[0][part], None if other is None else columns[1][part]
+            )
         return number_of(result)
 
     def _wave_places(self, batch: WaveBatch, address: Any, size: int) -> list[tuple[Segment, int]]:
@@ -832,6 +780,11 @@ class MemoryAccess:
         return [number_of(word) for word in results]
 
 
+def _has_base(saddr: GpuOperand | None) -> bool:
+    """Return whether an operand is a scalar register that addresses count from."""
+    return saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
+
+
 def _signed_offset(instruction: GpuInstruction) -> int:
     return instruction.modifiers.get("offset", 0)
 
@@ -839,29 +792,3 @@ def _signed_offset(instruction: GpuInstruction) -> int:
 def _long(number: Any) -> Any:
     """Return a number as unsigned 64-bit integers that fit ``[wave, lane]``."""
     return np.array([[number & ((1 << 64) - 1)]], np.uint64) if isinstance(number, int) else number
-
-
-def _in_turn(view: Any, index: Lanes, shape: AccessShape, data: Lanes, other: Lanes) -> Lanes:
-    """Do an atomic operation for each lane, in their order; return the old numbers."""
-    typed = view.view(f"{shape.number}{shape.size}")
-    data = data.view(f"{shape.number}{shape.size}")
-    other = None if other is None else other.view(data.dtype)
-    if len(index) > 1 and len(np.unique(index)) != len(index):
-        old = np.empty_like(view, shape=len(index))
-        raw = old.view(typed.dtype)
-        for number, place in enumerate(index.tolist()):
-            one = slice(place, place + 1)
-            raw[number] = typed[place]
-            typed[one] = _changed(
-                typed[one], shape, data[number : number + 1], None if other is None else other[number]
-            )
-        return old
-    before = typed[index]
-    typed[index] = _changed(before, shape, data, other)
-    return before.view(view.dtype)
-
-
-def _changed(old: Lanes, shape: AccessShape, data: Lanes, other: Lanes) -> Lanes:
-    if shape.action in TWO_SOURCES:
-        return TWO_SOURCES[shape.action](old, data, other)
-    return ACTIONS[shape.action](old, data)

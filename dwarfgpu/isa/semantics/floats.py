@@ -13,10 +13,8 @@ import numpy as np
 
 Lanes = Any
 
-_HALF_ULP = np.uint64(0x1000_0000)
-_BELOW_SINGLE = np.uint64(0x1FFF_FFFF)
-"""The bits of a double that a single does not have."""
-_TINY = np.float32(2.0**-125)
+_ABOVE_TIE = np.uint64(64 - 28)
+"""The bits of a double from the first one that a single does not have: it is the last that a tie may have."""
 _SPLIT = 134217729.0  # 2^27 + 1
 
 
@@ -43,19 +41,22 @@ def _to_odd(total: Lanes, left: Lanes, right: Lanes) -> Lanes:
 
 def fused_single(left: Lanes, right: Lanes, other: Lanes) -> Lanes:
     """Return ``left * right + other`` of singles with one rounding."""
-    total = np.multiply(left, right, dtype=np.float64)
-    total = np.add(total, other, out=total) if total.shape == other.shape else np.add(total, other)
+    product = left.astype(np.float64) * right.astype(np.float64)  # exact
+    addend = other.astype(np.float64)
+    total = product + addend
     result = total.astype(np.float32)
-    # Rounded twice: the double is a tie between two singles, or the single is denormal and has fewer bits.
-    is_tie = total.view(np.uint64) & _BELOW_SINGLE == _HALF_ULP
-    is_tiny = np.abs(result) < _TINY
-    if is_tie.any() or is_tiny.any():
-        product = np.multiply(left, right, dtype=np.float64)
+    # Where the sum of doubles is half way between two singles, it may have been rounded twice. The last 28 bits of such
+    # a double are 0, also where the singles are denormal and have fewer bits.
+    spare = addend.view(np.uint64) if addend.shape == total.shape else None  # memory that the cache has
+    low = np.left_shift(total.view(np.uint64), _ABOVE_TIE, out=spare)
+    if low.size and not low.min():
         # An exact sum is rounded once; where the greater summand taken from a sum leaves the other, it is exact.
-        is_exact = (total - product == other) & (total - other == product)
-        doubtful = (is_tie | is_tiny) & ~is_exact
-        if doubtful.any():
-            result = np.where(doubtful, _to_odd(total, product, other.astype(np.float64)).astype(np.float32), result)
+        addend = other.astype(np.float64)
+        is_exact = total - product == addend
+        is_exact &= total - addend == product
+        if not is_exact.all():
+            doubtful = (low == 0) & ~is_exact
+            result = np.where(doubtful, _to_odd(total, product, addend).astype(np.float32), result)
     return result
 
 

@@ -14,6 +14,27 @@ Lanes: TypeAlias = Any
 """An array ``[wave, lane]``."""
 
 
+MANY = 1024
+"""From so many lanes on it pays to ask whether all have the same."""
+
+
+def merged(flags: Lanes, new: Lanes, old: Lanes) -> Lanes:
+    """Return unsigned integers: new ones in lanes with a flag, old ones in others."""
+    if max(flags.size, new.size, old.size) < MANY:
+        return np.where(flags, new, old)
+    # np.where asks for each lane, which costs several times as much where its answers follow no pattern.
+    words = flags.astype(f"i{new.dtype.itemsize}")
+    words = np.negative(words, out=words).view(new.dtype)
+    chosen = new ^ old
+    chosen = np.bitwise_and(chosen, words, out=chosen if chosen.shape == np.broadcast(chosen, words).shape else None)
+    chosen ^= old
+    return chosen
+
+
+_NO_SIGN = np.zeros((1, 1), np.int32)
+_NO_SIGN.setflags(write=False)
+
+
 def long(value: Lanes) -> Lanes:
     """Return 32-bit integers as 64-bit integers of the same sign."""
     return value.astype(np.int64 if value.dtype == np.int32 else np.uint64)
@@ -81,7 +102,7 @@ def insert_bits(mask: Lanes, chosen: Lanes, other: Lanes) -> Lanes:
 @vector("v_cndmask_b32", "b32 b32 mask -> b32", "D = VCC[lane] ? S1 : S0")
 @vector("v_cndmask_b16", "b16 b16 mask -> b16", "D = VCC[lane] ? S1 : S0")
 def choose(other: Lanes, chosen: Lanes, condition: Lanes) -> Lanes:
-    return np.where(condition, chosen, other)
+    return merged(condition, chosen, other)
 
 
 # --- Addition -----------------------------------------------------------------------------------------------------
@@ -118,8 +139,11 @@ def add_carry_out(left: Lanes, right: Lanes) -> tuple[Lanes, Lanes]:
 @vector("v_addc_co_u32 v_add_co_ci_u32", "u32 u32 mask -> u32 mask", "D = S0 + S1 + VCC[lane]; VCC[lane] = carry out")
 def add_carry(left: Lanes, right: Lanes, carry: Lanes) -> tuple[Lanes, Lanes]:
     part = left + right
+    over = part < left
+    if not carry.any():
+        return part, over
     total = part + carry
-    return total, (part < left) | (total < part)
+    return total, over | (total < part)
 
 
 @vector("v_sub_co_u32", "u32 u32 -> u32 mask", "D = S0 - S1; VCC[lane] = borrow")
@@ -134,7 +158,10 @@ def subtract_reversed_borrow_out(left: Lanes, right: Lanes) -> tuple[Lanes, Lane
 
 @vector("v_subb_co_u32 v_sub_co_ci_u32", "u32 u32 mask -> u32 mask", "D = S0 - S1 - VCC[lane]; VCC[lane] = borrow")
 def subtract_borrow(left: Lanes, right: Lanes, borrow: Lanes) -> tuple[Lanes, Lanes]:
-    return left - right - borrow, (left < right) | (left == right) & borrow
+    part, under = left - right, left < right
+    if not borrow.any():
+        return part, under
+    return part - borrow, under | (left == right) & borrow
 
 
 @vector(
@@ -284,6 +311,8 @@ def shift_right_long(count: Lanes, value: Lanes) -> Lanes:
 
 @vector("v_ashrrev_i32", "i32 i32 -> i32", "D = signext(S1) >> S0[4:0]")
 def shift_arithmetic(count: Lanes, value: Lanes) -> Lanes:
+    if value.size >= MANY and count.size == 1 and count[0, 0] & 31 == 31 and value.min() >= 0:
+        return _NO_SIGN  # the sign of an index, before it is added to an address
     return value >> (count & 31)
 
 

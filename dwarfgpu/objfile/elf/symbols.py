@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import SHN_XINDEX, text_at
 
@@ -176,11 +178,28 @@ class SymbolTable:
                     start = value
         return best
 
+    def _bases(self) -> list[int]:
+        """Return what offsets in each section count from.
+
+        Sections of one name, as groups have them, are read as one piece, so that those behind the first one count from
+        where they are in it. Frame sections are read one by one.
+        """
+        bases = [section.address for section in self._sections]
+        ends: dict[str, int] = {}
+        for section in self._sections:
+            name = section.name
+            if name.startswith(".debug_") and name != ".debug_frame" and not section.is_allocated:
+                before = ends.get(name, 0)
+                bases[section.index] += before
+                with suppress(DwarfGpuError):  # reading the section says so
+                    ends[name] = before + section.data_size
+        return bases
+
     def values(self) -> list[int]:
         """Return what each symbol adds to a relocated field: its place in the file, or 0 while it has no place."""
         # in a relocatable file a value is an offset in its section, whose address is nearly always 0; the values of
         # common symbols and of those in LDS are alignments
-        bases = [section.address for section in self._sections]
+        bases = self._bases()
         count = min(len(bases), SHN_LORESERVE)
         result = []
         for index, (_, _, place, value, _) in enumerate(self._rows()):
@@ -188,7 +207,7 @@ class SymbolTable:
                 result.append(value + bases[place])
             elif place == SHN_XINDEX:
                 _, section = self._place(index, place)
-                result.append(0 if section is None else value + section.address)
+                result.append(0 if section is None else value + bases[section.index])
             else:
                 result.append(value if place == SHN_ABS else 0)
         return result

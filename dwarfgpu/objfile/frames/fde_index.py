@@ -50,6 +50,11 @@ class FrameHeader:
     table: int
     """Where the table begins."""
 
+    @property
+    def end(self) -> int:
+        """Where the table ends."""
+        return self.table + 2 * (_fixed_size(self.encoding, self.form) or 0) * self.count
+
     def row(self, index: int) -> tuple[int, int]:
         """Return a location, and the address of the entry that begins there."""
         size = _fixed_size(self.encoding, self.form) or 0

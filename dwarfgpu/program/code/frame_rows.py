@@ -234,10 +234,10 @@ def _read_sections(file: CodeObject, problems: list[DwarfGpuError]) -> Iterator[
             image = file.debug.image
         places: set[tuple[int, int]] = set()
         for section in image.sections_named(name):
-            if section.size and (place := (section.offset, section.address)) in places:
+            place = section.offset, section.address
+            if section.size and place in places:
                 continue  # another header of the same bytes
-            else:
-                places.add(place)
+            places.add(place)
             data, error = section.partial()
             if error is not None:
                 problems.append(error)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from dwarfgpu.backends.running.access_shapes import shape_of
 from dwarfgpu.backends.running.batch import NOTHING, WaveBatch, lane_flags, lane_mask
+from dwarfgpu.backends.running.block_writer import joined, put_long
 from dwarfgpu.backends.running.device import Device
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment, gather, scatter
-from dwarfgpu.backends.running.memory_access import shape_of
+from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import MachineFault
+from dwarfgpu.isa.semantics.integer_rows import merged
 from dwarfgpu.program.launch.launch import launch, machine_for
 
 LAUNCH = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
@@ -152,3 +157,86 @@ def test_a_limit_of_instructions_leaves_waves_that_go_on():
     assert device.executed == 0
     device.run()
     assert not device.batches
+
+
+@pytest.mark.parametrize("count", [3, 40, 2000])
+def test_lanes_are_merged_as_their_flags_say(count):
+    numbers = np.random.default_rng(3)
+    new, old = (numbers.integers(0, 1 << 32, (count, 64)).astype(np.uint32) for _ in range(2))
+    for mask in (numbers.random((count, 64)) < 0.5, np.arange(64)[None, :] < 7):
+        assert (merged(mask, new, old) == np.where(mask, new, old)).all()
+        assert (merged(mask, new[:, :1], old) == np.where(mask, new[:, :1], old)).all()
+        assert (merged(mask, new[:, :1], old[:1]) == np.where(mask, new[:, :1], old[:1])).all()
+        assert (merged(mask, new[:, :1], old[:1, :1]) == np.where(mask, new[:, :1], old[:1, :1])).all()
+        assert (merged(mask[:1], new[:, :1], old[:, 1:2]) == np.where(mask[:1], new[:, :1], old[:, 1:2])).all()
+        assert (merged(mask, new[:1, :1], NOTHING) == np.where(mask, new[:1, :1], NOTHING)).all()
+
+
+@pytest.mark.parametrize("high", [0, 7, None])
+def test_two_registers_are_one_number(high):
+    numbers = np.random.default_rng(4)
+    low = numbers.integers(0, 1 << 32, (40, 64)).astype(np.uint32)
+    upper = numbers.integers(0, 1 << 32, (40, 64)) if high is None else np.full((40, 64), high)
+    whole = low.astype(np.uint64) | upper.astype(np.uint64) << np.uint64(32)
+    registers = [NOTHING, NOTHING, NOTHING]
+    put_long({}, registers, 1, whole, None)
+    assert (registers[1] == low).all()
+    assert (registers[2] == upper).all()
+    assert (joined({}, registers, 1) == whole).all()
+    flags = numbers.random((40, 64)) < 0.5
+    put_long({}, registers, 1, whole + np.uint64(1 << 40), flags)
+    assert (joined({}, registers, 1) == np.where(flags, whole + np.uint64(1 << 40), whole)).all()
+    registers = [low[:1, :1], upper.astype(np.uint32)]
+    assert (joined({}, registers, 0) == int(low[0, 0]) | upper.astype(np.uint64) << np.uint64(32)).all()
+
+
+def a_row(count=40, lanes=32):
+    """Return a batch, memory of it, and the addresses of a row of dwords in two registers."""
+    batch = WaveBatch(range(count), lanes, 0, 0)
+    batch.set_exec((1 << lanes) - 1)
+    start = 0x5_FFFF_FF00
+    data = np.random.default_rng(5).integers(0, 256, 16 * count * lanes + 64).astype(np.uint8)
+    memory = MemoryAccess(GlobalMemory([Segment.of(start, data)]), lanes=lanes)
+    addresses = start + 4 * np.arange(count * lanes, dtype=np.uint64).reshape(count, lanes)
+    return batch, memory, start, addresses
+
+
+def test_a_row_of_memory_is_where_the_addresses_say():
+    batch, memory, start, addresses = a_row()
+    low, high = (addresses - np.uint64(0xFFFF_FF00)).astype(np.uint32), np.full((1, 1), 5, np.uint32)
+    row = memory.row(batch, "global", low, high, 0xFFFF_FF00, 0, 4, 1)
+    assert (row[0] == memory.load(batch, "global", addresses, 4, 1)[0]).all()
+    row = memory.row(batch, "global", 4 * low, high, 0xFFFF_FF00, 32, 4, 4)
+    fours = start + 32 + np.uint64(4) * (addresses - np.uint64(start))
+    assert all((row[number] == memory.load(batch, "global", fours, 4, 4)[number]).all() for number in range(4))
+    memory.put_row(row, [low, low + 1, low[:, :1], low])
+    assert all(
+        (np.broadcast_to(value, low.shape) == memory.load(batch, "global", fours, 4, 4)[number]).all()
+        for number, value in enumerate([low, low + 1, low[:, :1], low])
+    )
+
+
+@pytest.mark.parametrize(
+    "change", ["one lane", "high", "outside", "unaligned", "masked", "watched", "backwards", "base"]
+)
+def test_what_is_no_row_of_memory(change):
+    batch, memory, _start, addresses = a_row()
+    low, base, offset = (addresses - np.uint64(0xFFFF_FF00)).astype(np.uint32), 0xFFFF_FF00, 0
+    high: Any = np.full(low.shape, 5, np.uint32)
+    if change == "one lane":
+        low[3, 4] += 4
+    elif change == "high":
+        high[3, 4] += 1
+    elif change == "outside":
+        offset = 1 << 20
+    elif change == "unaligned":
+        offset = 2
+    elif change == "masked":
+        batch.set_exec(1)
+    elif change == "watched":
+        memory.watch = print
+    elif change == "backwards":
+        low = low[::-1, ::-1].copy()
+    else:
+        base = np.full((batch.count, 1), base, np.uint64)
+    assert memory.row(batch, "global", low, high, base, offset, 4, 1) is None

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from dwarfgpu.backends.running.device import Device
+from dwarfgpu.backends.running.memory_access import MemoryAccess
+from dwarfgpu.isa.semantics import integer_rows
 from dwarfgpu.program.launch.launch import launch, machine_for
 
 HERE = Path(__file__).parent
@@ -274,3 +276,67 @@ def test_waves_of_gfx8(compiled):
     _singles, doubles, longs, _words, _numbers = run(path, "totals", args, local=64)
     assert doubles.tolist() == [NUMBERS.sum()]
     assert longs.tolist() == [min(0, NUMBERS.min() - 100), np.bitwise_xor.reduce(NUMBERS.astype(np.int64) << 20)]
+
+
+def launches():
+    """Return arguments and bytes of local memory for each kernel."""
+    random = np.random.default_rng(8)
+    singles = random.random(COUNT, np.float32)
+    halfs = random.normal(size=2 * COUNT).astype(np.float16)
+    chars, shorts = (random.integers(0, 200, COUNT).astype(kind) for kind in (np.uint8, np.int16))
+    totals = [np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 64]
+    return {
+        "saxpy": ([singles, singles[::-1].copy(), 2.5, COUNT - 100], 0),
+        "col": ([ZEROS, NUMBERS], 0),
+        "red": ([np.zeros(COUNT // GROUP, np.int64), NUMBERS, 4 * GROUP], 4 * GROUP),
+        "dbl": ([np.zeros(COUNT), singles.astype(np.float64), 12345678901234567890, 987654321], 0),
+        "sub": ([ZEROS, NUMBERS, chars, shorts], 0),
+        "half_": ([np.zeros(2 * COUNT, np.float16), halfs, 1], 0),
+        "recursive": ([ZEROS, NUMBERS], 0),
+        "private_array": ([ZEROS, NUMBERS], 0),
+        "counted": ([ZEROS, NUMBERS, np.zeros(2, np.int32)], 0),
+        "by_number": ([ZEROS, NUMBERS, 5], 0),
+        "narrow": ([np.zeros(COUNT, np.float32), np.zeros(COUNT, np.uint16), singles, halfs], 0),
+        "totals": (totals, 64),
+    }
+
+
+def left_behind(path, kernel, args, local):
+    """Run a kernel; return how many instructions it had, all memory, and all registers."""
+    machine = machine_for(path, kernel)
+    private = 4096 if kernel == "recursive" else None
+    launched = launch(
+        machine, path, kernel, grid=(COUNT,), work_group=(GROUP,), args=args, dynamic_local=local, private_size=private
+    )
+    device = Device(machine, scratch_base=launched.plan.start.scratch.base)
+    device.run(50_000_000)
+    assert len(device.ended) > 0
+    device.write_back()
+    blocks = [bytes(block.buffer) for store in machine.memory.stores.values() for block in store.blocks]
+    return device.executed, blocks, [(file.known.tobytes(), file.data.tobytes()) for file in machine.files]
+
+
+@pytest.mark.parametrize("processor, level", everywhere("O0", "O2"))
+def test_ways_for_many_lanes_change_nothing(compiled, processor, level, monkeypatch):
+    for kernel, (args, local) in launches().items():
+        path = compiled(processor, level)
+        monkeypatch.setattr(MemoryAccess, "finds_rows", True)
+        monkeypatch.setattr(integer_rows, "MANY", 0)
+        quick = left_behind(path, kernel, args, local)
+        monkeypatch.setattr(MemoryAccess, "finds_rows", False)
+        monkeypatch.setattr(integer_rows, "MANY", 1 << 62)
+        assert left_behind(path, kernel, args, local) == quick, kernel
+
+
+def test_lanes_beyond_a_buffer_stop_as_they_do_one_by_one(compiled, monkeypatch):
+    path = compiled("gfx90a", "O2")
+    args = [np.ones(COUNT, np.float32), np.ones(16, np.float32), 2.5, COUNT]
+    stops = []
+    for finds_rows in (True, False):
+        monkeypatch.setattr(MemoryAccess, "finds_rows", finds_rows)
+        machine = machine_for(path, "saxpy")
+        launch(machine, path, "saxpy", grid=(COUNT,), work_group=(GROUP,), args=args)
+        halt = machine.run()
+        stops.append((halt.kind, halt.reason, halt.pc, halt.lanes))
+    assert stops[0][0] == "fault"
+    assert stops[0] == stops[1]

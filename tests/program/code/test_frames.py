@@ -129,6 +129,12 @@ def test_a_section_that_is_not_whole():
     assert file.frames.fde_at(LOW) is not None
 
 
+def test_a_section_without_content_has_no_entries():
+    file = file_of((".debug_frame", b"", 0))
+
+    assert file.frames.sections == ()
+
+
 def test_a_broken_header_is_a_problem_and_no_more():
     eh_frame = FrameBuilder("eh_frame")
     eh_frame.fde(eh_frame.cie("def_cfa 7 8"), LOW, 0x40)

@@ -1,0 +1,744 @@
+"""The question ``report``: a page about a file, and about the waves of a state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.sources import sources_of
+from dwarfgpu.render import report as html
+from dwarfgpu.render.layout import counted, range_text, ranges_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.source_files import LineAt, SourceReader
+    from dwarfgpu.program.coverage.availability import VariableAvailability
+    from dwarfgpu.program.coverage.code_scope import CodeScope
+    from dwarfgpu.program.program import Attached
+    from dwarfgpu.program.stack.execution import Execution
+    from dwarfgpu.program.stack.lanes import Lanes
+    from dwarfgpu.program.stack.wave_groups import WaveGroup
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.render.pictures import Strip
+
+    Spans = Sequence[tuple[int, int]]
+
+MAX_KERNELS, MAX_FIELDS = 400, 40
+"""How many kernels are shown; where there are fewer than the second number, every field of them."""
+MAX_FUNCTIONS, MAX_LISTED = 200, 4000
+"""How many functions are shown with their variables and instructions, and how many by name."""
+FEWEST_STRIPS, MOST_STRIPS, BYTES_OF_STRIP = 12, 200, 600
+"""How many variables of a function are drawn: few where there are many functions; and what one takes of the page."""
+MAX_MISSING = 20
+"""How many source files that were not found are listed."""
+FEWEST_INSTRUCTIONS, MOST_INSTRUCTIONS = 40, 4000
+"""How many instructions of a function are shown: few where there are many functions."""
+BYTES_OF_INSTRUCTION = 90
+"""About how much of the page an instruction takes, with its line of the source."""
+MAX_RULES, MAX_OF_RULE = 200, 20
+"""How many rules have findings on the page, and how many findings of each are listed."""
+MAX_MAPS, MAX_WAVES, MAX_FRAMES = 16, 256, 64
+MAX_PLACES, MAX_VARIABLES, MAX_VALUE_WAVES = 6, 12, 32
+MOST_VALUES = 6
+AROUND = 3
+"""How many lines of the source are shown around a line that lanes are at."""
+MAX_PROBLEMS, PROBLEM_ROOM = 100, 50_000
+KERNEL_ROOM, FINDING_ROOM, LISTED_ROOM, STATE_ROOM = 300_000, 300_000, 650_000, 400_000
+"""The bytes of the sections of the page, and of functions by name; functions with more have the rest."""
+
+
+def report(selection: Selection, arguments: Arguments) -> Document:
+    """A page of HTML in one file, which needs no network: what the kernels start with, where the variables of functions
+    can be seen, the source beside the instructions, call frame information and the findings of `verify`. With a state
+    also where the lanes are, the stacks of the waves, and the values of variables as maps and histograms.
+
+    With FUNCTION, the functions are those of that name, with more of their instructions. A page is smaller than 3 MB;
+    it says what was left out, and which question shows it. -o writes it to a file, whole or not at all.
+    """
+    file = selection.opened.file
+    output = arguments.get("o")
+    if output is not None:
+        _check_not_read(output, file, selection.attached)
+    marks = _Marks(selection.attached, file)
+    reader = _reader(selection, arguments.get("directories"))
+    sections = [_kernels(file), *_state_sections(selection.attached, reader)]
+    findings, verdict = _findings(file, selection.reading()["dialect"])
+    room = html.MAX_PAGE - findings.size - PROBLEM_ROOM - sum(section.size for section in sections)
+    functions, tiles = _functions(selection, arguments.text, room, marks, reader)
+    tiles = [html.Tile("Target", file.target.target_id or file.target.target.name, file.target.reason), *tiles, verdict]
+    if selection.attached is not None:
+        noun = "wave" if selection.attached.has_waves else "thread"
+        machine = selection.attached.stopped.machine
+        tiles.append(html.Tile("State", counted(len(selection.attached), noun), machine.target.name))
+    sections += [findings, functions]
+    if selection.problems:
+        sections.insert(0, _problems(selection.problems))
+    title = file.name if "://" in file.name else file.name.rpartition("/")[2]
+    lines = list(html.page(title, tiles, sections))
+    if output is None:
+        return Document({"file": file.name, "html": "\n".join(lines)}, lines)
+    from dwarfgpu.regular_files import whole_output
+
+    with whole_output(output, "w", encoding="utf-8", errors="backslashreplace") as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+    return Document({"file": file.name, "written": output}, ())
+
+
+def _reader(selection: Selection, directories: str | None) -> SourceReader:
+    """Return what reads source files: from some directories, or from those of the settings."""
+    from dwarfgpu.program.code.source_files import SourceReader
+
+    if directories is None:
+        return sources_of(selection).reader
+    reader = SourceReader()
+    reader.directories = tuple(folder for folder in directories.split(":") if folder)
+    return reader
+
+
+def _check_not_read(output: str, file: CodeObject, attached: Attached | None) -> None:
+    """Raise an error if a page would replace one of the files that it is about."""
+    import os
+
+    names = [file.image.path, file.debug_path, None if attached is None else attached.stopped.name]
+    for name in names:
+        try:
+            is_same = name is not None and os.path.samefile(name, output)  # noqa: PTH121 (`pathlib` costs start-up time)
+        except (OSError, ValueError):  # it does not exist yet
+            continue
+        if is_same:
+            message = f"{output} cannot be written: the report is about this file"
+            raise UsageError(message, kind="unwritable", hint="name another file")
+
+
+def _problems(errors: Iterable[DwarfGpuError]) -> html.Section:
+    """Return what could not be read of the file, or of the state."""
+    words = list(dict.fromkeys(str(error) for error in errors))
+    section = html.Section("problems", "Problems", "problem", PROBLEM_ROOM, len(words))
+    section.add(html.note("Not all of the file, or of the state, could be read. What follows is about the rest."))
+    section.add(html.items(words[:MAX_PROBLEMS]))
+    section.left_out = max(0, len(words) - MAX_PROBLEMS)
+    return section
+
+
+# --- Kernels ----------------------------------------------------------------------------------------------------------
+
+
+def _kernels(file: CodeObject) -> html.Section:
+    from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
+    from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
+
+    kernels = file.kernels.kernels if file.is_amdgpu else ()
+    section = html.Section("kernels", "Kernels", "kernel", KERNEL_ROOM, len(kernels))
+    section.how_to_see = "`dwarfgpu kernels` shows all."
+    if not kernels:
+        section.add(html.note("The file has no kernels."))
+        return section
+    section.add(html.note("Code and memory in bytes; local memory is that of a work-group, private of a lane."))
+    grid = html.grid(KERNEL_COLUMNS, map(kernel_row, kernels[:MAX_KERNELS]), numbers_from=1)
+    section.add(grid if len(kernels) <= MAX_FIELDS else html.fold("All in one table", [grid]))
+    if len(kernels) > 1:
+        section.add(html.tools(section.name))
+    for kernel in kernels[:MAX_KERNELS]:
+        try:
+            described, parameters = with_parameters(file, kernel), parameters_of(file, kernel)
+            parts = [html.listing(kernel_text(described, parameters=parameters)[1:])]
+            if len(kernels) <= MAX_FIELDS:
+                fields = kernel_text(described, parameters=parameters, fields=True)
+                parts.append(html.fold("Every field, and hidden arguments", [html.listing(fields)]))
+        except DwarfGpuError as error:
+            parts = [html.note(f"<{error.what}>")]
+        section.add(html.fold(kernel.demangled, parts, is_name=True, is_open=len(kernels) == 1))
+    section.left_out += max(0, len(kernels) - MAX_KERNELS)
+    return section
+
+
+# --- Functions --------------------------------------------------------------------------------------------------------
+
+
+def _functions(
+    selection: Selection, name: str, room: int, marks: _Marks, reader: SourceReader
+) -> tuple[html.Section, list[html.Tile]]:
+    """Return the section of functions, those that lack most first, and figures about them all."""
+    from dwarfgpu.program.coverage.sums import Tally
+
+    file = selection.opened.file
+    section = html.Section("functions", "Functions", "function", room)
+    by_function = _variables(file, name, selection.reading())
+    if name and not by_function:
+        hint = "`coverage` lists the functions with variables"
+        raise NotFound("no_variable", f"no function `{name}` with variables has code in {file.name}", hint=hint)
+    total = Tally()
+    functions: list[_Function] = []
+    for scope, records in by_function.items():
+        functions.append(_Function(scope.name, scope.spans, records))
+        for record in records:
+            total.add(record)
+    functions.sort(key=lambda function: function.lacking)
+    if not name:
+        covered = {low for scope in by_function for low, _high in scope.spans}
+        functions += _symbols(file, covered)
+    lines = _SourceLines(selection.opened.state, reader)
+    writer = _FunctionWriter(file, lines, marks, room // max(1, min(len(functions), MAX_FUNCTIONS)))
+    for function in functions:
+        function.unwinding = writer.unwinding(function.spans)
+    _add_functions(section, functions, writer)
+    section.count = len(functions)
+    if not file.has_dwarf:
+        section.parts.insert(0, html.note("The file has no debugging information: no variables, and no source lines."))
+    elif not functions:
+        section.add(html.note("No function has code."))
+    return section, _function_tiles(functions, total, has_dwarf=file.has_dwarf)
+
+
+def _function_tiles(functions: list[_Function], total: Any, *, has_dwarf: bool) -> list[html.Tile]:
+    from dwarfgpu.render.coverage import percent
+
+    variables = total.sum()
+    of_scopes = f"of the scopes of {counted(variables.variables, 'variable')}"
+    located = html.Tile("Variables located", percent(variables.share), of_scopes)
+    if not has_dwarf:
+        located = html.Tile("Variables located", "-", "no debugging information")
+    size = sum(function.size for function in functions)
+    unwound = sum(function.unwinding.covered for function in functions)
+    return [
+        html.Tile("Functions", str(len(functions)), f"{counted(size, 'byte')} of code"),
+        located,
+        html.Tile("Code that unwinds", percent(unwound / size if size else None), "has call frame information"),
+    ]
+
+
+def _variables(file: CodeObject, name: str, reading: dict[str, Any]) -> dict[CodeScope, list[VariableAvailability]]:
+    """Return the variables of functions."""
+    from dwarfgpu.program.coverage.availability import FileAvailability
+    from dwarfgpu.program.coverage.sums import selector
+
+    by_function: dict[CodeScope, list[VariableAvailability]] = {}
+    if file.has_dwarf:
+        is_wanted = selector(name or None, None)
+        for record in FileAvailability(file, dialect=reading["dialect"], repair=reading["repair"]):
+            if record.scope is not None and is_wanted(record):
+                by_function.setdefault(record.scope.function, []).append(record)
+    return by_function
+
+
+def _symbols(file: CodeObject, covered: set[int]) -> list[_Function]:
+    """Return the functions that only symbols tell of, or that have no variables."""
+    known = {}
+    for symbol in file.symbol_image.symbols():
+        if symbol.type == "FUNC" and symbol.is_defined and symbol.size and symbol.value not in covered:
+            spans = [(symbol.value, symbol.value + symbol.size)]
+            known[symbol.value] = _Function(symbol.demangled, spans, [])
+    return [known[low] for low in sorted(known)]
+
+
+class _Function:
+    """A function on the page."""
+
+    def __init__(self, name: str, spans: Spans, records: list[VariableAvailability]) -> None:
+        self.name = name
+        self.spans = spans
+        self.records = records
+        self.size = sum(high - low for low, high in spans)
+        self.unwinding = _Unwinding()
+
+    @property
+    def lacking(self) -> int:
+        """How many bytes of the scopes of its variables have no location, as a negative number."""
+        return sum(record.located - record.size for record in self.records)
+
+    def facts(self, *, is_short: bool = False) -> list[str]:
+        """Return what is said beside its name, as HTML, with pictures of the shares or without."""
+        from dwarfgpu.program.coverage.sums import Tally
+        from dwarfgpu.render.coverage import percent
+
+        place = "no code" if not self.spans else f"{self.spans[0][0]:#x}, {counted(self.size, 'byte')}"
+        part = self.unwinding.covered / self.size if self.size else None
+        total = Tally()
+        for record in self.records:
+            total.add(record)
+        located = total.sum().share
+        variables = f"of {counted(len(self.records), 'variable')}" if self.records else "no variables"
+        shares = [(located, variables), (part, "can be unwound")]
+        return [
+            html.text(place),
+            *(html.share(number, percent(number), words, is_drawn=not is_short) for number, words in shares),
+        ]
+
+
+class _Unwinding:
+    """Which addresses of a function have rows of call frame information."""
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[int, int, str]] = []
+        """From where to where, and what the rows say."""
+        self.covered = 0
+
+    def add(self, low: int, high: int, words: str) -> None:
+        """Add the addresses of a row, of which none was added before."""
+        self.covered += high - low
+        if self.spans and self.spans[-1][1] == low and self.spans[-1][2] == words:
+            low = self.spans.pop()[0]
+        self.spans.append((low, high, words))
+
+    def strip(self, spans: Spans) -> Strip:
+        """Return it as a strip over the addresses of the function."""
+        from dwarfgpu.render.coverage import percent
+        from dwarfgpu.render.pictures import NOTHING, Strip, StripPart
+
+        parts: list[StripPart] = []
+
+        def add(begin: int, end: int, kind: str, words: str) -> None:
+            if end > begin:
+                parts.append(StripPart(end - begin, kind, f"{begin:#x}-{end:#x}: {words}"))
+
+        for low, high in spans:
+            place = low
+            for begin, end, words in self.spans:
+                if low <= begin < high:
+                    add(place, begin, NOTHING, "no rules of call frames")
+                    add(begin, end, "unwinding", words)
+                    place = end
+            add(place, high, NOTHING, "no rules of call frames")
+        size = sum(high - low for low, high in spans)
+        return Strip("call frames", tuple(parts), percent(self.covered / size if size else None))
+
+
+def _add_functions(section: html.Section, functions: list[_Function], writer: _FunctionWriter) -> None:
+    """Add the functions that have room with all that is known, and the others by name."""
+    from dwarfgpu.render.pictures import COLOURS
+
+    shown: list[str] = []
+    kinds: dict[str, None] = {}
+    size = 0
+    room = section.room - (LISTED_ROOM if len(functions) > 1 else 0)
+    for function in functions[:MAX_FUNCTIONS]:
+        part = writer.html(function, kinds, is_open=len(functions) == 1)
+        if size + len(part.encode("utf-8", "replace")) > room:
+            break
+        shown.append(part)
+        size += len(part.encode("utf-8", "replace"))
+    rest = functions[len(shown) :]
+    if functions:
+        lead = "Where each variable of a function can be seen, address by address; below it which code can be unwound."
+        if len(functions) > 1:
+            lead += " Functions that lack most come first."
+        section.add(html.note(lead))
+        section.add(html.legend(name for name in COLOURS if name in kinds))
+        section.add(html.tools(section.name, has_filter=len(functions) > 1))
+    for part in shown:
+        section.add(part)
+    if rest:
+        words = f"The page has room for {counted(len(shown), 'function')} with variables and instructions. "
+        words += "`dwarfgpu report FILE NAME` shows those of one name."
+        section.add(html.note(words))
+    for number, function in enumerate(rest):
+        if number == MAX_LISTED or not section.add(html.row(function.name, function.facts(is_short=True))):
+            section.left_out = len(rest) - number
+            section.how_to_see = "`dwarfgpu coverage FILE --json` lists all functions with variables."
+            break
+    for name in writer.missing:
+        section.add(html.note(f"The source was not found: {name}"))
+
+
+class _FunctionWriter:
+    """Writes functions: strips, instructions beside the source, call frame information."""
+
+    def __init__(self, file: CodeObject, lines: _SourceLines, marks: _Marks, room: int) -> None:
+        from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
+
+        self.file = file
+        self.marks = marks
+        self.code = ProgramCode(lines.state, Disassembler())
+        self.lines = lines
+        self.most = min(MOST_INSTRUCTIONS, max(FEWEST_INSTRUCTIONS, room // 2 // BYTES_OF_INSTRUCTION))
+        """How many instructions of a function are shown."""
+        self.most_strips = min(MOST_STRIPS, max(FEWEST_STRIPS, room // 2 // BYTES_OF_STRIP))
+
+    @property
+    def missing(self) -> list[str]:
+        """The source files that were not found, with the reason."""
+        names = [f"{name}: {reason}" for name, reason in sorted(self.lines.missing.items())]
+        return (
+            names if len(names) <= MAX_MISSING else [*names[:MAX_MISSING], f"and {len(names) - MAX_MISSING} more files"]
+        )
+
+    def html(self, function: _Function, kinds: dict[str, None], *, is_open: bool) -> str:
+        """Return one function; add the names of the colours that it has."""
+        from dwarfgpu.render.coverage import strip_of
+        from dwarfgpu.render.pictures import kinds_of
+
+        spans, records = function.spans, function.records
+        strips = [*map(strip_of, records[: self.most_strips]), function.unwinding.strip(spans)]
+        kinds.update(dict.fromkeys(kinds_of(strips)))
+        ends = (f"{spans[0][0]:#x}", f"{spans[-1][1]:#x}") if spans else ("", "")
+        parts = []
+        if len(spans) > 1:
+            parts.append(html.note(f"The code is in {len(spans)} parts: " + ", ".join(map(_span_text, spans[:8]))))
+        parts.append(html.strip_rows(strips, ends, f"variables of {function.name} by address"))
+        if len(records) > self.most_strips:
+            more = counted(len(records) - self.most_strips, "more variable")
+            parts.append(html.note(f"{more} not drawn: `dwarfgpu coverage FILE NAME` lists them."))
+        parts.append(self._instructions(spans))
+        return html.fold(function.name, parts, facts=function.facts(), is_name=True, is_open=is_open)
+
+    def unwinding(self, spans: Spans) -> _Unwinding:
+        """Return which addresses of a function have rows of call frame information with rules."""
+        unwinding = _Unwinding()
+        for low, high in spans:
+            place = low
+            for start, end, words in sorted(self._rows(low, high)):
+                begin, behind = max(start, place), min(end, high)
+                if behind > begin:
+                    unwinding.add(begin, behind, words)
+                    place = behind
+        return unwinding
+
+    def _rows(self, low: int, high: int) -> Iterator[tuple[int, int, str]]:
+        """Yield where rows with rules are, and of how many registers."""
+        try:
+            for fde in self.file.frames.fdes_between(low, high):
+                for row in self.file.frames.rows(fde):
+                    if not row.is_empty:
+                        cfa = "CFA and " if row.cfa else "no CFA, "
+                        yield row.start, row.end, f"{cfa}rules of {counted(len(row.registers), 'register')}"
+        except DwarfGpuError:
+            return  # the findings say what is wrong with it
+
+    def _instructions(self, spans: Spans) -> str:
+        """Return the instructions beside the lines they come from, and the waves that are at them."""
+        blocks: list[tuple[tuple[str, int | None, str], list[str]]] = []
+        count = 0
+        is_whole = True
+        for low, high in spans:
+            end = min(high, low + 8 * self.most)
+            is_whole &= end == high
+            try:
+                listing = self.code.between(low, end)
+            except DwarfGpuError as error:
+                blocks.append((("", None, ""), [html.text(f"<{error.what}>")]))
+                continue
+            for instruction in listing.instructions:
+                if count == self.most:
+                    is_whole = False
+                    break
+                count += 1
+                source = self.lines.at(instruction.address)
+                if not blocks or blocks[-1][0] != source:
+                    blocks.append((source, []))
+                here = self.marks.at(instruction.address)
+                mark = f'  <span class="here">\u25c0 {html.text(here)}</span>' if here else ""
+                words = html.text(f"{instruction.address:#x}  {' '.join(instruction.text.split())}")
+                blocks[-1][1].append(words + mark)
+        rows = [html.SourceBlock(*source, tuple(lines)) for source, lines in blocks]
+        parts = [html.source_table(rows, "instructions")]
+        if not is_whole:
+            more = "`dwarfgpu report FILE NAME` shows more, and `disassemble /s NAME` in `dwarfgpu debug FILE` all."
+            parts.append(html.note(f"Only the first {counted(count, 'instruction')}: {more}"))
+        marked = any(self.marks.between(low, high) for low, high in spans)
+        return html.fold("Source and instructions", parts, is_open=marked and len(rows) < FEWEST_INSTRUCTIONS)
+
+
+def _span_text(span: tuple[int, int]) -> str:
+    return f"{span[0]:#x}-{span[1]:#x}"
+
+
+class _SourceLines:
+    """Finds the line of the source for addresses."""
+
+    def __init__(self, state: Execution, reader: SourceReader) -> None:
+        self.state = state
+        self.reader = reader
+        self.missing: dict[str, str] = {}
+        """The files that were not found, with the reason."""
+
+    def place(self, address: int) -> LineAt | None:
+        """Return the line of an address."""
+        try:
+            return self.state.sources.at(address)
+        except DwarfGpuError:
+            return None
+
+    def at(self, address: int) -> tuple[str, int | None, str]:
+        """Return the name of a file, the line in it and its text, as far as they are known."""
+        place = self.place(address)
+        if place is None:
+            return "", None, ""
+        return place.file.name, place.line, self.text(place, place.line)
+
+    def text(self, place: LineAt, line: int) -> str:
+        """Return a line of the file of another one; empty if it was not found."""
+        source = self.reader.read(place.file)
+        if source.missing:
+            self.missing[place.file.name] = source.missing
+        return (source.line(line) or "").expandtabs(4).rstrip()
+
+
+class _Marks:
+    """Where waves are in the code of a file, by the addresses of the file."""
+
+    def __init__(self, attached: Attached | None, file: CodeObject) -> None:
+        from dwarfgpu.program.stack.wave_groups import wave_groups
+
+        self.places: dict[int, str] = {}
+        if attached is None or not attached.has_waves:
+            return
+        try:
+            groups = wave_groups(attached.stopped)
+        except DwarfGpuError:  # the sections of the state say what is wrong
+            return
+        for group in groups:
+            code = None if group.pc is None else attached.stopped.loaded.at(group.pc)
+            if code is not None and group.pc is not None and code.file is file:
+                self.places[code.in_file(group.pc)] = _waves_text(group.numbers)
+
+    def at(self, address: int) -> str:
+        """Return the waves at an address; empty if there are none."""
+        return self.places.get(address, "")
+
+    def between(self, low: int, high: int) -> bool:
+        """Whether a wave is at one of some addresses."""
+        return any(low <= address < high for address in self.places)
+
+
+def _waves_text(indices: Sequence[int]) -> str:
+    """Return waves by their numbers, which count from 1."""
+    numbers = [index + 1 for index in indices]
+    return f"wave{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}"
+
+
+# --- Findings ---------------------------------------------------------------------------------------------------------
+
+
+def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html.Tile]:
+    from dwarfgpu.verification.reports import check_file
+
+    section = html.Section("findings", "Findings", "rule", FINDING_ROOM)
+    section.how_to_see = "`dwarfgpu verify FILE --all` lists all findings."
+    checked = check_file(file, dialect=dialect)
+    by_rule: dict[str, list[Any]] = {}
+    for finding in checked.findings:
+        by_rule.setdefault(finding.rule.name, []).append(finding)
+    more = Counter(checked.left_out or {})
+    ordered = sorted(by_rule.items(), key=lambda item: item[1][0].severity != "error")
+    for name, findings in ordered[:MAX_RULES]:
+        rule = findings[0].rule
+        advice = f"{rule.advice[:1].upper()}{rule.advice[1:]}."
+        parts = [html.note(f"{rule.summary} ({rule.clause})"), html.note(advice), '<ul class="findings">']
+        parts += map(html.finding_html, findings[:MAX_OF_RULE])
+        parts.append("</ul>")
+        rest = len(findings) - MAX_OF_RULE + more[name]
+        if rest > 0:
+            parts.append(html.note(f"and {rest} more: `dwarfgpu verify FILE --all` lists them."))
+        count = counted(len(findings) + more[name], findings[0].severity)
+        kind = "error" if findings[0].severity == "error" else "warning"
+        section.add(html.fold(name, parts, facts=[f'<span class="{kind}">{count}</span>'], is_name=True))
+    section.left_out += max(0, len(ordered) - MAX_RULES)
+    section.count = len(checked.findings) + sum(more.values())
+    severities: Counter[str] = Counter()
+    for findings in by_rule.values():
+        severities[findings[0].severity] += len(findings) + more[findings[0].rule.name]
+    if not checked.findings:
+        section.add(html.note("`dwarfgpu verify` finds nothing wrong."))
+    checks = f"{counted(checked.entries, 'entry').replace('entrys', 'entries')} checked"
+    figure = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
+    return section, html.Tile("Findings", figure if checked.findings else "none", checks)
+
+
+# --- Waves ------------------------------------------------------------------------------------------------------------
+
+
+def _state_sections(attached: Attached | None, reader: SourceReader) -> list[html.Section]:
+    if attached is None:
+        return []
+    sections = [_stacks(attached)]
+    if attached.has_waves:
+        sections = [_lanes(attached, reader), *sections, _values(attached)]
+    return sections
+
+
+def _lanes(attached: Attached, reader: SourceReader) -> html.Section:
+    """Return where lanes are: on the source, and as a map for each run of waves that are alike."""
+    from dwarfgpu.program.stack.lanes import lanes_of_wave
+    from dwarfgpu.program.stack.wave_groups import wave_runs
+    from dwarfgpu.render.lane_svg import lanes_svg
+
+    section = html.Section("lanes", "Lanes", "map", STATE_ROOM)
+    section.how_to_see = "`dwarfgpu lanes FILE --state S --wave N --svg` draws the lanes of a wave."
+    stopped = attached.stopped
+    runs = wave_runs(stopped)
+    lines = _LanesOnSource(attached.state, reader)
+    maps: list[str] = []
+    for run in runs[:MAX_WAVES]:
+        name = f"wave{'s' if run.count > 1 else ''} {range_text(run.first + 1, run.last + 1)}"
+        try:
+            lanes: Lanes = lanes_of_wave(stopped, run.first)
+        except DwarfGpuError as error:
+            section.add(html.note(f"{name}: {error.what}"))
+            continue
+        lines.add(name, lanes)
+        if len(maps) < MAX_MAPS:
+            drawn = lanes_svg(lanes, lanes.lanes, is_alone=False)
+            maps.append(html.fold(f"Map of {name}", [html.picture(drawn, f"lanes of {name}")], is_open=not maps))
+    for part in lines.tables():
+        section.add(part)
+    for part in maps:
+        section.add(part)
+    section.left_out += max(0, len(runs) - len(maps))
+    return section
+
+
+class _LanesOnSource:
+    """Collects which lanes are at which line."""
+
+    def __init__(self, state: Execution, reader: SourceReader) -> None:
+        self.lines = _SourceLines(state, reader)
+        self.files: dict[str, LineAt] = {}
+        self.at_line: dict[str, dict[int, list[str]]] = {}
+        """By file and line."""
+        self.elsewhere: dict[str, list[str]] = {}
+
+    def add(self, name: str, lanes: Lanes) -> None:
+        """Add the lanes of waves."""
+        from dwarfgpu.program.stack.lanes import UNUSED
+
+        places: dict[tuple[int | None, str], list[int]] = {}
+        for lane in lanes.lanes:
+            if lane.state != UNUSED:
+                places.setdefault((lane.pc, lane.state), []).append(lane.number)
+        for (pc, state), numbers in places.items():
+            words = f"{name}: {len(numbers)} {state}, lane{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}"
+            place = None if pc is None else self.lines.place(pc)
+            if place is None:
+                where = "place not known" if pc is None else f"{pc:#x}"
+                self.elsewhere.setdefault(where, []).append(words)
+            else:
+                self.files.setdefault(place.file.name, place)
+                self.at_line.setdefault(place.file.name, {}).setdefault(place.line, []).append(words)
+
+    def tables(self) -> Iterator[str]:
+        """Yield a table for each file: the lines with lanes, and those around them where the source is found."""
+        blocks: list[html.SourceBlock] = []
+        for file, lines in sorted(self.at_line.items()):
+            place = self.files[file]
+            near = {line + offset for line in lines for offset in range(-AROUND, AROUND + 1)}
+            before = 0
+            for line in sorted(near):
+                words = lines.get(line)
+                source = self.lines.text(place, line)
+                if words is None and not source:
+                    continue
+                if before and line > before + 1 and source:
+                    blocks.append(html.SourceBlock(file, None, "...", ()))
+                before = line
+                blocks.append(html.SourceBlock(file, line, source, _some(words or [])))
+        blocks += [html.SourceBlock("", None, where, _some(words)) for where, words in sorted(self.elsewhere.items())]
+        if blocks:
+            yield html.source_table(blocks, "lanes")
+        for name, reason in sorted(self.lines.missing.items()):
+            yield html.note(f"The source was not found: {name}: {reason}")
+
+
+def _some(words: Sequence[str]) -> tuple[str, ...]:
+    """Return what is said of the lanes at a line, as HTML, or the beginning if it is long."""
+    shown = [f'<span class="here">{html.text(line)}</span>' for line in words[:MAX_MAPS]]
+    if len(words) > MAX_MAPS:
+        shown.append(f"and {len(words) - MAX_MAPS} more")
+    return tuple(shown)
+
+
+def _stacks(attached: Attached) -> html.Section:
+    """Return the stacks of waves, equal ones once."""
+    from dwarfgpu.render.backtrace import line_text
+
+    noun = "wave" if attached.has_waves else "thread"
+    section = html.Section("stacks", "Stacks", "stack", STATE_ROOM)
+    section.how_to_see = f"`dwarfgpu bt FILE --state S --wave all` shows those of all {noun}s."
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for number in range(min(len(attached), MAX_WAVES)):
+        frames: list[str] = []
+        try:
+            for level, frame in enumerate(islice(attached[number], MAX_FRAMES + 1)):
+                source = frame.call.source
+                place = "" if source is None else f" at {line_text(source)}"
+                more = f"... (more than {MAX_FRAMES} frames)"
+                frames.append(more if level == MAX_FRAMES else f"#{level}  {frame.name or '??'} (){place}")
+        except DwarfGpuError as error:
+            frames.append(f"<{error.what}>")
+        groups.setdefault(tuple(frames), []).append(number + 1)
+    for texts, numbers in groups.items():
+        head = f"{counted(len(numbers), noun)}: {ranges_text(numbers)}"
+        section.add(html.fold(head, [html.listing(texts)], is_open=len(groups) <= 8))
+    section.left_out += max(0, len(attached) - MAX_WAVES)
+    return section
+
+
+# --- Values -----------------------------------------------------------------------------------------------------------
+
+
+def _values(attached: Attached) -> html.Section:
+    """Return the variables of the innermost frames in lanes and waves, as maps and histograms."""
+    from dwarfgpu.program.stack.wave_groups import wave_groups
+    from dwarfgpu.render.backtrace import standing_text
+
+    section = html.Section("values", "Values", "place", STATE_ROOM)
+    section.how_to_see = "`dwarfgpu eval FILE NAME --state S --wave N --all` shows values."
+    try:
+        groups = wave_groups(attached.stopped)
+    except DwarfGpuError as error:
+        section.add(html.note(f"<{error.what}>"))
+        return section
+    section.add(html.note("Variables of the innermost frame: a row for each wave, a cell for each lane."))
+    for group in groups[:MAX_PLACES]:
+        where = standing_text(attached.stopped.loaded, group.pc)
+        parts = list(_values_at(attached, group))
+        left = len(group.numbers) - MAX_VALUE_WAVES
+        if left > 0:
+            parts.append(html.note(f"{counted(left, 'more wave')} at this place not drawn."))
+        head = f"{_waves_text(group.numbers)} at {where}"
+        section.add(html.fold(head[:1].upper() + head[1:], parts, is_open=group is groups[0]))
+    section.left_out += max(0, len(groups) - MAX_PLACES)
+    return section
+
+
+def _values_at(attached: Attached, group: WaveGroup) -> Iterator[str]:
+    from dwarfgpu.program.stack.all_waves import all_waves
+    from dwarfgpu.render.pictures import heat_map_svg, heat_rows, histogram_svg
+
+    waves = group.numbers[:MAX_VALUE_WAVES]
+    try:
+        variables = attached[waves[0]].frame(0).variables()
+    except DwarfGpuError as error:
+        yield html.note(f"No variables: {error.what}")
+        return
+    names = list(dict.fromkeys(variable.name for variable in variables if variable.name))
+    for name in names[:MAX_VARIABLES]:
+        try:
+            rows = [row for values in all_waves(attached, name, waves=waves) for row in heat_rows(values)]
+        except DwarfGpuError as error:
+            yield html.note(f"{name}: {error.what}")
+            continue
+        yield f"<h3><code>{html.text(name)}</code></h3>"
+        numbers = [cell.number for row in rows for cell in row.cells if cell.number is not None]
+        if len(set(numbers)) <= 1:
+            yield html.note(_summed_up(cell.text for row in rows for cell in row.cells))
+            continue
+        yield html.picture(heat_map_svg(f"{name} in lanes and waves", rows, is_alone=False), f"values of {name}")
+        drawn = histogram_svg(f"How many lanes have a value of {name}", numbers, is_alone=False)
+        yield html.picture(drawn, f"histogram of {name}")
+    if not names:
+        yield html.note("No variables here.")
+    if len(names) > MAX_VARIABLES:
+        yield html.note(f"{counted(len(names) - MAX_VARIABLES, 'more variable')} not drawn.")
+
+
+def _summed_up(texts: Iterable[str]) -> str:
+    """Return what a variable is in how many lanes, the most frequent value first."""
+    counts = Counter(texts)
+    words = [f"{value} in {counted(count, 'lane')}" for value, count in counts.most_common(MOST_VALUES)]
+    return "; ".join(words) + ("; and others" if len(counts) > MOST_VALUES else "")

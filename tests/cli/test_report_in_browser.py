@@ -1,0 +1,203 @@
+"""The page of `report` in headless Chromium: opened as a file, on wide and narrow screens, in light and in dark."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.builders.commands import run
+
+pytestmark = pytest.mark.slow
+
+KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
+STATE = "docs/examples/lanes.json"
+FAST = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
+PROBE = """
+<script>
+function measured() {
+  var names = %s, lines = [];
+  var root = document.documentElement;
+  lines.push("width " + root.clientWidth + " scroll " + root.scrollWidth);
+  Array.prototype.forEach.call(document.querySelectorAll("details"), function (fold) { fold.open = true; });
+  lines.push("open width " + root.clientWidth + " scroll " + root.scrollWidth);
+  names.forEach(function (step) { lines.push(step()); });
+  var result = document.createElement("pre");
+  result.id = "probe";
+  result.textContent = lines.join("\\n");
+  document.body.appendChild(result);
+}
+window.addEventListener("load", measured);
+</script>
+"""
+STEPS = """[
+  function () {
+    var field = document.getElementById("filter");
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true }));
+    return "focus " + (document.activeElement === field);
+  },
+  function () {
+    var field = document.getElementById("filter");
+    field.value = "WHOLE";
+    field.dispatchEvent(new Event("input"));
+    var visible = document.querySelectorAll("#functions > details:not([hidden])");
+    return "filtered " + visible.length + " " + document.getElementById("filtered").textContent;
+  },
+  function () {
+    var field = document.getElementById("filter");
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    return "shown again " + document.querySelectorAll("#functions > details:not([hidden])").length;
+  },
+  function () {
+    var picture = document.querySelector("#lanes .pick");
+    picture.focus();
+    ["ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft"].forEach(function (key) {
+      picture.dispatchEvent(new KeyboardEvent("keydown", { key: key, bubbles: true, cancelable: true }));
+    });
+    return "read " + picture.nextElementSibling.textContent;
+  },
+  function () {
+    var reached = Array.prototype.filter.call(document.querySelectorAll("summary, button, input, a, .pick, pre"),
+      function (one) { one.focus(); return document.activeElement !== one && one.id !== "probe"; });
+    return "unreachable " + reached.length;
+  },
+  function () {
+    var button = document.querySelector("[data-opens=functions]");
+    button.click();
+    var folds = document.querySelectorAll("#functions > details");
+    return "open " + Array.prototype.filter.call(folds, function (fold) { return fold.open; }).length;
+  },
+  function () {
+    var button = document.getElementById("theme"), root = document.documentElement;
+    button.click();
+    button.click();
+    return "theme " + root.getAttribute("data-theme") + " " + getComputedStyle(document.body).backgroundColor;
+  }
+]"""
+
+
+class Browser:
+    """Opens pages in a profile of its own."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        self.program = program
+        self.folder = folder
+
+    def __call__(self, page: Path, width: int, *flags: str) -> subprocess.CompletedProcess[str]:
+        command = [
+            *(self.program, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"),
+            *("--disable-background-networking", "--enable-logging=stderr", f"--user-data-dir={self.folder}"),
+            *(f"--window-size={width},1600", *flags, page.as_uri()),
+        ]
+        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
+
+
+@pytest.fixture(scope="module")
+def browser(require_tool, tmp_path_factory) -> Browser:
+    return Browser(require_tool("chromium", "chromium-browser"), tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture(scope="module")
+def with_state(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("state") / "a page.html"
+    words = (KERNEL, "--state", STATE, "--directories", "$cwd:fixtures")
+    assert run("report", *words, "-o", str(path)).returncode == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def of_file(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("file") / "a page.html"
+    assert run("report", FAST, "-o", str(path)).returncode == 0
+    return path
+
+
+@pytest.fixture(params=["with_state", "of_file"])
+def page(request) -> Path:
+    return request.getfixturevalue(request.param)
+
+
+def probed(page: Path, steps: str) -> Path:
+    """A page with one more script, which its policy would forbid, that writes what it measures to the end."""
+    content = page.read_text("utf-8")
+    without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", content)
+    probe = page.with_name("probed.html")
+    probe.write_text(without_policy.replace("</body>", f"{PROBE % steps}</body>"), "utf-8")
+    return probe
+
+
+def errors_of(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """What the console of the page got."""
+    return [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_error_and_all_contents(browser, page, width):
+    done = browser(page, width, "--dump-dom")
+    assert errors_of(done) == []
+    assert "Kernels" in done.stdout
+    assert '<button id="theme" type="button">Colours: system</button>' in done.stdout, "the script has run"
+    assert 'id="functions"' in done.stdout
+    assert "strip-label" in done.stdout
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_nothing_is_wider_than_the_screen(browser, page, width):
+    """A headless window may be wider than it is asked to be; a frame is exactly as wide."""
+    outer = page.with_name("outer.html")
+    script = """
+    window.addEventListener("load", function () { setTimeout(function () {
+      document.title = document.querySelector("iframe").contentDocument.getElementById("probe").textContent;
+    }, 200); });"""
+    frame = f'<iframe src="{probed(page, "[]").name}" style="width: {width}px; height: 900px; border: 0"></iframe>'
+    outer.write_text(f"{frame}<script>{script}</script>")
+    done = browser(outer, 1400, "--dump-dom", "--allow-file-access-from-files", "--virtual-time-budget=5000")
+    widths = re.findall(r"width (\d+) scroll (\d+)", done.stdout)
+    assert len(widths) == 2, (done.stdout[:500], errors_of(done))
+    for inner, needed in widths:
+        assert int(inner) == width
+        assert int(needed) <= width
+
+
+def test_the_keyboard_reaches_and_does_everything(browser, with_state):
+    done = browser(probed(with_state, STEPS), 1280, "--dump-dom", "--virtual-time-budget=5000")
+    assert errors_of(done) == []
+    (text,) = re.findall(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
+    lines = text.splitlines()[2:]
+    assert lines == [
+        "focus true",
+        "filtered 1 1 of 2 functions on this page",
+        "shown again 2",
+        "read lane 16, work-item [16,0,0]: inactive, X () at lane-pc.c:19",
+        "unreachable 0",
+        "open 0",
+        "theme dark rgb(13, 17, 23)",
+    ]
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_looks_light_and_dark(browser, page, width, scheme, tmp_path):
+    shot = tmp_path / f"{scheme}-{width}.png"
+    dark = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
+    done = browser(page, width, f"--screenshot={shot}", *dark)
+    assert errors_of(done) == []
+    assert first_pixel(shot.read_bytes()) == ((13, 17, 23) if scheme == "dark" else (255, 255, 255))
+
+
+def first_pixel(png: bytes) -> tuple[int, ...]:
+    """The colour of the corner of a picture that is not empty. No filter of PNG changes the first pixel."""
+    assert struct.unpack_from(">BB", png, 24) in ((8, 2), (8, 6)), "8 bits of red, green and blue"
+    data, place = b"", 8
+    while place < len(png):
+        (length,) = struct.unpack_from(">I", png, place)
+        if png[place + 4 : place + 8] == b"IDAT":
+            data += png[place + 8 : place + 8 + length]
+        place += 12 + length
+    rows = zlib.decompress(data)
+    assert len(set(rows)) > 10, "the picture is empty"
+    return tuple(rows[1:4])

@@ -1,0 +1,186 @@
+"""The page of a report: its colours can be told apart on light and on dark paper, and its parts hold what they are."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations, pairwise
+
+import pytest
+
+from dwarfgpu.render import lane_svg, pictures
+from dwarfgpu.render import report as html
+
+LIGHT, DARK = 0, 1
+SCHEMES = pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
+HOSTILE = "<script>alert(1)</script>&\"'\x1b[31m\u202e"
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour (WCAG 2.2)."""
+    parts = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours (WCAG 2.2)."""
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def mixed(colour: str, paper: str, part: float) -> str:
+    """A colour that lets some of the paper through."""
+    pairs = ((int(colour[index : index + 2], 16), int(paper[index : index + 2], 16)) for index in (1, 3, 5))
+    return "#" + "".join(f"{round(part * top + (1 - part) * below):02x}" for top, below in pairs)
+
+
+def test_the_contrast_of_known_colours():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
+
+
+@SCHEMES
+def test_text_has_enough_contrast(scheme):
+    """WCAG 2.2, 1.4.3: 4.5 to 1."""
+    for ground in ("paper", "shade"):
+        for name in ("ink", "quiet", "link", "bad", "warn"):
+            assert contrast(html.PALETTE[name][scheme], html.PALETTE[ground][scheme]) >= 4.5, (name, ground)
+
+
+@SCHEMES
+def test_controls_and_pictures_have_enough_contrast(scheme):
+    """WCAG 2.2, 1.4.11: 3 to 1. What has no location is faint on purpose, and has an outline."""
+    paper = html.PALETTE["paper"][scheme]
+    assert contrast(html.PALETTE["border"][scheme], html.PALETTE["shade"][scheme]) >= 3
+    assert contrast(pictures.TRACK[scheme], paper) >= 3
+    for name, colours in pictures.COLOURS.items():
+        if name not in (pictures.NOTHING, pictures.OUTSIDE):
+            assert contrast(colours[scheme], paper) >= 3, name
+            assert contrast(colours[scheme], pictures.COLOURS[pictures.NOTHING][scheme]) >= 2, name
+
+
+@SCHEMES
+def test_letters_in_cells_of_lanes_have_enough_contrast(scheme):
+    paper, ink = (html.PALETTE[name][scheme] for name in ("paper", "ink"))
+    for colour in lane_svg.COLOURS:
+        assert contrast(colour, "#111111") >= 4.5  # an active lane
+        assert contrast(mixed(colour, paper, 0.4), ink) >= 4.5  # one that waits
+
+
+@SCHEMES
+def test_no_two_kinds_have_the_same_colour(scheme):
+    for (one, first), (other, second) in combinations(pictures.COLOURS.items(), 2):
+        assert first[scheme] != second[scheme], (one, other)
+
+
+def test_the_shades_of_values_become_lighter_evenly():
+    levels = [luminance(colour) for colour in pictures.SHADES]
+    assert levels == sorted(levels)
+    assert all(high - low > 0.015 for low, high in pairwise(levels))
+
+
+def test_the_reader_can_choose_what_the_system_would():
+    """Each rule for dark paper is there twice: for a dark system, and for a reader who wants it dark."""
+    sheet = html.style_sheet()
+    for name in pictures.COLOURS:
+        assert f":root[data-theme=dark] .strips .{name} {{" in sheet
+        assert f":root:not([data-theme=light]) .strips .{name} {{" in sheet
+    assert sheet.count("{") == sheet.count("}")
+
+
+# --- Parts --------------------------------------------------------------------------------------------------------
+
+
+def parts() -> dict[str, str]:
+    strip = pictures.Strip(HOSTILE, (pictures.StripPart(4, "register", HOSTILE),), HOSTILE)
+    return {
+        "note": html.note(HOSTILE),
+        "items": html.items([HOSTILE]),
+        "listing": html.listing([HOSTILE]),
+        "fold": html.fold(HOSTILE, [], is_name=True),
+        "row": html.row(HOSTILE, [html.text(HOSTILE)]),
+        "share": html.share(0.5, HOSTILE, HOSTILE, is_drawn=True),
+        "strips": html.strip_rows([strip], (HOSTILE, HOSTILE), HOSTILE),
+        "grid": html.grid([HOSTILE], [[HOSTILE]], numbers_from=0),
+        "source": html.source_table([html.SourceBlock(HOSTILE, 1, HOSTILE, (html.text(HOSTILE),))], HOSTILE),
+        "heat": "".join(
+            pictures.heat_map_svg(HOSTILE, [pictures.HeatRow(HOSTILE, (pictures.HeatCell(HOSTILE, 1.0),))])
+        ),
+        "histogram": "".join(pictures.histogram_svg(HOSTILE, [1, 2, 3])),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(parts()))
+def test_texts_are_never_markup(name):
+    content = parts()[name]
+    assert "<script" not in content
+    assert "\x1b" not in content
+    assert "\u202e" not in content
+    assert not re.search(r'="[^"]*\'"', content)
+
+
+def test_commands_in_remarks_are_code():
+    assert html.note("`dwarfgpu verify` lists <b>") == (
+        '<p class="quiet"><code>dwarfgpu verify</code> lists &lt;b&gt;</p>'
+    )
+
+
+def test_a_section_stops_where_its_room_ends():
+    section = html.Section("functions", "Functions", "function", 100)
+    section.how_to_see = "`coverage` lists them."
+    assert section.add("x" * 90)
+    assert not section.add("y" * 20)
+    content = "".join(section.html())
+    assert "y" * 20 not in content
+    assert "too large: 1 function. <code>coverage</code> lists them." in content
+
+
+def test_long_texts_are_cut():
+    assert len(html.text("x" * 10_000)) == html.LONGEST_TEXT
+
+
+# --- Values in lanes ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "numbers, bars",
+    [
+        ([], []),
+        ([3, 3, 5], [("3", 2), ("5", 1)]),
+        (list(range(32)), [(f"{first} to {first + 1}", 2) for first in range(0, 32, 2)]),
+        ([0.5, 0.25], [("0.25", 1), ("0.5", 1)]),
+    ],
+)
+def test_histograms_count_every_number_once(numbers, bars):
+    assert pictures.histogram(numbers) == bars
+
+
+def test_histograms_of_many_floats_have_equal_parts():
+    bars = pictures.histogram([number / 7 for number in range(100)])
+    assert len(bars) == pictures.MOST_BARS
+    assert sum(count for _words, count in bars) == 100
+
+
+@pytest.mark.parametrize(
+    "numbers", [[1e308, -1e308], [float("inf"), 1.0], [0, 2**64 - 1, 2**63], [5], list(range(-(2**63), 2**63, 2**57))]
+)
+def test_numbers_at_the_ends_of_their_range(numbers):
+    lines = list(pictures.histogram_svg("x", numbers))
+    cells = tuple(pictures.HeatCell(str(number), number) for number in numbers)
+    lines += pictures.heat_map_svg("x", [pictures.HeatRow("wave", cells)])
+    assert "nan" not in "".join(lines)
+    assert "inf" not in re.sub(r"<title>.*?</title>", "", "".join(lines))
+
+
+def test_neighbours_with_equal_values_are_one_cell():
+    cells = (pictures.HeatCell("1", 1), pictures.HeatCell("1", 1), pictures.HeatCell("2", 2))
+    content = "".join(pictures.heat_map_svg("x", [pictures.HeatRow("wave", cells)]))
+    assert "<title>wave, lanes 0-1: 1</title>" in content
+    assert "<title>wave, lane 2: 2</title>" in content
+
+
+def test_inactive_lanes_are_faint_and_the_legend_says_so():
+    row = pictures.HeatRow("wave", (pictures.HeatCell("1", 1), pictures.HeatCell("2 (inactive)", 2, is_idle=True)))
+    content = "".join(pictures.heat_map_svg("x", [row]))
+    assert 'class="s7 idle"' in content
+    assert "faint: inactive" in content
