@@ -12,6 +12,7 @@ needs it.
 from __future__ import annotations
 
 import contextlib
+import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ MASK64 = (1 << 64) - 1
 
 _numpy: list[bool] = []
 """Whether numpy can be used, once it was tried."""
+MOST_IN_TURN = 256
+"""So many slots are evaluated in turn before numpy is loaded for them."""
+_in_turn = [0]
+"""How many were."""
 
 
 def has_arrays() -> bool:
@@ -46,6 +51,18 @@ def has_arrays() -> bool:
         else:
             _numpy.append(hasattr(np, "uint64"))
     return _numpy[0]
+
+
+def arrays_pay(count: int) -> bool:
+    """Return whether so many slots are better evaluated together than in turn.
+
+    Importing numpy takes as long as some thousand slots: while nothing has loaded it, the first ones are taken in turn.
+    """
+    if not _numpy and "numpy" not in sys.modules:
+        _in_turn[0] += count
+        if _in_turn[0] <= MOST_IN_TURN:
+            return False
+    return has_arrays()
 
 
 def select(bits: Bits, positions: Positions) -> Bits:

@@ -227,7 +227,7 @@ class LaneResults(Generic[T]):
         return outcome
 
 
-# --- The one loop that splits a set -----------------------------------------------------------------------------------
+# --- The one loop that splits a set -------------------------------------------------------------------------------
 
 
 def run_in_parts(count: int, whole: S, run: Callable[[S], T], part: Callable[[S, Array], S]) -> list[Group[T]]:

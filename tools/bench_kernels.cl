@@ -31,3 +31,15 @@ kernel void steps_(global int *out, global const int *in) {
   }
   out[GLOBAL] = count;
 }
+
+// One wave for as long as is wanted.
+kernel void rounds(global int *out, int n) {
+  int lane = __builtin_amdgcn_workitem_id_x();
+  int total = lane;
+  for (int i = 0; i < n; ++i) {
+    total = total * 3 + i;
+    if (total & 1)
+      total ^= lane;
+  }
+  out[lane] = total;
+}

@@ -63,6 +63,43 @@ def run() -> None:
     seconds = alone.seconds()
     rate = alone.executed / seconds
     show("250,000 instructions of one wave a second / these", 250_000 / rate, "at most 1", alone.text)
+    _debugging(path)
+
+
+def _debugging(path: str) -> None:
+    """Print what a debugger costs: checkpoints with a breakpoint that is not hit, and the way back by a line."""
+    from dwarfgpu.program.launch.launch import launch, machine_for
+    from dwarfgpu.program.running.debugging import Debugging
+
+    def debugging(rounds: int) -> Debugging:
+        machine = machine_for(path, "rounds")
+        args = {"out": "zeros(64)", "n": rounds}
+        return Debugging(launch(machine, path, "rounds", grid=64, work_group=64, args=args))
+
+    def seconds_of(run: Any) -> float:
+        begun = time.process_time()
+        run()
+        return time.process_time() - begun
+
+    plain, stopped = [], []
+    other = debugging(20_000)
+    for _ in range(ROUNDS):
+        free, other = debugging(20_000), debugging(20_000)
+        for measured in (free, other):
+            measured.machine.run(limit=1000)  # which compiles
+        plain.append(seconds_of(free.machine.run))
+        entry = other.running.launched.plan.start.entry
+        other.break_at(f"*{entry:#x}")
+        stopped.append(seconds_of(other.go_on))
+    text = f"{other.device.executed:,} instructions, {min(stopped) * 1e3:.0f} ms"
+    show("a debugger with a breakpoint that is not hit / none", min(stopped) / min(plain), "at most 1.03", text)
+
+    measured = debugging(200_000)
+    measured.go_on(limit=1_000_000)
+    measured.step_line(0)
+    seconds = [seconds_of(lambda: measured.reverse_line(0)) for _ in range(ROUNDS)]
+    text = f"{max(seconds) * 1e3:.0f} ms, {len(measured.history.checkpoints)} checkpoints"
+    show("reverse-step after 1,000,000 instructions / a second", max(seconds), "at most 1", text)
 
 
 def _product(left: Any, right: Any) -> Any:

@@ -2,8 +2,9 @@
 """The developer command of dwarfgpu: everything a checkout needs, from one script without dependencies.
 
     python3 tools/dev.py demo                     show the main job on a shipped fixture
-    python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests with coverage
-    python3 tools/dev.py test --quick [...]       only pytest, without the tests marked `slow`, without coverage
+    python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests
+    python3 tools/dev.py test --quick [...]       only pytest; --slow: with the tests marked `slow`
+    python3 tools/dev.py test --cov [...]         what the tests reach, which takes three times as long
     python3 tools/dev.py bench | docs | fixtures | golden | corpus | fuzz | fuzz_cores [ARGS]    run tools/bench.py, ...
 
 Each command first sets up a virtual environment for the Python it was started with: `.venv/py3.12` for Python 3.12, so
@@ -223,15 +224,12 @@ def steps(pytest_arguments: Sequence[str], *, quick: bool, slow: bool) -> Iterat
     pytest = ["-m", "pytest", "-n", str(PYTEST_WORKERS), "--dist", "worksteal"]
     if not slow:
         pytest += ["-m", "not slow"]
-    if quick:
-        yield Step("pytest", [*pytest, *pytest_arguments])
-        return
-    yield Step("ruff check", ["-m", "ruff", "check"])
-    yield Step("ruff format", ["-m", "ruff", "format", "--check"])
-    yield Step("mypy", ["-m", "mypy"])
-    if (TOOLS / "docs.py").exists():
+    if not quick:
+        yield Step("ruff check", ["-m", "ruff", "check"])
+        yield Step("ruff format", ["-m", "ruff", "format", "--check"])
+        yield Step("mypy", ["-m", "mypy"])
         yield Step("docs", [str(TOOLS / "docs.py"), "--check"])
-    yield Step("pytest", [*pytest, "--cov", "--cov-report=term", *pytest_arguments])
+    yield Step("pytest", [*pytest, *pytest_arguments])
 
 
 def run_checks(pytest_arguments: Sequence[str], *, quick: bool, slow: bool) -> int:

@@ -6,6 +6,8 @@
     python3 tools/dev.py fuzz --file 'asm/*'             some of the fixtures
     python3 tools/dev.py fuzz --replay NAME EDIT...      what a finding said
     python3 tools/dev.py fuzz --made ...                 inputs made from nothing: see tools/fuzz_made.py
+    python3 tools/dev.py fuzz --kernels ...              random kernels, here and on the host: see tools/fuzz_kernels.py
+    python3 tools/dev.py fuzz --running ...              damaged kernels that run: see tools/fuzz_running.py
 
 Whatever a file holds, each run (`tools/fuzz_drives.py`) must end with answers or with a DwarfGpuError where one is
 expected, within a limit of processor time and of memory. What does not is a finding: it is printed once, with a recipe
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import importlib
 import multiprocessing
 import random
 import signal
@@ -258,6 +261,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         words.remove("--made")
         return fuzz_made.main(words)
+    for word in ("kernels", "running"):
+        if f"--{word}" in words:
+            words.remove(f"--{word}")
+            status: int = importlib.import_module(f"fuzz_{word}").main(words)
+            return status
     parser = argparse.ArgumentParser(
         prog="tools/fuzz.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -213,7 +213,7 @@ def _follows(first: str, second: str) -> bool:
     return number is not None and split_name(second) == (letters, number + 1)
 
 
-# --- Cells --------------------------------------------------------------------------------------------
+# --- Cells --------------------------------------------------------------------------------------------------------
 # They can be accessed as bytes, which suits one of them, and as an array of numpy, which suits many. Both
 # are the same memory, so what is written through one is read through the other, and numpy is imported when
 # the array is used and not before.

@@ -274,7 +274,7 @@ class Machine(WaveBackend):
             if temporary is not None:
                 device.remove_breakpoint(temporary)
             device.write_back()
-        return device.halt or _rest(device)
+        return device.halt or why_at_rest(device)
 
     def step(self, wave: int | None = None, *, alone: bool = True) -> Halt:
         """Execute one instruction of a wave, or of all waves that are at its instruction (``alone=False``).
@@ -288,7 +288,7 @@ class Machine(WaveBackend):
         device.write_back()
         if device.halt is not None:
             return device.halt
-        return halts.Halt(halts.STEP, "stepped") if has_stepped else _rest(device, wave)
+        return halts.Halt(halts.STEP, "stepped") if has_stepped else why_at_rest(device, wave)
 
     def break_at(self, address: int, condition: Condition | None = None) -> Breakpoint:
         """Let waves stop before the instruction at an address, where a function says so if there is one.
@@ -533,7 +533,7 @@ class Machine(WaveBackend):
         return self.memory.gather(space, addresses, size, waves, lanes, count)
 
 
-def _rest(device: Device, wave: int | None = None) -> Halt:
+def why_at_rest(device: Device, wave: int | None = None) -> Halt:
     """Return why nothing runs."""
     from dwarfgpu.backends.running import halts
 
@@ -552,13 +552,12 @@ def _asking(device: Device, question: Breakpoint, observer: Any) -> Any:
 
     def observe(batch: Any) -> bool:
         arrival = halts.Arrival(device, batch)
-        if not batch.passed:
+        if not batch.has_passed:
             lanes = halts.lane_masks(batch.waves, question.stopping(arrival))
             if lanes:
                 device.halt = halts.Halt(halts.BREAKPOINT, "the condition is fulfilled", batch.pc, lanes, question)
-                batch.passed = True
+                batch.passed = batch.pc
                 return True
-        batch.passed = False
         return bool(observer is not None and observer(batch))
 
     return observe

@@ -231,7 +231,7 @@ def _write_space(machine: Machine, space: Any, folder: Path) -> Json:
     return entry
 
 
-# --- Arrays in ``.npy`` files -------------------------------------------------------------------------
+# --- Arrays in ``.npy`` files -------------------------------------------------------------------------------------
 # The format is that of `numpy.lib.format`: magic, version, length of the header, and a header that is a
 # Python dictionary with ``descr``, ``fortran_order`` and ``shape``. A file is opened, checked and mapped
 # without numpy, whose import would take most of the time of opening a snapshot. A mapping is private: a

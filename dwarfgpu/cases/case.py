@@ -175,7 +175,7 @@ def _read(node: Node, expressions: ExpressionReader) -> Read:
     return Read()
 
 
-# --- Cases in -----------------------------------------------------------------------------------------
+# --- Cases in -----------------------------------------------------------------------------------------------------
 # What is wrong with the *form* of a case is a `NotACase`. What is wrong with the expression that it holds,
 # or what has no answer in the context that it describes, is part of the answer.
 
@@ -229,7 +229,7 @@ def _outcome_json(outcome: Outcome, case: Case, names: dict[str, Any]) -> dict[s
     return result
 
 
-# --- Answering cases ----------------------------------------------------------------------------------
+# --- Answering cases ----------------------------------------------------------------------------------------------
 
 
 @frozen

@@ -126,7 +126,7 @@ def _bad_state(name: str, what: str, hint: str | None = None) -> MalformedFile:
     return MalformedFile("bad_state", f"{name}: {what}", hint=hint)
 
 
-# --- The innermost frame of the waves of a machine ----------------------------------------------------
+# --- The innermost frame of the waves of a machine ----------------------------------------------------------------
 
 
 class TopFrame(LoneFrame):

@@ -148,7 +148,7 @@ def _row(row: FrameRow) -> dict[str, Any]:
     return {"start": row.start, "end": row.end, "cfa": cfa, "registers": registers}
 
 
-# --- Location list cases ------------------------------------------------------------------------------
+# --- Location list cases ------------------------------------------------------------------------------------------
 # The same strictness as in `dwarfgpu.cases.case`: what is wrong with the form of a case is a `NotACase`,
 # what is wrong with the list that it holds is its answer.
 

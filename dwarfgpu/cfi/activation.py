@@ -394,7 +394,7 @@ def is_open(location: Location, backend: Backend) -> bool:
     return False
 
 
-# --- Threads that are unwound -------------------------------------------------------------------------
+# --- Threads that are unwound -------------------------------------------------------------------------------------
 # This module knows no files: the loader of the code provides the call frame information of an address.
 
 

@@ -141,7 +141,7 @@ class _FrameOperandReader:
         return pointer.address
 
 
-# --- The table of call frame instructions -------------------------------------------------------------
+# --- The table of call frame instructions -------------------------------------------------------------------------
 # A row is declared by decorating the function that is its meaning: what it does to the row of rules under
 # construction (`dwarfgpu.cfi.rows.State`). Decoding, listing and running all read the rows; no second list
 # of instructions exists.
@@ -236,7 +236,7 @@ def rows() -> list[CallFrameInstruction]:
     return list(_ROWS.values())
 
 
-# --- Row creation (A.6.4.2.1, DWARF 5 section 6.4.2.1) ---------------------------------------------------------------
+# --- Row creation (A.6.4.2.1, DWARF 5 section 6.4.2.1) ------------------------------------------------------------
 
 
 @instruction(dw.DW_CFA_set_loc, "DWARF 5, 6.4.2.1 (1)", operands="A:address")
@@ -258,7 +258,7 @@ def _advance_loc(state: RowState, delta: int) -> None:
     state.go_to(state.location_for("an advance") + delta)
 
 
-# --- CFA definition (A.6.4.2.2) --------------------------------------------------------------------------------------
+# --- CFA definition (A.6.4.2.2) -----------------------------------------------------------------------------------
 
 
 @instruction(dw.DW_CFA_def_cfa, "A.6.4.2.2 (1)", operands="R:register B:offset")
@@ -297,7 +297,7 @@ def _def_cfa_expression(state: RowState, block: rules.ExpressionBytes) -> None:
     state.cfa = rules.CfaExpression(block)
 
 
-# --- Register rules (A.6.4.2.3) --------------------------------------------------------------------------------------
+# --- Register rules (A.6.4.2.3) -----------------------------------------------------------------------------------
 
 
 @instruction(dw.DW_CFA_undefined, "A.6.4.2.3 (1)", operands="R:register")
@@ -353,7 +353,7 @@ def _restore(state: RowState, register: int) -> None:
     state.restore_rule(register)
 
 
-# --- Row state (A.6.4.2.4, DWARF 5 section 6.4.2.4) ------------------------------------------------------------------
+# --- Row state (A.6.4.2.4, DWARF 5 section 6.4.2.4) ---------------------------------------------------------------
 
 
 @instruction(dw.DW_CFA_remember_state, "DWARF 5, 6.4.2.4 (1)")
@@ -368,7 +368,7 @@ def _restore_state(state: RowState) -> None:
     state.restore()
 
 
-# --- Padding (A.6.4.2.5), and what changes no rule here --------------------------------------------------------------
+# --- Padding (A.6.4.2.5), and what changes no rule here -----------------------------------------------------------
 
 
 @instruction(dw.DW_CFA_nop, "DWARF 5, 6.4.2.5")

@@ -149,7 +149,7 @@ class Tables:
         return RowState(self._target, self.initial(fde.cie), fde.low, last)
 
 
-# --- Running ---------------------------------------------------------------------------------------------------------
+# --- Running ------------------------------------------------------------------------------------------------------
 
 
 def instructions_of(entry: FrameProgram, augmentation: str) -> Iterator[FrameInstruction]:
@@ -189,7 +189,7 @@ def _run(state: RowState, instruction: FrameInstruction, entry: FrameProgram) ->
         raise error.at(section=entry.section, offset=instruction.offset, operation=instruction.name) from None
 
 
-# --- The row under construction -----------------------------------------------------------------------
+# --- The row under construction -----------------------------------------------------------------------------------
 
 
 @frozen

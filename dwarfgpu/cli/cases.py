@@ -56,7 +56,7 @@ def answer_cases(
     return BAD_FILE if bad else OK
 
 
-# --- An expression without a program ----------------------------------------------------------------------------------
+# --- An expression without a program ------------------------------------------------------------------------------
 
 
 def evaluate(session: Session, given_options: dict[str, Any], cost: int) -> int:

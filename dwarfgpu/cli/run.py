@@ -205,7 +205,7 @@ def _cases(name: str, words: list[str]) -> Any:
     return options
 
 
-# --- Questions --------------------------------------------------------------------------------------------------------
+# --- Questions ----------------------------------------------------------------------------------------------------
 
 
 def _question_parser(name: str, command: Command, *, needs_help: bool = True) -> _ArgumentParser:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu import progress
 from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK
 from dwarfgpu.errors import UsageError
 from dwarfgpu.regular_files import check_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.cli.session import Session
     from dwarfgpu.program.running.report import RunReport
     from dwarfgpu.program.running.running import Running
@@ -32,7 +27,7 @@ def run_kernel(session: Session, options: Any) -> int:
     _set_breakpoints(running, options)
     profile = _profile(running, options)
     trace = _trace(session, running, options)
-    with _showing(running):
+    with running.progress_shown():
         halt = running.run(until=options.until, limit=options.limit)
     if trace is not None:
         trace.end()
@@ -81,28 +76,13 @@ def _show(session: Session, result: RunReport, printed: list[str]) -> None:
 
 
 def _launched(options: Any) -> Running:
-    from dwarfgpu.program.launch import planning
-    from dwarfgpu.program.launch.launch import launch, machine_for
     from dwarfgpu.program.program import open_program
-    from dwarfgpu.program.running.running import Running
+    from dwarfgpu.program.running.running import launched_with
 
-    program = open_program(options.file)
-    kernel = getattr(options, "operand kernel")
-    words = getattr(options, "operand arg") or []
-    machine = machine_for(program.file, kernel)
-    launched = launch(
-        machine,
-        program.file,
-        kernel,
-        grid=planning.sizes(options.grid, "--grid"),
-        work_group=planning.sizes(options.work_group, "--work-group"),
-        args=planning.mixed_arguments(words, "argument"),
-        private_size=None if options.private_size is None else planning.number(options.private_size, "--private-size"),
-        dynamic_local=planning.number(options.dynamic_local or "0", "--dynamic-local"),
-        at_once=options.at_once,
-        seed=options.seed,
+    kernel, words = getattr(options, "operand kernel"), getattr(options, "operand arg") or []
+    return launched_with(
+        open_program(options.file), kernel, words, lambda name: getattr(options, name.replace("-", "_"))
     )
-    return Running(launched)
 
 
 def _save_pair(text: str) -> tuple[str, str]:
@@ -180,26 +160,3 @@ def _save_state(running: Running, path: str) -> None:
     from dwarfgpu.program.stack.snapshot_files import save
 
     save(running.attached.stopped, path)
-
-
-# --- While it runs ------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _showing(running: Running) -> Iterator[None]:
-    """Show how many waves have ended, and how many instructions are executed in a second."""
-    device = running.machine.device
-    line = progress.begin("waves", running.launched.geometry.wave_count)
-    begun = time.monotonic()
-
-    def show(_device: Any) -> None:
-        rate = device.executed / max(time.monotonic() - begun, 1e-9)
-        line.noun = f"waves, {rate:,.0f} instructions a second"
-        line.advance(device.waves_ended - line.done)
-
-    device.on_turn = show
-    try:
-        yield
-    finally:
-        device.on_turn = None
-        line.end()

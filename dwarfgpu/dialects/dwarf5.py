@@ -30,7 +30,7 @@ def _encodings() -> list[Encoding]:
 DWARF5 = Dialect("dwarf5", _encodings(), "DWARF 5, table 7.9")
 
 
-# --- The extensions of GNU (binutils, include/dwarf2.def; GCC wiki, DwarfExtensions) ----------------------------------
+# --- The extensions of GNU (binutils, include/dwarf2.def; GCC wiki, DwarfExtensions) ------------------------------
 
 GNU = Dialect(
     "gnu",

@@ -103,7 +103,7 @@ class Cursor:
         raise self.fail("truncated", "a LEB128 number has no last byte", "DWARF 5, 7.6", start)
 
 
-# --- LEB128 numbers (DWARF 5 section 7.6) -------------------------------------------------------------
+# --- LEB128 numbers (DWARF 5 section 7.6) -------------------------------------------------------------------------
 
 MAX_BITS = 64
 """No number of DWARF needs more; one that does is an error, while redundant padding of a small one is not."""

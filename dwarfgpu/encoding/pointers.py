@@ -105,7 +105,7 @@ def _base(application: int, position: int, bases: Bases) -> int | None:
     return known.get(application)
 
 
-# --- The format of call frame instructions ------------------------------------------------------------
+# --- The format of call frame instructions ------------------------------------------------------------------------
 
 
 @frozen

@@ -88,7 +88,7 @@ def implied_register(row: Operation) -> int | None:
     return int(number) if name == "DW_OP_regx" and number.isdecimal() else None
 
 
-# --- What is known of an operation ---------------------------------------------------------------------------------
+# --- What is known of an operation --------------------------------------------------------------------------------
 
 
 @frozen
@@ -187,7 +187,7 @@ class _Builder:
         return _Code(tuple(self.instructions), b"".join(self.chunks), self.missing, self.is_opaque)
 
 
-# --- The assembler -------------------------------------------------------------------------------------------------
+# --- The assembler ------------------------------------------------------------------------------------------------
 
 
 class _Assembler:
@@ -386,7 +386,7 @@ class _Assembler:
         return code.data
 
 
-# --- Programs as text ---------------------------------------------------------------------------------
+# --- Programs as text ---------------------------------------------------------------------------------------------
 # Positions are indices in the text. Comments and commas are replaced by blanks and semicolons of the same
 # length before anything is split, so that a position in the clean text is one in the text that the user
 # wrote.

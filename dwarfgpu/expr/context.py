@@ -141,7 +141,7 @@ class Context:
     """The evaluations this one is nested in: expression, unit and frame of each that began with an empty stack."""
 
 
-# --- A frame by itself --------------------------------------------------------------------------------
+# --- A frame by itself --------------------------------------------------------------------------------------------
 
 
 class LoneFrame:

@@ -224,7 +224,7 @@ def _end_instruction(expression: Expression) -> Instruction:
     return Instruction(END, END.name, (), expression.end, expression.end)
 
 
-# --- Bytes to expressions -----------------------------------------------------------------------------
+# --- Bytes to expressions -----------------------------------------------------------------------------------------
 
 
 def decode(
@@ -291,7 +291,7 @@ def _unknown(path: Path, dialect: Dialect, known_in: Knowers | None) -> IllForme
     return IllFormed("unknown_operation", message, spec="DWARF 5, 7.7.1", hint=hint)
 
 
-# --- Operations by name ---------------------------------------------------------------------------------------------
+# --- Operations by name -------------------------------------------------------------------------------------------
 
 PIECES = frozenset(("DW_OP_piece", "DW_OP_bit_piece"))
 """What ends a part of a composite; each part is written as a location of its own is."""

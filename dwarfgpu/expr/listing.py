@@ -94,7 +94,7 @@ def registers_of(instruction: Instruction) -> list[int]:
     return named if implied is None else [implied, *named]
 
 
-# --- Programs ------------------------------------------------------------------------------------------------------
+# --- Programs -----------------------------------------------------------------------------------------------------
 
 
 def _statements(expression: Expression, depth: int, target: Target | None) -> list[str]:
@@ -132,7 +132,7 @@ def _undecoded(tail: bytes) -> str:
     return f"{UNDECODED} {tail.hex(' ')})"
 
 
-# --- Operands ------------------------------------------------------------------------------------------------------
+# --- Operands -----------------------------------------------------------------------------------------------------
 
 
 def _shown_operands(
@@ -203,7 +203,7 @@ def _encoded(expression: Expression) -> Iterator[bytes]:
         yield encode(instruction, expression.dialect, expression.form)
 
 
-# --- Notes ---------------------------------------------------------------------------------------------------------
+# --- Notes --------------------------------------------------------------------------------------------------------
 
 
 def _note(instruction: Instruction, target: Target | None) -> str:

@@ -184,7 +184,7 @@ EMPTY = Composite()
 """A composite without parts."""
 
 
-# --- Locations that do not say which lane they belong to ----------------------------------------------
+# --- Locations that do not say which lane they belong to ----------------------------------------------------------
 
 
 def bound(location: Location, backend: Backend, lanes: LaneSet) -> Location:

@@ -93,7 +93,7 @@ def shifted(location: Location, offset: Bits) -> Location:
     )
 
 
-# --- Composites without composites in them ------------------------------------------------------------
+# --- Composites without composites in them ------------------------------------------------------------------------
 # The location of a caller's register is made from its location in the callee, so it would nest as deep as
 # the stack has frames. Flattened at every step, each frame costs the same.
 

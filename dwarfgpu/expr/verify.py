@@ -320,7 +320,7 @@ class _ExpressionWalk:
             self.report("error", "limit_exceeded", "no path reaches the end", None, "A.2.5.4.2")
 
 
-# --- Kinds of results -------------------------------------------------------------------------------------------------
+# --- Kinds of results ---------------------------------------------------------------------------------------------
 
 
 @frozen

@@ -38,7 +38,12 @@ from attrs import field, frozen
 
 from dwarfgpu.immutable import immutable
 
-__all__ = ["GpuInstruction", "GpuOperand", "InstructionForm", "OperandKind", "OperandRole"]
+__all__ = ["CALLS", "JUMPS", "GpuInstruction", "GpuOperand", "InstructionForm", "OperandKind", "OperandRole"]
+
+CALLS = frozenset(("s_swappc_b64", "s_call_b64", "s_swap_pc_i64", "s_call_i64"))
+"""Instructions that save the address behind them and go elsewhere."""
+JUMPS = frozenset(("s_setpc_b64", "s_set_pc_i64"))
+"""Instructions that go to an address in registers, as returns do."""
 
 
 class OperandKind(Enum):

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _LIST = re.compile(r"(?:-\w+\s+)*(?:all\s+|[\d,\s-]*\d\s+)(?:-\w+\s+)*")
 _LAST_WORD = re.compile(r"\S*$")
+_IF = re.compile(r"(?<!\S)if\s+")
+CAUGHT = ("fault", "trap")
+"""What `catch` gives a number to."""
 _REPAIRS = ("auto", "all", "off")
 _LANES = ("active", "all")
 
@@ -266,6 +269,37 @@ def _names(*kinds: str, files: bool = False) -> Complete:
     return found
 
 
+def _stop(debugger: Debugger, line: str, at: int) -> Found:
+    """A place, and behind `if` an expression."""
+    match = _IF.search(line, at)
+    if match is not None:
+        return _expression(debugger, line, match.end())
+    start, found = KINDS["place"](debugger, line, at)
+    if start == at:
+        return start, found
+    return start, [Candidate("if", "where a condition is true")] if "if".startswith(line[start:]) else ()
+
+
+def _breakpoint(debugger: Debugger, line: str, at: int) -> Found:
+    """The number of a breakpoint; behind that of one whose condition is changed an expression."""
+    from dwarfgpu.questions.execution import KernelRun
+
+    points = list(debugger.state_of(KernelRun).points)
+    first = line[at:].split(" ", 1)[0]
+    if line.split(" ", 1)[0].startswith("cond") and at + len(first) < len(line):
+        return _expression(debugger, line, _past_blanks(line, at + len(first)))
+    start = _last_word(line, at)
+    return start, [
+        Candidate(str(point.number), f"{point.kind} {point.text}")
+        for point in points
+        if str(point.number).startswith(line[start:])
+    ]
+
+
+def _caught(_debugger: Debugger, line: str, at: int) -> Found:
+    return at, [Candidate(word) for word in CAUGHT if word.startswith(line[at:])]
+
+
 def _past_blanks(line: str, at: int) -> int:
     return len(line) - len(line[at:].lstrip())
 
@@ -283,6 +317,8 @@ def _expression(debugger: Debugger, line: str, at: int) -> Found:
 
 KINDS: dict[str, Complete] = {
     "alias": _alias,
+    "breakpoint": _breakpoint,
+    "caught": _caught,
     "command": _of_command,
     "expression": _expression,
     "function": _names("function"),
@@ -296,6 +332,7 @@ KINDS: dict[str, Complete] = {
     "section": _section,
     "setting": _setting,
     "shown": _shown,
+    "stop": _stop,
     "symbol": _names("function", "variable", "type"),
     "wave": _wave,
 }

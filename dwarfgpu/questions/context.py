@@ -476,7 +476,7 @@ def info_display(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _moved(debugger: Debugger) -> None:
-    if not debugger.shows_context("expressions"):
+    if not debugger.is_quiet and not debugger.shows_context("expressions"):
         show_displays(debugger)
 
 

@@ -167,7 +167,7 @@ OF_GDB = frozenset(
     "libthread-db-search-path logging max-completions may-call-functions mi-async multiple-symbols "
     "non-stop observer opaque-type-resolution osabi output-radix overload-resolution pagination print "
     "prompt python radix range-stepping record remote remotecache remotetimeout schedule-multiple "
-    "scheduler-locking script-extension serial solib-search-path source stack-cache startup-with-shell "
+    "script-extension serial solib-search-path source stack-cache startup-with-shell "
     "step-mode stop-on-solib-events struct-convention style substitute-path suppress-cli-notifications "
     "target target-charset trace-commands trust-readonly-sections tui "
     "unwind-on-terminating-exception unwindonsignal use-coredump-filter use-deprecated-index-sections "

@@ -76,6 +76,8 @@ class Debugger(Selection):
         """The settings of GDB without effect that were named already: each is named once."""
         self.layout = "src"
         """What the full screen shows: ``src``, ``asm``, ``split`` or ``regs``."""
+        self.is_quiet = False
+        """Whether a change of what is selected is not shown by the context view and displays: the answer is data."""
         self.is_watched = False
         """Whether a user at a prompt types the lines and reads what is written."""
         self._changes = 0
@@ -110,6 +112,7 @@ class Debugger(Selection):
                 check_mappings()
             self._limit_frames()
             arguments = read_arguments(command, rest)
+            self.is_quiet = bool(arguments.form) or (self._depth > 1 and self.is_quiet)
             with self.settings.lent(arguments.settings), budget.question(self.settings["budget"]) as cost:
                 document = command.load()(self, arguments)
                 if document is not None:
@@ -176,7 +179,7 @@ class Debugger(Selection):
     def shows_context(self, section: str) -> bool:
         """Whether a section of the context view is shown after a change of what is selected."""
         wanted = self.settings["context"]
-        is_on = wanted == "on" or (wanted == "auto" and self.is_watched)
+        is_on = not self.is_quiet and (wanted == "on" or (wanted == "auto" and self.is_watched))
         return is_on and self.attached is not None and section in self.settings["context-sections"]
 
     @property

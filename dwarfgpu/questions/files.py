@@ -90,7 +90,7 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     debugger.use(attached.program, attached)
 
 
-def launch(debugger: Debugger, arguments: Arguments) -> None:
+def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) -> None:
     """GRID and WORK-GROUP are one to three sizes in work-items: 256, or 64,64,1. Arguments of the kernel follow, by
     position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without any all are 0. A machine that is attached
     already is left.
@@ -98,15 +98,20 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
     from dwarfgpu.program.code.code_object import check_has_kernels
     from dwarfgpu.program.launch.launch import launch as start
     from dwarfgpu.program.launch.launch import machine_for
-    from dwarfgpu.program.launch.planning import arguments as values_of
+    from dwarfgpu.program.launch.planning import mixed_arguments as values_of
     from dwarfgpu.program.launch.planning import sizes
+    from dwarfgpu.questions.execution import launched as note_launch
 
     words = arguments.words
     if len(words) < 3:
         raise arguments.wrong("needs a kernel, the size of the grid and that of a work-group")
     name, grid, group, *values = words
+    args: Any = values_of(values, "ARG")
+    if all(isinstance(key, int) for key in args):
+        args = list(args.values())
     file = debugger.opened.file
     check_has_kernels(file)
+    program = debugger.opened
     machine = machine_for(file, name)
     launched = start(
         machine,
@@ -114,9 +119,12 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
         name,
         grid=sizes(grid, "GRID"),
         work_group=sizes(group, "WORK-GROUP"),
-        args=values_of(values, "ARG"),
+        args=args or None,
     )
-    debugger.use(debugger.opened, debugger.opened.attach(machine))
+    debugger.use(program, program.attach(machine))
+    note_launch(debugger, launched, lambda: launch(debugger, arguments, is_again=True))
+    if is_again:
+        return
     shape = launched.geometry
     waves = f"{len(launched.waves)} wave{'' if len(launched.waves) == 1 else 's'}"
     groups = f"{shape.group_count} work-group{'' if shape.group_count == 1 else 's'}"

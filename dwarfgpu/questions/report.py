@@ -545,7 +545,7 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html
         severities[findings[0].severity] += len(findings) + more[findings[0].rule.name]
     if not checked.findings:
         section.add(html.note("`dwarfgpu verify` finds nothing wrong."))
-    checks = f"{counted(checked.entries, 'entry').replace('entrys', 'entries')} checked"
+    checks = f"{counted(checked.entries, 'entry', 'entries')} checked"
     figure = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
     return section, html.Tile("Findings", figure if checked.findings else "none", checks)
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FIXED = ("define", "end")
 """The commands that lines of others are read by, so that they stay what they are."""
+WITH_BODY = ("define", "commands")
+"""The commands to which the lines up to an `end` belong."""
 HOOKS = ("hook-", "hookpost-")
 """How the names of definitions begin that GDB runs before a command, or after it."""
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
@@ -55,7 +57,7 @@ def is_open(text: str) -> bool:
         word = word_of(line)
         if word == "end":
             depth = max(0, depth - 1)
-        elif word == "define" and (depth or word == word_of(lines[0])):
+        elif word in WITH_BODY and (depth or word == word_of(lines[0])):
             depth += 1
     return depth > 0
 
@@ -77,7 +79,7 @@ def _goes_on(line: str) -> bool:
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
-def _body(debugger: Debugger, what: str) -> list[str]:
+def body(debugger: Debugger, what: str) -> list[str]:
     """Return the lines up to the `end` that belongs here."""
     if debugger.next_line is None:
         raise UsageError(f"{what} needs lines behind it", hint="write it in a script, or at the prompt")
@@ -91,7 +93,7 @@ def _body(debugger: Debugger, what: str) -> list[str]:
             if not depth:
                 return lines
             depth -= 1
-        elif word == "define":
+        elif word in WITH_BODY:
             depth += 1
         lines.append(line.rstrip("\n"))
     raise UsageError(f"{what} has no end", hint="its last line is `end`")
@@ -128,7 +130,7 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"{name} cannot be defined anew", hint="`alias` gives it another name")
     if known is not None and not debugger.confirmed(_doubt(debugger, name)):
         raise UsageError(f"{name} stays as it was", kind="not_confirmed")
-    lines = tuple(_body(debugger, f"the definition of {name}"))
+    lines = tuple(body(debugger, f"the definition of {name}"))
     is_new = known is None or known.name not in debugger.macros
     summary = f"defined: {counted(len(lines), 'line')}" if is_new or known is None else known.summary
     # what else a command was called is this one now; but an alias of a command is a name that is free

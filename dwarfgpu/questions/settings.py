@@ -131,6 +131,8 @@ SETTINGS = (
     Setting("pagination", True, "whether long output stops when the screen is full"),
     Setting("style enabled", True, "whether output has colours, where a terminal shows them", alias="style"),
     Setting("confirm", True, "whether a question is asked before something is lost"),
+    Setting("scheduler-locking", "replay", "whether only the wave that is selected runs: on, or step for steps alone",
+            choices=("off", "on", "step", "replay")),
     Setting("verbose", False, "whether answers also show what the file alone says where a repair was applied"),
     Setting("debug", False, "whether errors show where in dwarfgpu they come from"),
     Setting("editing-mode", "emacs", "the keys of the prompt", choices=("emacs", "vi")),

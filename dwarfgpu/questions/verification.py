@@ -16,13 +16,14 @@ from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import problem_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.verification.findings import CheckRule
     from dwarfgpu.verification.reports import FileReport
 
 
@@ -125,15 +126,21 @@ def _status(report: FileReport) -> int:
 
 
 def _sarif(reports: Sequence[FileReport]) -> Document:
+    from dwarfgpu.verification.rule_table import RULES
+
+    return sarif_document(reports, RULES, max(map(_status, reports), default=0))
+
+
+def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule], status: int) -> Document:
+    """Return a SARIF log of reports, with the rules of the check that made them."""
     import json
 
     from dwarfgpu import __version__
     from dwarfgpu.render.verification import sarif
-    from dwarfgpu.verification.rule_table import RULES
 
-    log = sarif(reports, list(RULES.values()), __version__)
+    log = sarif(reports, list(rules.values()), __version__)
     document = Document(log, lambda _output: [json.dumps(log, indent=2)])
-    document.status = max(map(_status, reports), default=0)
+    document.status = status
     return document
 
 

@@ -64,9 +64,7 @@ class Explainer:
             return
         here = [place for place in places if holds(place, address)] or [place for place in places if place.is_default]
         known = "" if address is None else f"; at {address:#x} {'the marked one is valid' if here else 'none is valid'}"
-        yield from self._indented(
-            f"its location list has {counted(len(places), 'entry').replace('entrys', 'entries')}{known}:", 2
-        )
+        yield from self._indented(f"its location list has {counted(len(places), 'entry', 'entries')}{known}:", 2)
         for place in places:
             mark = "=>" if address is not None and place in here else "  "
             lines = wrapped(f"{range_text(place)}: {place.operations}", self.width - 5)

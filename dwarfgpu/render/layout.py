@@ -89,9 +89,9 @@ def packed(parts: Iterable[str], width: int = WIDTH) -> list[str]:
     return lines
 
 
-def counted(count: int, noun: str) -> str:
-    """Return ``1 unit``, ``2 units``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return ``1 unit``, ``2 units``, and ``2 entries`` with a plural of its own."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
 def range_text(first: int, last: int) -> str:

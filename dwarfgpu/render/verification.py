@@ -34,6 +34,7 @@ def finding_json(finding: FileFinding) -> dict[str, Any]:
         "source": None if source is None else {"file": source[0], "line": source[1]},
         "idiom": finding.idiom,
         "advice": rule.advice,
+        **({} if finding.seen is None else {"seen": finding.seen}),
     }
 
 
@@ -95,6 +96,8 @@ def _finding_text(finding: FileFinding, style: Style, width: int) -> Iterator[st
         where += f", {shown(finding.source[0])}:{finding.source[1]}"
     if where:
         yield from fitted(f"    in {where}", width, 7)
+    if finding.seen is not None:
+        yield from fitted(f"    first: {shown(finding.seen)}", width, 7)
     if finding.idiom is not None:
         yield from fitted(f"    an idiom of the producer, which dwarfgpu reads as meant: {finding.idiom}", width, 7)
 

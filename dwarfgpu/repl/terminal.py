@@ -205,7 +205,7 @@ class FirstPrompt:
         self._mode.close()
 
 
-# --- What runs lines, shows prompts and the screen --------------------------------------------------------------------
+# --- The status line ----------------------------------------------------------------------------------------------
 
 SEPARATOR = " | "
 """The text between the parts of the status line."""

@@ -223,7 +223,7 @@ def _amdgpu_elf(flags: int, wave_size: int | None, abi_version: int | None) -> T
     return _amdgpu(processor, wave_size, settings)
 
 
-# --- The target without an architecture ---------------------------------------------------------------
+# --- The target without an architecture ---------------------------------------------------------------------------
 
 ADDRESS_SIZES = range(1, 9)
 
@@ -277,7 +277,7 @@ def declared_spaces(target: Target) -> dict[str, dict[str, str | int]]:
     return {str(space.number): {"name": space.name, "address_size": space.address_bits // 8} for space in spaces}
 
 
-# --- The ELF header flags of an AMDGPU code object ----------------------------------------------------
+# --- The ELF header flags of an AMDGPU code object ----------------------------------------------------------------
 # AMDGPU usage, section "Header": one table of ``e_flags`` per code object version.
 # ``e_ident[EI_ABIVERSION]`` tells the version.
 

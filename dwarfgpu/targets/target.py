@@ -209,7 +209,7 @@ class Target:
                 yield family.register(number)
 
     def unspecified_rule(self, number: int) -> str:
-        """Return the rule of a register that the call frame information says nothing about: one of ``Unspecified``.
+        """Return the rule of a register that the call frame information says nothing about: an `UnspecifiedRegister`.
 
         The text makes that the undefined rule, "However, an ABI authoring body or a compilation system authoring body
         may specify an alternate default value for any or all columns" (A.6.4.1, ``initial_instructions``).

@@ -67,6 +67,8 @@ class FileFinding:
     source: tuple[str, int] | None
     """File and line of the declaration of the entry, or of the nearest that owns it and says where it is."""
     idiom: str | None
+    seen: str | None = None
+    """Where execution shows it first; None of what is found without running anything."""
 
     @property
     def place(self) -> str:

@@ -19,7 +19,7 @@ from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable, hash_of, 
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
-from dwarfgpu.objfile.info.reader_codegen import CODES
+from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.program.code.dumped_expressions import TYPES
 from dwarfgpu.progress import counted
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
@@ -15,9 +15,11 @@ from dwarfgpu.regular_files import read_input
 from dwarfgpu.verification.file_check import FileCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.verification.findings import FileFinding
+
+T = TypeVar("T")
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\b\d+\b")
 """What moves in a file with every change of it."""
@@ -56,6 +58,11 @@ def check_files(
 ) -> Iterator[FileReport]:
     """Yield the report of each code object in some files, in their order; ``jobs`` processes share the work."""
     check = partial(_reports, dialect=dialect, attributes=attributes, ignored=frozenset(ignored))
+    return each_file(check, paths, jobs)
+
+
+def each_file(check: Callable[[str], list[T]], paths: Sequence[str], jobs: int) -> Iterator[T]:
+    """Yield the reports that a check gives of some files, in their order; ``jobs`` processes share the work."""
     if jobs <= 1 or len(paths) == 1:
         for reports in counted(map(check, paths), "files", len(paths)):
             yield from reports
@@ -67,11 +74,16 @@ def check_files(
             yield from reports
 
 
+def image_names(path: str) -> list[str]:
+    """Return the names by which the images in a file are opened."""
+    count = len(list_contents(path).entries)
+    return [path] if count <= 1 else [f"{path}@{number}" for number in range(count)]
+
+
 def _reports(path: str, *, dialect: str | None, attributes: str | None, ignored: frozenset[str]) -> list[FileReport]:
     """Return the reports of the code objects in a file."""
     try:
-        entries = list_contents(path).entries
-        names = [path] if len(entries) <= 1 else [f"{path}@{number}" for number in range(len(entries))]
+        names = image_names(path)
     except DwarfGpuError as error:
         return [FileReport(path, error=error)]
     reports = []
@@ -88,9 +100,12 @@ def _reports(path: str, *, dialect: str | None, attributes: str | None, ignored:
 
 def read_baseline(path: str) -> Counter[tuple[str, ...]]:
     """Read the findings of an earlier answer in JSON, which are not reported again."""
-    from dwarfgpu.strict_json import parse
+    from dwarfgpu.strict_json import NotACase, parse
 
-    document: Any = parse(read_input(path).decode("utf-8", "replace"))
+    try:
+        document: Any = parse(read_input(path).decode("utf-8", "replace"))
+    except NotACase:
+        document = None
     findings = document.get("findings") if isinstance(document, dict) else None
     if not isinstance(findings, list):
         hint = "write one with `dwarfgpu verify FILE... --json -o BASELINE`"

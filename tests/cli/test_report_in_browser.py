@@ -90,6 +90,7 @@ class Browser:
     def __call__(self, page: Path, width: int, *flags: str) -> subprocess.CompletedProcess[str]:
         command = [
             *(self.program, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"),
+            "--disable-dev-shm-usage",
             *("--disable-background-networking", "--enable-logging=stderr", f"--user-data-dir={self.folder}"),
             *(f"--window-size={width},1600", *flags, page.as_uri()),
         ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from tests.builders.commands import run
 from tests.builders.dwarf import die
 from tests.builders.hostile import gpu, named, typed, variable
 
+ROOT = Path(__file__).resolve().parents[2]
 GOOD = "fixtures/host/values.gcc.O0.v5.x86_64"
 
 
@@ -75,6 +78,9 @@ def test_json_and_a_baseline(bad, tmp_path):
     known.write_text("[]")
     done = run("verify", bad, "--baseline", known)
     assert (done.returncode, done.stdout) == (2, "")
+    done = run("verify", bad, "--baseline", GOOD)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{GOOD} is not the JSON of `dwarfgpu verify`" in done.stderr
     lines = [json.loads(line) for line in run("verify", bad, "--jsonl").stdout.splitlines()]
     assert lines[-1]["errors"] == 2
 
@@ -93,6 +99,54 @@ def test_sarif(bad):
         assert result["message"]["text"]
         assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert found["invocations"][0]["executionSuccessful"] is False
+
+
+SARIF_KEYS = {
+    "log": {"$schema", "version", "runs"},
+    "run": {"tool", "invocations", "results"},
+    "rule": {"id", "shortDescription", "help", "defaultConfiguration"},
+    "result": {"ruleId", "ruleIndex", "level", "message", "locations", "properties"},
+    "location": {"physicalLocation", "logicalLocations"},
+}
+"""The properties that are written; all are of SARIF 2.1.0 (sections 3.13, 3.14, 3.27, 3.28 and 3.49)."""
+
+
+def test_sarif_has_what_its_standard_requires(tmp_path):
+    """Required properties, URIs without characters that are none of them, and lines that count from 1."""
+    bad = tmp_path / "a file, 100% \u00e4.co"
+    bad.write_bytes((ROOT / "fixtures/host/split.gcc.v5.dwo").read_bytes())
+    log = json.loads(run("verify", bad, ROOT / "fixtures/compilers/hip.clang19.gfx1100.w32.O2.v5.co", "--sarif").stdout)
+    assert set(log) == SARIF_KEYS["log"]
+    (of_tool,) = log["runs"]
+    assert set(of_tool) == SARIF_KEYS["run"]
+    driver = of_tool["tool"]["driver"]
+    assert driver["name"] == "dwarfgpu"
+    for rule in driver["rules"]:
+        assert set(rule) == SARIF_KEYS["rule"]
+        assert rule["shortDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
+    assert len(of_tool["results"]) > 2
+    for result in of_tool["results"]:
+        assert set(result) == SARIF_KEYS["result"]
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        (location,) = result["locations"]
+        assert set(location) <= SARIF_KEYS["location"]
+        physical = location["physicalLocation"]
+        assert re.fullmatch(r"([A-Za-z0-9._~/!$&'()*+,;=@-]|%[0-9A-F]{2})+", physical["artifactLocation"]["uri"])
+        region = physical.get("region", {"startLine": 1})
+        assert region["startLine"] >= 1
+    of_bad = [result for result in of_tool["results"] if result["properties"]["file"] == str(bad)]
+    assert of_bad
+
+
+def test_a_baseline_is_updated(bad, tmp_path):
+    """What is known is not reported; what is new is, until the baseline has it; what is gone does no harm."""
+    known = tmp_path / "known.json"
+    assert run("verify", GOOD, "--json", "-o", known).returncode == 0
+    assert run("verify", bad, "--baseline", known).returncode == 1
+    assert run("verify", bad, "--json", "-o", known).returncode == 1
+    assert run("verify", bad, "--baseline", known).returncode == 0
+    assert run("verify", GOOD, "--baseline", known).returncode == 0
 
 
 def test_rules_are_listed_and_explained():

@@ -7,7 +7,9 @@ from functools import partial
 
 from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.program.code.code_object import CodeObject
-from tests.builders.hostile import gpu, variable
+from tests.builders.dwarf import build, die, unit
+from tests.builders.elf import SHF_ALLOC, ElfBuilder
+from tests.builders.hostile import GFX90A, INT, gpu, named, variable
 from tests.builders.seeds import Seed, patched
 
 HOST = "host/values.gcc.O0.v5.x86_64"
@@ -48,12 +50,12 @@ def changed(rule: str, name: str, at: int, value: int) -> Seed:
     return Seed(rule, name, make)
 
 
-def header(rule: str, name: str, at: int, value: bytes) -> Seed:
-    """A file in which bytes of the header of its unit are others."""
+def header(rule: str, name: str, at: int, value: bytes, section_name: str = ".debug_info") -> Seed:
+    """A file in which bytes of the header of its unit, or of its abbreviations, are others."""
 
     def make() -> bytes:
         data = gpu(variable("zz", location="DW_OP_regx v0"))
-        section = open_image(data, name="seed").section(".debug_info")
+        section = open_image(data, name="seed").section(section_name)
         assert section is not None
         start = section.offset + at
         return data[:start] + value + data[start + len(value) :]
@@ -76,7 +78,24 @@ def placed(name: str, section: str, offset: int) -> Seed:
     return Seed("file-unreadable", name, make)
 
 
+def of_4_bytes() -> bytes:
+    """A unit whose addresses have 4 bytes, in a file of 8."""
+    root = die("compile_unit", named("a"), ("producer", "string", "hand"), ("language", "data2", 0x1D), INT)
+    elf = ElfBuilder(flags=GFX90A)
+    elf.section(".text", bytes(16), flags=SHF_ALLOC | 4, address=0x1000)
+    for name, data in build(unit(root, address_size=4)).sections.items():
+        elf.section(name, data)
+    return elf.build()
+
+
 SEEDS = (
+    Seed("entry-address-size", "4 bytes of 8", of_4_bytes),
+    header("entry-unknown-form", "form 0x7f of a name", 4, b"\x7f", ".debug_abbrev"),
+    Seed(
+        "expression-leb128-overflow",
+        "a constant of 77 bits",
+        partial(gpu, variable("a", location=b"\x10" + b"\xff" * 10 + b"\x7f\x9f")),
+    ),
     placed("code behind the end", ".text", 1 << 40),
     placed("strings behind the end", ".debug_str", 1 << 40),
     header("entry-unreadable", "version 77", 4, b"\x4d"),

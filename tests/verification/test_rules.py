@@ -13,12 +13,9 @@ from tests.verification.test_seeds import SEEDS
 
 CLAUSES = Path(__file__).with_name("ill_formed_clauses.txt")
 NO_SEED = {
-    "entry-unknown-form": "tests/objfile/info/ has such abbreviations",
-    "entry-address-size": "no file of one target has units of another",
     "list-unreadable": "it is left for what no other rule is about",
     "list-bad-index": "tests/objfile/lists/ has such indices",
     "list-no-base": "the files of the builder have a base",
-    "expression-leb128-overflow": "tests/encoding/ has such numbers",
     "expression-ill-formed": "it is left for what no other rule is about",
     "expression-doubtful": "it is left for what no other rule is about",
     "expression-no-lanes": "the targets without lanes have another dialect",

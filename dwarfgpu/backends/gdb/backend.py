@@ -38,7 +38,7 @@ GDB_NAMES = {
 """What GDB calls registers of x86-64 otherwise than the psABI; all others have one name."""
 
 
-# --- What `dwarfgpu serve` and dwarfgpu inside GDB have in common -----------------------------------
+# --- What `dwarfgpu serve` and dwarfgpu inside GDB have in common -------------------------------------------------
 
 SERVED = "dwarfgpu_served"
 """The register by which threads that are served are recognised."""

@@ -281,7 +281,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()).removesuffix(".")
 
 
-# --- Values of GDB as numbers with their bits ---------------------------------------------------------
+# --- Values of GDB as numbers with their bits ---------------------------------------------------------------------
 # GDB 13 gives no bytes of a value, and as integers only up to 64 bits of it; as text in hexadecimal it gives
 # every bit of every type. What is made of bytes is assigned through a convenience variable, for no method
 # does it.
@@ -342,7 +342,7 @@ def byte_order() -> Any:
     return "little" if int(gdb.Value(b"\1\0\0\0", gdb.lookup_type("int"))) == 1 else "big"
 
 
-# --- The dispatches that GDB shows --------------------------------------------------------------------
+# --- The dispatches that GDB shows --------------------------------------------------------------------------------
 
 INFO_DISPATCHES = "info dispatches"
 _ROW = re.compile(
@@ -380,7 +380,7 @@ def _sizes(numbers: list[int] | None) -> tuple[int, int, int] | None:
     return None if numbers is None else _triple(numbers)
 
 
-# --- What `dwarfgpu serve` says -----------------------------------------------------------------------
+# --- What `dwarfgpu serve` says -----------------------------------------------------------------------------------
 # The server shows waves to a GDB that knows neither address spaces nor dispatches. Its threads have a register by which
 # they are recognised, and memory of their own with what GDB has no words for: to ask with a packet would make GDB find
 # all frames anew, which an unwinder and a frame filter must not do.
@@ -425,7 +425,7 @@ def local_path(name: str, hashes: Mapping[str, str]) -> str:
     return path if is_same else name
 
 
-# --- The files of code that GDB has loaded ------------------------------------------------------------
+# --- The files of code that GDB has loaded ------------------------------------------------------------------------
 
 INFO_SECTIONS = "maintenance info sections -all-objects CODE"
 _FILE = re.compile(r"\S+ file: [`'](.*)', file type .*\.$")
@@ -484,7 +484,7 @@ def _joined(
     return LoadedFile(names[0], others[0] if others else None, code, section, start)
 
 
-# --- Changes of the processes of GDB ------------------------------------------------------------------
+# --- Changes of the processes of GDB ------------------------------------------------------------------------------
 # An event does nothing else, so that a program that stops ten thousand times costs little.
 
 

@@ -22,8 +22,26 @@ FLAT_SCRATCH = 130
 SCALARS = 132
 
 
+NOWHERE = -1
+"""In place of an address: none."""
+
+
 class _Unset(int):
-    """A number that nothing has written."""
+    """A number that nothing has written.
+
+    For numpy it is the integer 0, which takes the type of the array that it meets; an instance of another class than
+    int would be a signed number of 64 bits.
+    """
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return getattr(function, method)(*(_plain(each) for each in inputs), **options)
+
+    def __array_function__(self, function: Any, _types: Any, arguments: Any, options: Any) -> Any:
+        return function(*(_plain(each) for each in arguments), **options)
+
+
+def _plain(value: Any) -> Any:
+    return 0 if isinstance(value, _Unset) else value
 
 
 UNSET = _Unset(0)
@@ -48,8 +66,8 @@ class WaveBatch:
         self.count = len(self.waves)
         self.lanes = lanes
         self.pc = 0
-        self.passed = False
-        """Whether the breakpoints at this address have been asked."""
+        self.passed = NOWHERE
+        """The address whose breakpoints have been asked, if they were and nothing was executed since."""
         self.scalar: list[Any] = [UNSET] * SCALARS
         self.vector: list[Any] = [NOTHING] * vectors
         self.accumulation: list[Any] = [NOTHING] * accumulations
@@ -71,6 +89,11 @@ class WaveBatch:
         self.mask = None if isinstance(value, int) and value == (1 << self.lanes) - 1 else lane_flags(value, self.lanes)
 
     # --- Parting and joining --------------------------------------------------------------------------------------
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the breakpoints at the instruction have been asked."""
+        return self.passed == self.pc
 
     def part(self, flags: Any) -> WaveBatch:
         """Return the waves with a flag, as a batch of their own."""
@@ -142,7 +165,9 @@ def lane_mask(flags: Any, batch: WaveBatch) -> Any:
             return (1 << batch.lanes) - 1
     if flags.shape[1] != batch.lanes:
         flags = np.broadcast_to(flags, (flags.shape[0], batch.lanes))
-    words = np.packbits(flags.reshape(-1), bitorder="little").view(np.uint64 if batch.lanes == 64 else np.uint32)
+    words = np.ascontiguousarray(np.packbits(flags.reshape(-1), bitorder="little")).view(
+        np.uint64 if batch.lanes == 64 else np.uint32
+    )
     return number_of(words[:, None])
 
 

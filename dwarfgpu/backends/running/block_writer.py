@@ -213,7 +213,7 @@ class BlockWriter:
         if register.startswith("ttmp"):
             return self.sgpr(108 + int(register[4:].strip("[").partition(":")[0].strip("]") or 0), bits)
         if register in self.names_of_apertures:
-            return str(self.names_of_apertures[register])
+            return str(self.names_of_apertures[register] & (1 << bits) - 1)
         if register in SPECIAL:
             at = SPECIAL[register]
             return f"s[{at}]" if bits <= 32 else f"(s[{at}] | s[{at + 1}] << 32)"
@@ -301,7 +301,7 @@ class BlockWriter:
     def _source(self, operand: GpuOperand, kind: str, instruction: GpuInstruction, position: int) -> str:
         size = int(kind[1])
         if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL):
-            return self.constant(operand.value, kind)
+            return self.constant(_bits_of_constant(operand, size), kind)
         if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
             text = self.scalar(operand, 64 if size == 8 else 32)
             if size == 2:
@@ -320,6 +320,8 @@ class BlockWriter:
             return _viewed(f"joined(b.wide_{file}, {file}, {operand.index})", kind, "u8")
         word = self.rearranged(word, operand, instruction, position)
         if size == 4:
+            if operand.half is not None:
+                word = f"({word} >> 16)" if operand.half else f"({word} & 0xffff)"
             return _viewed(word, kind, "u4")
         if self._is_high(operand, instruction, position):
             word = f"({word} >> 16)"
@@ -334,7 +336,8 @@ class BlockWriter:
         size = BITS[kind] // 8
         numpy_kind = KINDS[kind]
         if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL):
-            return self.constant(operand.value >> (8 * size if is_high else 0), numpy_kind)
+            number = _bits_of_constant(operand, size) if numpy_kind == "f2" else operand.value
+            return self.constant(number >> (8 * size if is_high else 0), numpy_kind)
         if operand.kind in (OperandKind.VGPR, OperandKind.AGPR):
             file = "v" if operand.kind is OperandKind.VGPR else "a"
             if size == 4:
@@ -400,8 +403,11 @@ class BlockWriter:
             text = self._half_result(_viewed(f"({text})", "u2", numpy_kind), f"{file}[{index}]", operand, instruction)
         else:
             text = _viewed(f"({text})", "u4", numpy_kind)
+            if operand.half is not None:
+                text = self._half_result(text, f"{file}[{index}]", operand, instruction)
         if instruction.variant == "sdwa" and instruction.modifiers.get("dst_sel", lane_moves.DWORD) != lane_moves.DWORD:
             selection, unused = instruction.modifiers["dst_sel"], instruction.modifiers.get("dst_unused", 0)
+            lane_moves.check_part(selection)
             text = f"{self.name(lane_moves.merged_part)}({file}[{index}], {text}, {selection}, {unused})"
         self.write_register(f"{file}[{index}]", text)
 
@@ -450,3 +456,20 @@ class BlockWriter:
 
 def _viewed(text: str, kind: str, have: str) -> str:
     return text if kind == have else f"{text}.view('{kind}')"
+
+
+def constant_bits(operand: GpuOperand, kind: str) -> int:
+    """Return the bits of a constant in a float type; the tables expand it for one of the two types only."""
+    text = re.sub(r"neg\(|[-|)]", "", operand.text) if operand.negated or operand.absolute else operand.text
+    if "." not in text:
+        return int(text, 0) & (0xFFFF if kind == "f2" else 0xFFFFFFFF)
+    return int(np.dtype(kind).type(text).view(f"u{kind[1]}"))
+
+
+def _bits_of_constant(operand: GpuOperand, size: int) -> int:
+    """Return the bits of a constant in an operation on numbers of some bytes.
+
+    The operands of operations on halfs are in the tables of GFX9 as operands of 32 bits where they have modifiers.
+    """
+    is_half = size == 2 and operand.kind is OperandKind.CONSTANT and operand.bits == 32 and "." in operand.text
+    return constant_bits(operand, "f2") if is_half else operand.value

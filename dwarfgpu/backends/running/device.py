@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running import halts, instructions
-from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, UNSET, VCC, VCC_HI, WaveBatch, number_of
+from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter, Clock
 from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
 from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Halt, executing, lane_masks
@@ -65,6 +65,29 @@ class Block:
     count: int
     """Its instructions."""
     following: int
+    is_whole: bool
+    """Whether it ends where waves may go different ways, and not only because it is long or a breakpoint follows.
+
+    Only there another batch gets its turn, so the order does not depend on breakpoints and on who watches.
+    """
+
+
+@frozen(eq=False)
+class SavedDevice:
+    """Where all waves of a device were at one time."""
+
+    rounds: int
+    batches: tuple[WaveBatch, ...]
+    waiting: tuple[WaveBatch, ...]
+    ended: tuple[WaveBatch, ...]
+    held: tuple[WaveBatch, ...]
+    alone: int | None
+    stopped: tuple[tuple[WaveBatch, str], ...]
+    going: WaveBatch | None
+    counts: tuple[int, int, int, int]
+    """The instructions executed, the waves that have ended, the clock, and what is left of a turn."""
+    order: Any
+    alive: Any
 
 
 class Device:
@@ -104,6 +127,8 @@ class Device:
         self.executed = 0
         """The instructions, each counted once for each wave."""
         self.waves_ended = 0
+        self.rounds = 0
+        """How often waves have been taken over from the machine, as work-groups start when others have ended."""
         self._is_interrupted = False
         self._stops_at_faults = False
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
@@ -133,6 +158,14 @@ class Device:
         """Waves at a barrier."""
         self.ended: list[WaveBatch] = []
         self.stopped: list[tuple[WaveBatch, str]] = []
+        self.held: list[WaveBatch] = []
+        """Waves that do not run while another one runs alone."""
+        self.alone: int | None = None
+        """The wave that runs alone."""
+        self._going: WaveBatch | None = None
+        """The batch whose turn has not ended, and how many blocks are left of it."""
+        self._left = 0
+        self.rounds += 1
         first = self.batches[0] if self.batches else None
         self._register_counts = {
             OperandKind.VGPR: len(first.vector) if first is not None else 0,
@@ -189,7 +222,7 @@ class Device:
             if alone and batch.count > 1:
                 self.batches.append(batch.part(batch.waves != wave))
                 batch = batch.part(batch.waves == wave)
-        batch.passed = False
+        batch.passed = NOWHERE
         self.halt = None
         self._stops_at_faults = True
         with np.errstate(all="ignore"):
@@ -200,7 +233,7 @@ class Device:
     def _start_more(self) -> bool:
         """Start work-groups that were waiting for room, if there are some."""
         ahead = self.machine.work_ahead
-        if ahead is None or self.stopped or not ahead.start(self.machine):
+        if ahead is None or self.stopped or self.held or not ahead.start(self.machine):
             return False
         self._adopt()
         return True
@@ -215,7 +248,8 @@ class Device:
         batches.remove(batch)
         others, room = [], WIDEST - batch.count
         for each in batches:
-            if each.pc == batch.pc and each.count <= room and each.mode == batch.mode and each.passed == batch.passed:
+            is_alike = each.pc == batch.pc and each.mode == batch.mode and each.has_passed == batch.has_passed
+            if is_alike and each.count <= room:
                 others.append(each)
                 room -= each.count
         if others:
@@ -227,27 +261,37 @@ class Device:
 
     def _turn(self, limit: int | None) -> None:
         """Run the batch with the lowest address until it meets another, parts, or waits."""
-        batch = self._next()
+        batch, left = self._going, self._left
+        if batch is not None and any(each is batch for each in self.batches):
+            self.batches.remove(batch)
+        else:
+            batch = self._next()
+            left = self._patience(batch)
+        self._going = None
         nearest = min((each.pc for each in self.batches), default=None)
         observer, breakpoints = self.observer, self.breakpoints
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
-        for _ in range(self._patience(batch)):
+        while left > 0:
             pc, mode = batch.pc, batch.mode
-            if breakpoints and pc in breakpoints:
-                if not batch.passed and self._breaks(batch):
-                    break
-                batch.passed = False
+            self._going = batch
+            if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
+                break
             if observer is not None and observer(batch):
                 break
+            batch.passed = NOWHERE
             block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
             if not self._execute(batch, block):
+                self._going = None
                 return
-            following = batch.pc
-            if nearest is not None and following >= nearest:
-                break
+            if block.is_whole:
+                left -= 1
+                if not left or (nearest is not None and batch.pc >= nearest):
+                    self._going = None
+                    break
             if self._is_interrupted or (limit is not None and self.executed >= limit):
                 break
+        self._left = left
         self.batches.append(batch)
 
     def _patience(self, batch: WaveBatch) -> int:
@@ -280,16 +324,41 @@ class Device:
     def _breaks(self, batch: WaveBatch) -> bool:
         """Ask the breakpoints at the address of a batch whether it stops."""
         arrival = Arrival(self, batch)
-        batch.passed = True
+        batch.passed = batch.pc  # a condition that fails is not asked again
         for breakpoint_ in self.breakpoints[batch.pc]:
             if not breakpoint_.is_enabled:
                 continue
             lanes = lane_masks(batch.waves, breakpoint_.stopping(arrival))
             if lanes:
                 breakpoint_.hits += 1
-                self.halt = Halt(halts.BREAKPOINT, breakpoint_.reason, batch.pc, lanes, breakpoint_)
-                return True
-        return False
+                if self.halt is None:
+                    self.halt = Halt(halts.BREAKPOINT, breakpoint_.reason, batch.pc, lanes, breakpoint_)
+        if self.halt is None:
+            batch.passed = NOWHERE
+        return self.halt is not None
+
+    def let_run(self, wave: int | None) -> bool:
+        """Let only one wave run from now on, or all (None); return whether that was different before."""
+        if wave == self.alone:
+            return False
+        self._refresh()
+        self.batches += self.held
+        self.held, self.alone = [], wave
+        self._hold_others()
+        return True
+
+    def _hold_others(self) -> None:
+        """Hold all waves but the one that runs alone, if one does."""
+        if self.alone is None:
+            return
+        batches, self.batches = self.batches, []
+        for batch in batches:
+            own = batch.waves == self.alone
+            if own.all() or not own.any():
+                (self.batches if own.any() else self.held).append(batch)
+            else:
+                self.batches.append(batch.part(own))
+                self.held.append(batch.part(~own))
 
     def _part(self, batch: WaveBatch, following: Any) -> None:
         addresses = np.unique(following)
@@ -351,6 +420,7 @@ class Device:
                 self.waiting.append(batch.part(~free))
             else:
                 self.waiting.append(batch)
+        self._hold_others()
 
     def _fault(self, batch: WaveBatch, block: Block, fault: MachineFault) -> None:
         """Stop the waves that cannot execute an instruction; the others go on with it."""
@@ -405,7 +475,7 @@ class Device:
         writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
         writer.keeps_halves = self.generation >= 10
         writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
-        address, count = pc, 0
+        address, count, is_whole = pc, 0, False
         while True:
             if count and (count == longest or address in self.breakpoints):
                 writer.write(f"return {address}")
@@ -424,8 +494,9 @@ class Device:
             count += 1
             address += instruction.size
             if ends:
+                is_whole = True
                 break
-        return Block(writer.function(), tuple(writer.addresses), count, address)
+        return Block(writer.function(), tuple(writer.addresses), count, address, is_whole)
 
     def _instruction(self, address: int) -> GpuInstruction:
         """Return the instruction at an address; raise a fault if none is there."""
@@ -464,12 +535,52 @@ class Device:
             "src_shared_limit": shared + 0xFFFFFFFF, "src_private_limit": private + 0xFFFFFFFF,
         }  # fmt: skip
 
+    # --- Going back -----------------------------------------------------------------------------------------------
+
+    def refresh(self) -> bool:
+        """Take over what has been changed in the machine; return whether something was."""
+        changes = self._written
+        self._refresh()
+        return changes != self._written
+
+    def saved(self) -> SavedDevice:
+        """Return what `restore` needs to bring the waves back to where they are now; memory is not among it."""
+        copies: dict[int, WaveBatch] = {}
+
+        def copied(batches: list[WaveBatch]) -> tuple[WaveBatch, ...]:
+            return tuple(copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches)
+
+        lists = copied(self.batches), copied(self.waiting), copied(self.ended), copied(self.held)
+        stopped = tuple((_whole_copy(batch), reason) for batch, reason in self.stopped)
+        going = None if self._going is None else copies.get(id(self._going))
+        order = None if self._random is None else self._random.getstate()
+        counts = self.executed, self.waves_ended, self.clock.now, self._left
+        return SavedDevice(self.rounds, *lists, self.alone, stopped, going, counts, order, self._alive.copy())
+
+    def restore(self, saved: SavedDevice) -> None:
+        """Bring the waves back to where they were."""
+        copies: dict[int, WaveBatch] = {}
+
+        def copied(batches: tuple[WaveBatch, ...]) -> list[WaveBatch]:
+            return [copies.setdefault(id(batch), _whole_copy(batch)) for batch in batches]
+
+        self.batches, self.waiting, self.ended = map(copied, (saved.batches, saved.waiting, saved.ended))
+        self.held, self.alone = copied(saved.held), saved.alone
+        self.stopped = [(_whole_copy(batch), reason) for batch, reason in saved.stopped]
+        self._going = None if saved.going is None else copies[id(saved.going)]
+        self.executed, self.waves_ended, self.clock.now, self._left = saved.counts
+        if self._random is not None:
+            self._random.setstate(saved.order)
+        self._alive = saved.alive.copy()
+        self.halt = None
+        self._written = self.machine.changes
+
     # --- The machine ----------------------------------------------------------------------------------------------
 
     def every_batch(self) -> list[tuple[WaveBatch, str | None]]:
         """Return all waves, with why they do not run."""
         return [
-            *((batch, None) for batch in self.batches),
+            *((batch, None) for batch in (*self.batches, *self.held)),
             *((batch, "waits at a barrier") for batch in self.waiting),
             *self.stopped,
             *((batch, "has ended") for batch in self.ended),
@@ -493,6 +604,10 @@ class Device:
         self._written = self.machine.changes
         return self.machine
 
+    def write_wave(self, wave: int, batch: WaveBatch) -> None:
+        """Put the registers of a wave into the machine; it is in the batch whose turn it is if it is in no other."""
+        self.written(next((known for known, _ in self.every_batch() if wave in known.waves), batch))
+
     def _write(self, batch: WaveBatch) -> None:
         machine = self.machine
         for prefix, registers in (("v", batch.vector), ("a", batch.accumulation)):
@@ -512,6 +627,7 @@ class Device:
             return
         before = self.batches, self.waiting, self.stopped
         self.batches = [new for batch in before[0] for new in self._read_again(batch)]
+        self.held = [new for batch in self.held for new in self._read_again(batch)]
         self.waiting, self.stopped = [], []
         for batch, reason in (*((each, None) for each in before[1]), *before[2]):
             for new in self._read_again(batch):
@@ -529,7 +645,7 @@ class Device:
             kept = batch.part(np.isin(batch.waves, new.waves))
             new.scc = kept.scc
             new.mode = new.mode & INDEX_ENABLE * 2 - 1 | kept.mode & ~(INDEX_ENABLE * 2 - 1)
-            new.passed = batch.passed and new.pc == batch.pc
+            new.passed = batch.passed
             yield new
 
     def _scalars(self, batch: WaveBatch) -> Iterator[tuple[str, Any]]:
@@ -581,6 +697,12 @@ def keep_freed_memory() -> None:
         return
     for option, size in ((_TRIM_THRESHOLD, 1 << 28), (_MMAP_THRESHOLD, 1 << 25), (_TOP_PAD, 1 << 24)):
         set_option(option, size)
+
+
+def _whole_copy(batch: WaveBatch) -> WaveBatch:
+    other = batch.copy()
+    other.passed = batch.passed
+    return other
 
 
 def _raising(fault: MachineFault) -> Any:

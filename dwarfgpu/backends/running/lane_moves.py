@@ -112,10 +112,17 @@ def part_text(word: str, selection: int, *, is_signed: bool) -> str:
     """Return the text of a part of a register as 32 bits."""
     if selection == DWORD:
         return word
+    check_part(selection)
     bits, first = (16, WORDS[selection]) if selection in WORDS else (8, 8 * selection)
     if is_signed:
         return f"({word}.view('i4') << {32 - bits - first} >> {32 - bits}).view('u4')"
     return f"({word} >> {first} & {(1 << bits) - 1})"
+
+
+def check_part(selection: int) -> None:
+    """Refuse the number of a part that no register has."""
+    if selection > DWORD:
+        raise UnknownInstruction(f"part {selection} of a register")
 
 
 def merged_part(old: Lanes, new: Lanes, selection: int, unused: int) -> Lanes:

@@ -256,6 +256,8 @@ class MemoryAccess:
         lanes = np.full(batch.count, batch.lanes) if batch.mask is None else batch.mask.sum(axis=1)
         counts = np.broadcast_to(lanes, (batch.count,)).astype(np.int64) * sign
         places = np.broadcast_to(np.asarray(address, np.int64).reshape(-1), (batch.count,))
+        if self.watch_waves is not None:
+            self.watch_waves(LOCAL, places, 4, "atomic")
         view = self.local.views[4]
         old = np.zeros((batch.count, 1), np.uint32)
         for wave, (place, count) in enumerate(zip(places.tolist(), counts.tolist(), strict=True)):
@@ -447,6 +449,12 @@ class MemoryAccess:
     watch: Any = None
     """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
 
+    watch_waves: Any = None
+    """A function that is told of each access of whole waves: the space, the address or addresses, bytes, and action."""
+
+    moving: tuple[str, int] = ("load", 0)
+    """What the access that is watched does (``load``, ``store`` or ``atomic``), and with how many bytes of a lane."""
+
     finds_rows = True
     """Whether accesses that need not ask each lane are told from others; without it the answers are the same."""
 
@@ -497,6 +505,8 @@ class MemoryAccess:
     def _local_places(
         self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
     ) -> list[tuple[Segment, Lanes, Lanes]]:
+        if self.local_size < size:
+            return []
         inside = (address >= 0) & (address <= self.local_size - size)
         rows = self.group_of[batch.waves][:, None] * self.local_size
         if not inside.all():
@@ -512,6 +522,8 @@ class MemoryAccess:
         if outside.any():
             wanted = int(address[outside][0])
             raise MachineFault(f"no private memory at {wanted:#x}", outside, kind=MEMORY_VIOLATION)
+        if limit < size:
+            return []
         rows = batch.waves[:, None] * self.scratch_size
         return [(self.scratch, mask, rows + (address >> 2) * (4 * self.lanes) + self.lane_numbers * 4 + (address & 3))]
 
@@ -561,6 +573,7 @@ class MemoryAccess:
 
     def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
         """Read numbers that follow each other, for each lane."""
+        self.moving = "load", size * count
         places = self._places(batch, space, address, size * count if space != SCRATCH else size)
         if len(places) == 1 and places[0][1] is batch.mask and not self._is_interleaved(space, places[0][0]):
             segment, mask, offsets = places[0]
@@ -629,6 +642,7 @@ class MemoryAccess:
         shape = batch.count, batch.lanes
         values = [value if value.shape == shape else np.broadcast_to(value, shape) for value in values]
         count = len(values)
+        self.moving = "store", size * count
         for segment, mask, offsets in self._places(batch, space, address, size * count if space != SCRATCH else size):
             if self._is_interleaved(space, segment):
                 for number, value in enumerate(values):
@@ -644,6 +658,7 @@ class MemoryAccess:
         data = np.broadcast_to(data, full)
         other = None if other is None else np.broadcast_to(other, full)
         result = np.zeros(full, WORDS[shape.size])
+        self.moving = "atomic", shape.size
         for segment, mask, offsets in self._places(batch, space, address, shape.size):
             lanes = np.ones(full, bool) if mask is None else mask
             view = segment.views.get(shape.size)
@@ -723,6 +738,8 @@ class MemoryAccess:
     def store_scalar(self, batch: WaveBatch, address: Any, values: list[Any]) -> None:
         """Write numbers of each wave, one wave after the other."""
         places = self._wave_places(batch, address, 4 * len(values))
+        if self.watch_waves is not None:
+            self.watch_waves(GLOBAL, address, 4 * len(values), "store")
         columns = [np.broadcast_to(np.asarray(value, np.uint64).reshape(-1), (batch.count,)) for value in values]
         for wave, (segment, offset) in enumerate(places):
             for number, column in enumerate(columns):
@@ -732,6 +749,8 @@ class MemoryAccess:
     def atomic_scalar(self, batch: WaveBatch, address: Any, shape: AccessShape, data: Any, other: Any = None) -> Any:
         """Change a number in memory for each wave, one wave after the other; return the old ones."""
         kind = WORDS[shape.size]
+        if self.watch_waves is not None:
+            self.watch_waves(GLOBAL, address, shape.size, "atomic")
         result = np.zeros((batch.count, 1), kind)
         columns = [
             np.broadcast_to(np.asarray(value, np.uint64).astype(kind).reshape(-1), (batch.count,))
@@ -762,6 +781,8 @@ class MemoryAccess:
 
     def load_scalar(self, address: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001 (of a text)
         """Read numbers of a wave."""
+        if self.watch_waves is not None:
+            self.watch_waves(GLOBAL, address, size * count, "load")
         if isinstance(address, int):
             at = address & ~3 if size == 4 else address
             whole = self.memory.read(at, size * count)

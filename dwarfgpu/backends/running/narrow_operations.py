@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from dwarfgpu.backends.running.block_writer import BITS, KINDS, BlockWriter
+from dwarfgpu.backends.running.block_writer import BITS, KINDS, BlockWriter, constant_bits
 from dwarfgpu.backends.running.stops import UnknownInstruction
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import floats, narrow_floats
@@ -70,6 +70,8 @@ def _write_packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     chosen = (modifiers.get("op_sel", 0), modifiers.get("op_sel_hi", 0) if is_packed else 7)
     negated = (modifiers.get("neg_lo", 0), modifiers.get("neg_hi", 0))
     sources = instruction.sources
+    if any(negated) and KINDS[kind][0] != "f":
+        raise UnknownInstruction(f"{instruction.mnemonic} of integers with another sign")
     if accumulates and sources[0] is not instruction.destinations[0]:
         raise UnknownInstruction(f"{instruction.mnemonic} without its destination as a source")
     for half in (0, 1):
@@ -147,18 +149,10 @@ def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
         writer.write_register(register, f"{half} | {register} & 0xffff0000")
 
 
-def _constant_bits(operand: GpuOperand, kind: str) -> int:
-    """Return the bits of a constant in a float type; the tables expand it for one of the two types only."""
-    text = re.sub(r"neg\(|[-|)]", "", operand.text) if operand.negated or operand.absolute else operand.text
-    if "." not in text:
-        return int(text, 0) & (0xFFFF if kind == "f2" else 0xFFFFFFFF)
-    return int(np.dtype(kind).type(text).view(f"u{kind[1]}"))
-
-
 def _single(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction, position: int) -> str:
     """Return the text of a single that a source has."""
     if operand.kind is OperandKind.CONSTANT:
-        return writer.constant(_constant_bits(operand, "f4"), "f4")
+        return writer.constant(constant_bits(operand, "f4"), "f4")
     return f"{_word(writer, operand, instruction, position)}.view('f4')"
 
 
@@ -167,7 +161,7 @@ def _half(
 ) -> str:
     """Return the text of a half that a source has."""
     if operand.kind is OperandKind.CONSTANT:
-        return writer.constant(_constant_bits(operand, "f2"), "f2")
+        return writer.constant(constant_bits(operand, "f2"), "f2")
     shift = " >> 16" if is_high else ""
     return f"({_word(writer, operand, instruction, position)}{shift} & 0xffff).astype('u2').view('f2')"
 

@@ -71,5 +71,5 @@ def _class(value: Lanes, wanted: Lanes) -> Lanes:
 
 
 for _type in ("f16", "f32", "f64"):
-    _types = f"{_type} u32 -> mask"
+    _types = f"{_type} {'u16' if _type == 'f16' else 'u32'} -> mask"
     vector(f"v_cmp_class_{_type} v_cmpx_class_{_type}", _types, "D[lane] = the class of S0 is a bit of S1")(_class)

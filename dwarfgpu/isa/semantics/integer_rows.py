@@ -346,13 +346,13 @@ def field_mask(width: Lanes, start: Lanes) -> Lanes:
     return ((one << (width & 31)) - one) << (start & 31)
 
 
-@vector("v_alignbit_b32", "b32 b32 b32 -> b32", "D = ({S0, S1} >> S2[4:0]) & 0xffffffff")
+@vector("v_alignbit_b32", "b32 b32 b16 -> b32", "D = ({S0, S1} >> S2[4:0]) & 0xffffffff")
 def align_bits(high: Lanes, low: Lanes, count: Lanes) -> Lanes:
     both = long(high) << 32 | long(low)
     return (both >> long(count & 31)).astype(np.uint32)
 
 
-@vector("v_alignbyte_b32", "b32 b32 b32 -> b32", "D = ({S0, S1} >> (8 * S2[1:0])) & 0xffffffff")
+@vector("v_alignbyte_b32", "b32 b32 b16 -> b32", "D = ({S0, S1} >> (8 * S2[1:0])) & 0xffffffff")
 def align_bytes(high: Lanes, low: Lanes, count: Lanes) -> Lanes:
     return align_bits(high, low, (count & 3) * 8)
 

@@ -251,7 +251,7 @@ _READERS: dict[int, Callable[[bytes, str], Any]] = {
 """Readers of descriptors by the type of note, in the order of the fields of `HsaNotes`."""
 
 
-# --- Separate debug files -----------------------------------------------------------------------------
+# --- Separate debug files -----------------------------------------------------------------------------------------
 # ``.gnu_debuglink`` has the name of the file and the CRC-32 of its content; a build ID names it, too. Both,
 # and the places where the file is looked for, are GDB's ("Separate Debug Files" in its manual).
 

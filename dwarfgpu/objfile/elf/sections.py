@@ -205,7 +205,7 @@ def joined(image: Image, name: str, parts: Iterable[bytes | memoryview]) -> byte
     return contents[0] if len(contents) == 1 else b"".join(contents)
 
 
-# --- Compressed sections and bundles ------------------------------------------------------------------
+# --- Compressed sections and bundles ------------------------------------------------------------------------------
 # gABI, "Compression" (``SHF_COMPRESSED``: a header, then a stream) and the older GNU form (``.zdebug_*``:
 # ``ZLIB``, the size as 8 big-endian bytes, then a zlib stream). Offload bundles use the same two methods.
 

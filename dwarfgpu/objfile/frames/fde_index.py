@@ -19,7 +19,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import following
 from dwarfgpu.objfile.frames.frame_section import Fde
 from dwarfgpu.objfile.info.pc_ranges import Ranges
-from dwarfgpu.objfile.info.reader_codegen import CODES, order_code
+from dwarfgpu.objfile.info.readers import CODES, order_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +32,7 @@ SPEC = "LSB 5.0, 10.6.2"
 MAX_PROBLEMS = 1000
 
 
-# --- The header -----------------------------------------------------------------------------------------------------
+# --- The header ---------------------------------------------------------------------------------------------------
 
 
 @frozen
@@ -111,7 +111,7 @@ def _fixed_size(encoding: int, form: Format) -> int | None:
     return form.address_size if kind == "address" else FIXED.get(kind)
 
 
-# --- The index ------------------------------------------------------------------------------------------------------
+# --- The index ----------------------------------------------------------------------------------------------------
 
 
 class FrameIndex:

@@ -230,7 +230,7 @@ class FrameSection:
         )
 
 
-# --- The entries of call frame information ------------------------------------------------------------
+# --- The entries of call frame information ------------------------------------------------------------------------
 # The augmentation string says what else an entry holds. Strings in the form that A.6.4.1 recommends,
 # ``[vendor:v1.2:options]``, add no fields, so entries with them can be read by those who do not know the
 # vendor. The letters of GNU can be read, and letters after a ``z`` that are not known can be skipped. With
@@ -307,7 +307,7 @@ class Terminator:
 Entry: TypeAlias = "Cie | Fde | Terminator"
 
 
-# --- Parts of entries -----------------------------------------------------------------------------------------------
+# --- Parts of entries ---------------------------------------------------------------------------------------------
 
 
 def read_string(cursor: Cursor) -> str:

@@ -14,7 +14,7 @@ from dwarfgpu.objfile.contributions import check_address_size, following, initia
 from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
 from dwarfgpu.objfile.info.forms import ADDRESS_INDEX, NO_DATA, class_of
 from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges, is_dead
-from dwarfgpu.objfile.info.reader_codegen import CODES
+from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.objfile.info.scan import scan
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _ranges(unit: Unit, plan: Plan, picked: tuple[int, ...], offset: int) -> lis
     return [(low, high)] if low < high and not is_dead(low, unit.address_size) else []
 
 
-# --- The variables of one unit that have an address in the program ------------------------------------
+# --- The variables of one unit that have an address in the program ------------------------------------------------
 
 _POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
 MAX_TYPES = 64
@@ -241,7 +241,7 @@ def _constant(die: Die, attribute: int) -> int | None:
     return int(number.value) if number is not None and number.value_class == "constant" else None
 
 
-# --- ``.debug_aranges`` -------------------------------------------------------------------------------
+# --- ``.debug_aranges`` -------------------------------------------------------------------------------------------
 
 SECTION = ".debug_aranges"
 

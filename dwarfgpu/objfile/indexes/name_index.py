@@ -195,7 +195,7 @@ def is_named(die: Die, name: bytes) -> bool:
     return dw.DW_AT_name in missing and die.tag == dw.DW_TAG_namespace and name == ANONYMOUS.encode()
 
 
-# --- What an index is about ---------------------------------------------------------------------------
+# --- What an index is about ---------------------------------------------------------------------------------------
 # The rule is that of ``.debug_names`` (DWARF 5 section 6.1.1.1, A.6.1.1.1), with three differences. Inlined
 # calls are not entries of their own: the function they are calls of is. A function or a variable at
 # namespace scope without code or location is one too, because "it was optimized out" is an answer. And a

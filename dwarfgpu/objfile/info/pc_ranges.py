@@ -164,7 +164,7 @@ class Ranges:
         return self.at(low) + self._numbers[first:last] if low < high else []
 
 
-# --- The scopes that cover an address (DWARF 5 section 3.3.8) -------------------------------------------
+# --- The scopes that cover an address (DWARF 5 section 3.3.8) -----------------------------------------------------
 # An inlined call is an entry below the function it was inlined into, with the ranges of its code. So the scopes that
 # cover an address, from the outside in, tell who called whom.
 

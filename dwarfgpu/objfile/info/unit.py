@@ -395,7 +395,7 @@ class Unit:
         raise self.error(MalformedFile("bad_form", message, spec="DWARF 5, 7.5.5"))
 
 
-# --- Unit headers (DWARF 5 section 7.5.1) -------------------------------------------------------------
+# --- Unit headers (DWARF 5 section 7.5.1) -------------------------------------------------------------------------
 # Version 6 is read as version 5: its drafts, and the compilers that write it, have changed attributes but
 # not the header.
 

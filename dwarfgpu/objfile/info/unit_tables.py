@@ -230,7 +230,7 @@ def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Se
     return decoded
 
 
-# --- Addresses by index -------------------------------------------------------------------------------
+# --- Addresses by index -------------------------------------------------------------------------------------------
 # The GNU tables of split units before version 5 have no header: they reach to the section's end.
 
 

@@ -442,7 +442,7 @@ def _snake_case(word: str) -> str:
     return out.removeprefix("_").replace("multi_grid", "multigrid")  # as V3 writes it
 
 
-# --- Read the YAML of code object V2 metadata with PyYAML ---------------------------------------------
+# --- Read the YAML of code object V2 metadata with PyYAML ---------------------------------------------------------
 # What could make a small text large or a reader crash is refused: anchors, aliases, tags, deep nesting.
 # Plain scalars mean what LLVM means by them: integers, booleans, nothing, and text in all other cases.
 

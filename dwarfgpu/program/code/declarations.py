@@ -100,7 +100,7 @@ def _place(code: LoadedCode, die: Die) -> tuple[str | None, int | None]:
     return (unit.name if path is None else short_name(tidy(path), unit)), line.unsigned()
 
 
-# --- Declarations ---------------------------------------------------------------------------------------------------
+# --- Declarations -------------------------------------------------------------------------------------------------
 
 
 def _text(state: Execution, die: Die, kind: Kind, name: str) -> str | None:
@@ -142,7 +142,7 @@ def _short(text: str) -> str:
     return text
 
 
-# --- Symbols --------------------------------------------------------------------------------------------------------
+# --- Symbols ------------------------------------------------------------------------------------------------------
 
 
 def undeclared(state: Execution, *, is_code: bool, matches: Callable[[str], object]) -> Iterator[tuple[int, str]]:

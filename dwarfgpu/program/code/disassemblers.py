@@ -176,7 +176,7 @@ def _options(name: str, machine: DisassemblyTarget) -> list[str]:
     return arguments
 
 
-# --- An ELF file with one section of code -------------------------------------------------------------
+# --- An ELF file with one section of code -------------------------------------------------------------------------
 # So the code of a bundle, of a compressed file and of a running program are all handed over in the same way,
 # and what symbols and sections of the real file might do to a disassembler does not matter.
 
@@ -207,7 +207,7 @@ def code_image(code: bytes, address: int, image: Image) -> bytes:
     return body + bytes(table - len(body)) + b"".join(sections)
 
 
-# --- ``llvm-mc --disassemble`` ------------------------------------------------------------------------
+# --- ``llvm-mc --disassemble`` ------------------------------------------------------------------------------------
 
 NAME = "llvm-mc"
 OPTIONS = ("--disassemble", "--show-encoding")

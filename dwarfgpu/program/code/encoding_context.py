@@ -48,7 +48,7 @@ class EncodingContext:
         return parse(text, self.dialect, self.form, target=self.target)
 
 
-# --- Expressions by themselves ------------------------------------------------------------------------
+# --- Expressions by themselves ------------------------------------------------------------------------------------
 
 
 def setting(

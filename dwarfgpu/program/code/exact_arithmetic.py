@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Instruction
     from dwarfgpu.program.code.repairs import Site
 
-# --- Types of fewer bits than their bytes have ------------------------------------------------------------------------
+# --- Types of fewer bits than their bytes have --------------------------------------------------------------------
 
 _NAMED_WIDTH = re.compile(r"DW_ATE_(un)?signed_(\d{1,2})$")
 """The names of the base types that LLVM makes for the integers of its expressions."""
@@ -47,7 +47,7 @@ def with_exact_widths(instructions: Sequence[Instruction], site: Site) -> list[I
     return result if is_changed else None
 
 
-# --- Operands of different types --------------------------------------------------------------------------------------
+# --- Operands of different types ----------------------------------------------------------------------------------
 
 
 @frozen
@@ -150,7 +150,7 @@ def _common(left: _Entry, right: _Entry, converted: dict[int, int], site: Site) 
     return keeps.type
 
 
-# --- Sign extension ---------------------------------------------------------------------------------------------------
+# --- Sign extension -----------------------------------------------------------------------------------------------
 
 _EXTENSION = ("dup", "N", "shr", "lit0", "not", "mul", "N", "shl", "or")
 """How LLVM writes the extension of a sign without base types (DwarfExpression::emitLegacySExt)."""
@@ -215,7 +215,7 @@ def _step(name: str, number: int | None, at: Instruction) -> Instruction:
     return instruction_of(f"DW_OP_{name}", () if number is None else (number,), at.offset, at.end)
 
 
-# --- Arithmetic of lanes ----------------------------------------------------------------------------------------------
+# --- Arithmetic of lanes ------------------------------------------------------------------------------------------
 
 LANE_BITS = 32
 _SIGNED = frozenset(("DW_OP_shra", "DW_OP_div"))

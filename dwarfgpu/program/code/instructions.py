@@ -180,7 +180,7 @@ def _numbers(machine: DisassemblyTarget, code: bytes, address: int) -> Iterator[
         yield MachineInstruction(address + start, data, text)
 
 
-# --- The code of a program ----------------------------------------------------------------------------
+# --- The code of a program ----------------------------------------------------------------------------------------
 
 MAX_CODE = 1 << 20
 """More bytes are not disassembled at once."""

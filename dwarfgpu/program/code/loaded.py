@@ -380,7 +380,7 @@ class Loaded:
         return code.information_at(pc)
 
 
-# --- Compilation units of loaded files ----------------------------------------------------------------
+# --- Compilation units of loaded files ----------------------------------------------------------------------------
 
 ENCODING_NAMES = {code: name for name, code in ENCODINGS.items() if code is not None}
 ORDERS: dict[int, ByteOrder | None] = {DW_END_default: None, DW_END_big: "big", DW_END_little: "little"}
@@ -493,7 +493,7 @@ def location_list(attribute: Attribute) -> LocationList:
     return listed
 
 
-# --- Base types and constants ---------------------------------------------------------------------------------------
+# --- Base types and constants -------------------------------------------------------------------------------------
 
 
 def base_type_of(die: Die) -> BaseType:

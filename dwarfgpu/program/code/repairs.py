@@ -257,7 +257,7 @@ def register_of_base(expression: Expression) -> int | None:
     return int(instruction.operands[0]) if instruction.name == "DW_OP_regx" else None
 
 
-# --- Matching -------------------------------------------------------------------------------------------------------
+# --- Matching -----------------------------------------------------------------------------------------------------
 
 
 def _parts(

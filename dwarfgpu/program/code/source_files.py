@@ -205,7 +205,7 @@ class SourceFiles:
             return None
 
 
-# --- The text of source files -------------------------------------------------------------------------
+# --- The text of source files -------------------------------------------------------------------------------------
 
 MAX_SIZE = 1 << 26
 """A larger file is not taken for source."""

@@ -175,7 +175,7 @@ def _row(entry: DumpedListEntry) -> tuple[Any, ...]:
     return entry.offset, entry.kind, operands, entry.start, entry.end, entry.code
 
 
-# --- Reading lists ------------------------------------------------------------------------------------
+# --- Reading lists ------------------------------------------------------------------------------------------------
 
 
 @frozen

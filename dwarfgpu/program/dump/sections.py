@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry
 
 
-# --- Index sections -----------------------------------------------------------------------------------
+# --- Index sections -----------------------------------------------------------------------------------------------
 
 _NAME_COLUMNS: Columns = (
     ("name", "text"), ("entry", "address"), ("tag", "text"), ("unit", "address"), ("die", "address"),
@@ -106,7 +106,7 @@ def frame_header(file: CodeObject, section: str) -> Iterator[SectionPart]:
     yield SectionPart(section, 0, "index of frames", facts, (Table("entries", columns, rows),))
 
 
-# --- Line tables --------------------------------------------------------------------------------------
+# --- Line tables --------------------------------------------------------------------------------------------------
 
 _DIRECTORY_COLUMNS: Columns = (("directory", "number"), ("path", "text"))
 _FILE_COLUMNS: Columns = (
@@ -209,7 +209,7 @@ def _line_row(row: LineRow) -> tuple[Any, ...]:
     return row.address, row.line, row.column, row.file, row.isa, row.discriminator, row.op_index, flags
 
 
-# --- Sections -----------------------------------------------------------------------------------------
+# --- Sections -----------------------------------------------------------------------------------------------------
 
 ALL = "all"
 ENTRIES = frozenset((".debug_info", ".debug_types"))

@@ -308,7 +308,7 @@ def _no_operators(operator: str, left: ScalarOperand, right: ScalarOperand) -> U
     return UsageError(f"{operator} is not defined for the types {types}", kind="bad_operand")
 
 
-# --- Complex numbers and vectors ----------------------------------------------------------------------
+# --- Complex numbers and vectors ----------------------------------------------------------------------------------
 
 _PARTS = {8: "float", 16: "double", 32: "long double", 4: "_Float16"}
 MAX_ELEMENTS = 1024

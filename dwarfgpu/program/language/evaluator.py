@@ -533,7 +533,7 @@ def _noun(type: t.Type) -> str:
     return "function" if isinstance(type, t.Function) else "array"
 
 
-# --- Members and bases of classes ---------------------------------------------------------------------
+# --- Members and bases of classes ---------------------------------------------------------------------------------
 
 MAX_DEPTH = 16
 """How deep a member is searched in bases and unnamed members."""
@@ -635,7 +635,7 @@ def _part(owner: Object, name: str, depth: int, seen: set[object]) -> Object | N
     return next(filter(None, (_part(owner.base(base), name, depth + 1, seen) for base in inner.body.bases)), None)
 
 
-# --- Pointers to members ------------------------------------------------------------------------------
+# --- Pointers to members ------------------------------------------------------------------------------------------
 
 
 def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
@@ -689,7 +689,7 @@ def _data_member(type: t.Type, name: str, depth: int, seen: set[object]) -> tupl
     return next(filter(None, (_data_member(base.type, name, depth + 1, seen) for base in inner.body.bases)), None)
 
 
-# --- Hints for unknown names --------------------------------------------------------------------------
+# --- Hints for unknown names --------------------------------------------------------------------------------------
 
 MANY, FEW = 10, 4
 """How many names, and how many of them for the same thing, are shown."""

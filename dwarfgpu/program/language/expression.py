@@ -237,14 +237,25 @@ def variables_in(frame: Frame, tree: Any) -> list[Variable]:
     return list(variables.values())
 
 
+def is_constant(tree: Any) -> bool:
+    """Return whether an expression names nothing that could change: no variable, register or memory."""
+    return not any(isinstance(node, (Name, RegisterName, Subscript, MemberAccess, Unary)) for node in _nodes_in(tree))
+
+
 def _names_in(tree: Any) -> Iterator[Name]:
     """Yield the names in an expression, in the order of the text."""
+    yield from (node for node in _nodes_in(tree) if isinstance(node, Name))
+
+
+def _nodes_in(tree: Any) -> Iterator[Any]:
+    """Yield the parts of an expression, in the order of the text; nothing is part of a name."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
+        yield node
         if isinstance(node, Name):
-            yield node
-        elif isinstance(node, tuple):
+            continue
+        if isinstance(node, tuple):
             waiting += reversed(node)
         elif attrs.has(type(node)):
             waiting += [getattr(node, part.name) for part in reversed(attrs.fields(type(node)))]

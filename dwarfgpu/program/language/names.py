@@ -343,7 +343,7 @@ def _is_static(die: Die) -> bool:
     return location.value_class in ("exprloc", "block") and is_static(location.block().data)
 
 
-# --- Imported names -----------------------------------------------------------------------------------
+# --- Imported names -----------------------------------------------------------------------------------------------
 # An imported declaration makes one entry visible, by another name where it has one of its own; an imported
 # module makes everything visible that a namespace, or a module of Fortran, has (DWARF 5, 3.2.3 to 3.2.5).
 

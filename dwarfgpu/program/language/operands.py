@@ -175,7 +175,7 @@ def size_of_target(pointer: Type) -> int:
     return max(1, byte_size(inner.target))
 
 
-# --- C's own types ------------------------------------------------------------------------------------
+# --- C's own types ------------------------------------------------------------------------------------------------
 
 RANKS = ("_Bool", "char", "short", "int", "long", "long long", "__int128")
 """The integer types by rank (C23, 6.3.1.1): the unsigned ones have that of their signed ones."""

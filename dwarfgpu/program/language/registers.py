@@ -137,7 +137,7 @@ def _type(evaluator: Evaluator, register: TargetRegister) -> t.Type | None:
     return t.Array(t.Lazy.known(element), (t.Dimension(0, count=count),))
 
 
-# --- Types of x86-64 registers ------------------------------------------------------------------------
+# --- Types of x86-64 registers ------------------------------------------------------------------------------------
 
 # Intel 64, volume 1, figures 3-8 (EFLAGS) and 10-3 (MXCSR)
 _EFLAGS = {

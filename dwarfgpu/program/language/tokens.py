@@ -162,7 +162,7 @@ def _no_escape(text: str, position: int) -> NoReturn:
     raise ExpressionError(text, position - 1, "unknown escape sequence")
 
 
-# --- Errors -------------------------------------------------------------------------------------------
+# --- Errors -------------------------------------------------------------------------------------------------------
 
 SHORT = 60
 """The length up to which messages quote an expression."""
@@ -183,7 +183,7 @@ class ExpressionError(UsageError):
         return self.position + 1
 
 
-# --- Literals of C and C++ ----------------------------------------------------------------------------
+# --- Literals of C and C++ ----------------------------------------------------------------------------------------
 
 _INTEGER_LITERAL = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)(\w*)")
 _SUFFIXES = frozenset(("", "u", "l", "ul", "lu", "ll", "ull", "llu"))

@@ -21,7 +21,7 @@ from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.amdgpu.initial_state import align
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
@@ -116,6 +116,7 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
     buffers: list[Buffer] = []
     local = local_size
     known = list(parameters) if len(parameters) == len(explicit) else []
+    names = _names(explicit)
     for index, (argument, given) in enumerate(_matched(kernel, explicit, args, known)):
         what = _described(index, argument, kernel)
         offset, length = _place(argument, what, size)
@@ -137,8 +138,8 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
         if contents is not None:
             kind, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
             form = ("|u1", ()) if kind is None else (str(kind.str), tuple(shape))
-            buffers.append(Buffer(offset, contents, _name(index, argument), form))
-        parts.append(Written(offset, length, _name(index, argument), data, is_given=value is not _NOTHING))
+            buffers.append(Buffer(offset, contents, names[index], form))
+        parts.append(Written(offset, length, names[index], data, is_given=value is not _NOTHING))
     return Kernarg(size, alignment, tuple(parts), tuple(buffers), local - local_size)
 
 
@@ -248,12 +249,14 @@ def _listed(kernel: Kernel, explicit: list[KernelArgument]) -> str:
 def _declared(index: int, argument: KernelArgument) -> str:
     """Return an argument with its type, as far as they are known."""
     if argument.name is None:
-        return _name(index, argument)
+        return argument.type_name or f"argument {index}"
     return f"{argument.type_name} {argument.name}" if argument.type_name else argument.name
 
 
-def _name(index: int, argument: KernelArgument) -> str:
-    return argument.name or argument.type_name or f"argument {index}"
+def _names(arguments: Iterable[KernelArgument]) -> list[str]:
+    """Return what arguments are called: by name, else by type if that is the only one, else by position."""
+    told = [argument.name or argument.type_name for argument in arguments]
+    return [name if name and told.count(name) == 1 else f"argument {index}" for index, name in enumerate(told)]
 
 
 def _described(index: int, argument: KernelArgument, kernel: Kernel) -> str:

@@ -302,7 +302,7 @@ def _arguments(
     return (*explicit, *kernarg.hidden_parts(facts.kernel, laid_out.size, told)), blocks
 
 
-# --- Launch options as text ---------------------------------------------------------------------------
+# --- Launch options as text ---------------------------------------------------------------------------------------
 
 _INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)

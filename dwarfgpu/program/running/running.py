@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu import progress
 from dwarfgpu.backends.running.halts import Breakpoint
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.immutable import frozen
@@ -18,7 +21,7 @@ from dwarfgpu.program.stack.linespec import LinespecReader
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.running.halts import Arrival, Halt
@@ -56,13 +59,16 @@ class ConditionProblem:
 
 
 class Running:
-    """A launched kernel, with the debugging information of its file."""
+    """A launched kernel, with the debugging information of its file, or with a program or a machine that reads it."""
 
-    def __init__(self, launched: Launched, *, repair: Any = None) -> None:
+    def __init__(self, launched: Launched, *, program: Program | None = None, attached: Attached | None = None) -> None:
         assert launched.machine is not None  # noqa: S101 (`launch` made it)
         self.launched = launched
         self.machine: Machine = launched.machine
-        self.program = Program(launched.plan.file) if repair is None else Program(launched.plan.file, repair=repair)
+        if attached is not None:
+            self.program, self.attached = attached.program, attached
+        else:
+            self.program = Program(launched.plan.file) if program is None else program
         self.condition_problem: ConditionProblem | None = None
         """Why the condition of the breakpoint at which waves stopped has no value."""
 
@@ -70,6 +76,25 @@ class Running:
     def attached(self) -> Attached:
         """The machine with its code. What is asked of it is as of the last halt."""
         return self.program.attach(self.machine)
+
+    @contextmanager
+    def progress_shown(self) -> Iterator[None]:
+        """Show meanwhile how many waves have ended, and how many instructions are executed in a second."""
+        device = self.machine.device
+        line = progress.begin("waves", self.launched.geometry.wave_count)
+        begun = time.monotonic()
+
+        def show(_device: Any) -> None:
+            rate = device.executed / max(time.monotonic() - begun, 1e-9)
+            line.noun = f"waves, {rate:,.0f} instructions a second"
+            line.advance(device.waves_ended - line.done)
+
+        device.on_turn = show
+        try:
+            yield
+        finally:
+            device.on_turn = None
+            line.end()
 
     # --- Places ---------------------------------------------------------------------------------------------------
 
@@ -143,7 +168,7 @@ class Running:
         """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
         addresses = self.addresses(place)
         if condition is not None:
-            self._check_condition(condition, addresses[0])
+            self.check_condition(condition, addresses[0])
         points = []
         for address in addresses:
             point = self.machine.break_at(address)
@@ -152,7 +177,7 @@ class Running:
             points.append(point)
         return points
 
-    def _check_condition(self, text: str, address: int) -> None:
+    def check_condition(self, text: str, address: int) -> None:
         """Refuse a condition that no wave could answer there."""
         from dwarfgpu.program.language.tokens import is_assignment
 
@@ -239,3 +264,24 @@ class Running:
                 np.save(stream, array, allow_pickle=False)
             else:
                 stream.write(np.ascontiguousarray(array).tobytes())
+
+
+def launched_with(program: Program, kernel: str, words: Sequence[str], option: Callable[[str], Any]) -> Running:
+    """Launch a kernel as a command line says: ``words`` are its arguments, ``option`` returns what an option has."""
+    from dwarfgpu.program.launch import planning
+    from dwarfgpu.program.launch.launch import launch, machine_for
+
+    private_size = option("private-size")
+    launched = launch(
+        machine_for(program.file, kernel),
+        program.file,
+        kernel,
+        grid=planning.sizes(option("grid"), "--grid"),
+        work_group=planning.sizes(option("work-group"), "--work-group"),
+        args=planning.mixed_arguments(words, "argument"),
+        private_size=None if private_size is None else planning.number(private_size, "--private-size"),
+        dynamic_local=planning.number(option("dynamic-local") or "0", "--dynamic-local"),
+        at_once=option("at-once"),
+        seed=option("seed"),
+    )
+    return Running(launched, program=program)

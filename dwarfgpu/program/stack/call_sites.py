@@ -106,7 +106,7 @@ def parameter_of(site: Die, formal: Die) -> Die | None:
     return None
 
 
-# --- Tail calls -----------------------------------------------------------------------------------------------------
+# --- Tail calls ---------------------------------------------------------------------------------------------------
 
 MAX_TAIL_CALLS = 64
 """The limit of functions that are followed; beyond it, the calls are assumed to be able to lead back."""

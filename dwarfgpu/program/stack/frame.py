@@ -356,7 +356,7 @@ class Frame:
         """Return some lanes as sets that can be asked: all together, or one by one without numpy."""
         if not numbers:
             return []
-        if len(numbers) == 1 or b.has_arrays():
+        if len(numbers) == 1 or b.arrays_pay(len(numbers)):
             return [(numbers, self.lane_set(numbers))]
         return [((number,), self.lane(number)) for number in numbers]
 

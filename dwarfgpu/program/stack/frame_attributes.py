@@ -121,7 +121,7 @@ def enclosing_name(frame: Frame) -> str | None:
     return None if parent is None else qualified_name(parent)
 
 
-# --- Parameters at a call -------------------------------------------------------------------------------------------
+# --- Parameters at a call -----------------------------------------------------------------------------------------
 
 
 def call_parameters(frame: Frame, lanes: LaneSet) -> Iterator[CallParameter]:

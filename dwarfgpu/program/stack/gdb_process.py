@@ -263,7 +263,7 @@ def _size_of(page: bytes, name: str) -> int:
     return max([header.section_offset + header.section_stride * header.section_count, *ends])
 
 
-# --- One call frame and its caller --------------------------------------------------------------------
+# --- One call frame and its caller --------------------------------------------------------------------------------
 
 
 class Unwound:

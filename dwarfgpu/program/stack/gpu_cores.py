@@ -584,7 +584,7 @@ def _is_code(path: str) -> bool:
     return head[:4] == b"\x7fELF" and head[16:18] != b"\x04\0" and int.from_bytes(head[18:20], "little") == EM_AMDGPU
 
 
-# --- What a stopped machine is made of ------------------------------------------------------------------------------
+# --- What a stopped machine is made of ----------------------------------------------------------------------------
 
 
 @frozen

@@ -253,7 +253,7 @@ def _text_of(path: str) -> str:
         raise unreadable(path, "it is not UTF-8 text") from None
 
 
-# --- The code of a snapshot ----------------------------------------------------------------------------------------
+# --- The code of a snapshot ---------------------------------------------------------------------------------------
 
 
 def load_code(
@@ -394,7 +394,7 @@ def _same_path(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> b
     return os.path.realpath(there) == os.path.realpath(file.image.path)
 
 
-# --- Core files of host programs ----------------------------------------------------------------------
+# --- Core files of host programs ----------------------------------------------------------------------------------
 
 AT_PHNUM = 5
 """How many program headers the executable has (<elf.h>)."""

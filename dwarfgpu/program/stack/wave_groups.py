@@ -83,7 +83,7 @@ def _group(waves: Array, pc: int | None) -> WaveGroup:
     return WaveGroup(int(waves[0]) if len(waves) == 1 else waves, pc)
 
 
-# --- Waves as a list ------------------------------------------------------------------------------------------------
+# --- Waves as a list ----------------------------------------------------------------------------------------------
 
 
 @frozen

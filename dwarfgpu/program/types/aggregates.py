@@ -224,7 +224,7 @@ def _access(die: Die) -> str | None:
     return None if access is None else _ACCESS.get(access.value)
 
 
-# --- Bounds, counts and strides of arrays -------------------------------------------------------------
+# --- Bounds, counts and strides of arrays -------------------------------------------------------------------------
 
 _DATA = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_data16))
 _SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char, dw.DW_ATE_signed_fixed))

@@ -239,7 +239,7 @@ def safe_text(type: t.Type) -> str:
 t.ReadableType.write = staticmethod(safe_text)
 
 
-# --- Structures, classes and unions -------------------------------------------------------------------
+# --- Structures, classes and unions -------------------------------------------------------------------------------
 
 MAX_OPENED = 8
 """How deep classes without a name are opened in each other."""
@@ -439,7 +439,7 @@ def _hidden(method: t.Method) -> int:
     return max(count, 1)
 
 
-# --- Offsets and sizes of members ---------------------------------------------------------------------
+# --- Offsets and sizes of members ---------------------------------------------------------------------------------
 
 WIDTH = 27
 HEAD = "/* offset      |    size */  "

@@ -90,7 +90,7 @@ class Typed:
         return self.to.get()
 
 
-# --- Properties that are computed (DWARF 5, 2.19 and 5.18) -----------------------------------------------------------
+# --- Properties that are computed (DWARF 5, 2.19 and 5.18) --------------------------------------------------------
 
 
 @frozen

@@ -391,7 +391,7 @@ def _is_unsigned(die: Die) -> bool:
     return encoding in (dw.DW_ATE_boolean, dw.DW_ATE_unsigned, dw.DW_ATE_unsigned_char, dw.DW_ATE_UTF)
 
 
-# --- Definitions of declared types --------------------------------------------------------------------
+# --- Definitions of declared types --------------------------------------------------------------------------------
 
 _CLASSES = frozenset((dw.DW_TAG_class_type, dw.DW_TAG_structure_type, dw.DW_TAG_interface_type))
 """The tags that count as one: a declaration may have another of them than the definition."""
@@ -425,7 +425,7 @@ def definition(die: Die) -> Die:
     return fallback or die
 
 
-# --- Types by name ------------------------------------------------------------------------------------
+# --- Types by name ------------------------------------------------------------------------------------------------
 
 _CLASS_KEYWORDS = ("struct", "class")
 
@@ -466,7 +466,7 @@ def _is_meant(type: t.Type, keyword: str) -> bool:
     return word == keyword or (word in _CLASS_KEYWORDS and keyword in _CLASS_KEYWORDS)
 
 
-# --- Spellings of type names --------------------------------------------------------------------------
+# --- Spellings of type names --------------------------------------------------------------------------------------
 
 _RUN = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?: [A-Za-z_]\w*)*(?![\w:])")
 _ARITHMETIC = frozenset(("unsigned", "signed", "long", "short", "int", "char", "double"))

@@ -180,7 +180,7 @@ def _nothing_computes(dynamic: Dynamic) -> MissingContext:
     return MissingContext("machine", f"{dynamic.attribute} must be computed, which needs a state")
 
 
-# --- Locations of the evaluator -----------------------------------------------------------------------
+# --- Locations of the evaluator -----------------------------------------------------------------------------------
 
 _ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_AT_vtable_elem_location"))
 """The properties whose expressions find the location of the object on the stack, not as the object of the context."""

@@ -681,7 +681,7 @@ def selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) 
     return Object(value.type, ObjectPlace(Located(frame.around(lanes), location)), value.bit_size, container)
 
 
-# --- The values of lanes without numpy -----------------------------------------------------------------------------
+# --- The values of lanes without numpy ----------------------------------------------------------------------------
 
 
 def listed(value: Object, depth: int = 0) -> Any:

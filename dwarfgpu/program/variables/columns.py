@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.values.storage import Reading
 
 
-# --- One value --------------------------------------------------------------------------------------------------
+# --- One value ----------------------------------------------------------------------------------------------------
 
 
 def python_value(value: Object) -> Any:
@@ -54,7 +54,7 @@ def pattern_of(value: Object, scalar: Scalar) -> Reading:
     return value.pattern()
 
 
-# --- An object of many slots as an array --------------------------------------------------------------
+# --- An object of many slots as an array --------------------------------------------------------------------------
 
 WORD = 8
 """Bytes that are read at once: numbers of more than 64 bits would be Python's, one by one."""
@@ -120,7 +120,7 @@ def _bytes_of(bits: Any, size: int, byte_order: ByteOrder) -> Any:
     return raw[:, :size] if byte_order == "little" else raw[:, WORD - size :]
 
 
-# --- Types of a program as numpy has them -------------------------------------------------------------
+# --- Types of a program as numpy has them -------------------------------------------------------------------------
 
 MAX_ELEMENTS = 1 << 12
 """Arrays with more elements are kept as bytes, or as objects where there is no numpy."""

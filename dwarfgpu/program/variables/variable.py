@@ -391,7 +391,7 @@ def _tuple(expressions: Any) -> tuple[Expression, ...]:
     return expressions if isinstance(expressions, tuple) else (expressions,)
 
 
-# --- Variables as a file declares them ----------------------------------------------------------------
+# --- Variables as a file declares them ----------------------------------------------------------------------------
 
 
 @frozen

@@ -20,7 +20,7 @@ from dwarfgpu.targets.target import AddressSpace, Piece, Scope, Target
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits, Flags
 
-# --- The address spaces of AMDGPU that are views of others --------------------------------------------
+# --- The address spaces of AMDGPU that are views of others --------------------------------------------------------
 
 
 @frozen
@@ -89,7 +89,7 @@ def no_apertures() -> MissingContext:
     return MissingContext("apertures", message, hint="GFX7 and GFX8 keep them in the AQL queue, at bytes 64 and 68")
 
 
-# --- The apertures ------------------------------------------------------------------------------------
+# --- The apertures ------------------------------------------------------------------------------------------------
 # AMDGPU usage, "Address Spaces", *Generic*: "This uses two fixed ranges of virtual addresses (the private
 # and local apertures), that are outside the range of addressable global memory [...] In 64-bit address mode
 # the aperture sizes are 2^32 bytes and the base is aligned to 2^32".
@@ -200,7 +200,7 @@ def _one(result: tuple[Bits, Flags]) -> int | None:
     return None if lost else int(address)
 
 
-# --- The address spaces of AMDGPU ---------------------------------------------------------------------
+# --- The address spaces of AMDGPU ---------------------------------------------------------------------------------
 
 #                           number           name           bits null          scope
 GLOBAL = AddressSpace(numbers.GLOBAL, "global", 64, 0, Scope.PROCESS)
@@ -254,7 +254,7 @@ def with_apertures(target: Target, apertures: Apertures) -> Target:
     return evolve(target, address_spaces=changed)
 
 
-# --- Private memory -----------------------------------------------------------------------------------
+# --- Private memory -----------------------------------------------------------------------------------------------
 # AMDGPU usage, "Address Spaces", *Private*: "The lanes of the wavefront access this using dword (4 byte)
 # interleaving." Address 0 of the wave's view is the first location of its backing memory.
 #

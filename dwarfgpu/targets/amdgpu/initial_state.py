@@ -1,7 +1,7 @@
 """The registers of a wave at its first instruction: one table, to explain them and to set them.
 
-The rows follow from the rules (`initial_rules`) and from what a kernel requests. The module is
-independent of a machine: it computes with numbers, or with arrays with one element a wave.
+The rows follow from the rules and from what a kernel requests (`Start`). The module is independent of a machine: it
+computes with numbers, or with arrays with one element a wave.
 """
 
 from __future__ import annotations
@@ -11,147 +11,113 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from dwarfgpu.targets.amdgpu.geometry import WavePosition
+    from dwarfgpu.targets.amdgpu.geometry import Geometry, WavePosition
+    from dwarfgpu.targets.amdgpu.processors import Processor
 
     Words = tuple[Any, ...]
     """32-bit numbers or arrays of them, one a register."""
-    from collections.abc import Mapping
 
-    from dwarfgpu.targets.amdgpu.geometry import Geometry
-    from dwarfgpu.targets.amdgpu.processors import Processor
+
+# --- The start of a wave ------------------------------------------------------------------------------------------
+# A caller that launches a kernel, or only explains it, fills in a `Start`.
+
+DWORD = 4
+
+
+def align(number: int, alignment: int) -> int:
+    """Return the next multiple of an alignment."""
+    return number + -number % alignment
 
 
 @frozen
-class InitialRow:
-    """A rule and the registers that it describes."""
+class Scratch:
+    """The scratch memory of a dispatch: one block, in which each wave has its part."""
 
-    kind: str
-    """``s``, ``ttmp`` or ``v`` with a number, or the name of a register that has none."""
-    first: int | None
-    rule: InitialRule
-    count: int
-    """32-bit registers; in a register without a number, its words."""
+    base: int
+    """The address of the block: ``amd_queue_t.scratch_backing_memory_location`` on GFX9 and later."""
+    offset: int
+    """Of the block from ``SH_HIDDEN_PRIVATE_BASE_VIMID``, which is how GFX7-GFX8 address it."""
+    wave_bytes: int
+    """The bytes of one wave."""
+    descriptor: tuple[int, int, int, int]
+    """The V# of the block: ``amd_queue_t.scratch_resource_descriptor``."""
+
+
+@frozen
+class Start:
+    """A dispatch as the packet processor sees it."""
+
+    processor: Processor
+    fields: Mapping[str, int]
+    """The fields of the kernel descriptor or of the ``amd_kernel_code_t``, by name."""
+    geometry: Geometry
+    entry: int
+    """The address of the kernel's code."""
+    packet: int
+    """The address of the dispatch packet."""
+    queue: int
+    """The address of the ``amd_queue_t``."""
+    kernarg: int
+    """The address of the kernarg segment."""
+    kernarg_bytes: bytes
+    """The contents of the kernarg segment, from which registers are preloaded."""
+    dispatch_id: int
+    private_segment_size: int
+    """Bytes of private memory of one work-item, as in the packet."""
+    group_segment_size: int
+    """Bytes of local memory of one work-group, as in the packet."""
+    scratch: Scratch
+
+    def field(self, name: str) -> int:
+        """Return the value of a field; 0 if this generation has no such field."""
+        return self.fields.get(name, 0)
 
     @property
-    def registers(self) -> str:
-        """The registers as the assembler writes them."""
-        if self.first is None:
-            return self.kind
-        if self.count == 1:
-            return f"{self.kind}{self.first}"
-        return f"{self.kind}[{self.first}:{self.first + self.count - 1}]"
-
-    @property
-    def is_set(self) -> bool:
-        """Whether the documents define what the register holds."""
-        return self.rule.by != NOBODY
-
-    def words(self, start: Start, place: WavePosition) -> Words:
-        """Return the 32-bit words, lowest first; none if they are not set. A vector register has `item_words`."""
-        return self.rule.words(start, place)[: self.count]
+    def wave_size(self) -> int:
+        return self.geometry.wave_size
 
 
-def item_words(row: InitialRow, start: Start, place: WavePosition, lane: Any) -> Any:
-    """Return the word of a lane in a vector register; that of a lane that does not execute has no meaning."""
-    x, y, z = start.geometry.item(place, lane)
-    if row.rule is not PACKED_IDS:
-        return (x, y, z)[SEPARATE_IDS.index(row.rule)]
-    enabled = start.field(ITEM_IDS)
-    return x + (y * (1 << 10) if enabled > 0 else 0) + (z * (1 << 20) if enabled > 1 else 0)
+def _scratch_unit(processor: Processor) -> int:
+    """Return the bytes in which ``COMPUTE_TMPRING_SIZE.WAVESIZE`` counts scratch memory (ROCr, ``AqlQueue``)."""
+    return 256 if processor.major >= 11 else 1024
 
 
-def rows(start: Start) -> tuple[InitialRow, ...]:
-    """Return the rows of all registers that the documents define, in their order."""
-    return (*_sgprs(start), *_ttmps(start), *_vgprs(start), *_others(start))
+def scratch_wave_bytes(processor: Processor, private_segment_size: int, wave_size: int) -> int:
+    """Return the bytes of scratch memory of one wave: whole units."""
+    return align(align(private_segment_size, DWORD) * wave_size, _scratch_unit(processor))
 
 
-def problems(start: Start) -> tuple[str, ...]:
-    """Return a message for each request of a descriptor that is not fulfilled."""
-    messages = []
-    wanted = _user_sgprs(start)
-    count, limit = start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit
-    asked = sum(number for _rule, number in wanted)
-    if asked > count:
-        messages.append(f"the fields ask for {asked} user SGPRs, and USER_SGPR_COUNT is {count}: they must match")
-    if max(asked, count) > limit:
-        number = max(asked, count)
-        messages.append(f"{number} user SGPRs are more than the {limit} that {start.processor.name} sets")
-    for rule, _number in wanted:
-        if rule.by == NOBODY:
-            messages.append(f"{rule.enable} must be 0: {start.processor.name} does not support it")
-    if start.field(ITEM_IDS) == 3:
-        messages.append(f"{ITEM_IDS} is 3, which is undefined")
-    return tuple(messages)
+def tmpring_size(processor: Processor, wave_bytes: int, waves: int) -> int:
+    """Return ``COMPUTE_TMPRING_SIZE``: how many waves have scratch memory (in 12 bits), and how much each."""
+    return min(waves, 0xFFF) | wave_bytes // _scratch_unit(processor) << 12 & 0xFFFFFFFF
 
 
-def _enabled(table: tuple[InitialRule, ...], start: Start) -> Iterator[InitialRule]:
-    return (rule for rule in table if start.field(rule.enable) and rule.applies(start))
+def scratch_descriptor(processor: Processor, base: int, size: int, wave_size: int) -> tuple[int, int, int, int]:
+    """Return the V# of scratch memory: dword elements, swizzled with the wave size as the index stride.
 
-
-def _user_sgprs(start: Start) -> list[tuple[InitialRule, int]]:
-    """Return the rules of enabled user SGPRs in their order, and how many registers each takes."""
-    wanted = [(rule, rule.count) for rule in _enabled(USER_SGPRS, start)]
-    preloaded = start.field(KERNARG_PRELOAD)
-    return [*wanted, (preload_rule(start), preloaded)] if preloaded else wanted
-
-
-def _sgprs(start: Start) -> Iterator[InitialRow]:
-    """Yield the rows of SGPRs, densely from s0; those beyond the user SGPRs that the descriptor counts are not set.
-
-    "The first 16 [...] are then immediately followed by the System SGPRs".
+    AMDGPU usage, "Non-Kernel Functions": "Swizzled with dword element size and stride of wavefront size elements". The
+    formats are those that ROCr writes (``AqlQueue::InitScratchSRD``). Where flat scratch is architected there is none.
     """
-    end = min(start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit)
-    first = 0
-    for rule, count in _user_sgprs(start):
-        there = min(count, end - first)
-        if there > 0:
-            yield InitialRow("s", first, rule, there)
-            first += there
-    if first < end:
-        yield InitialRow("s", first, PADDING, end - first)
-    first = end
-    for rule in _enabled(SYSTEM_SGPRS, start):
-        yield InitialRow("s", first, rule, rule.count)
-        first += rule.count
-
-
-def _ttmps(start: Start) -> Iterator[InitialRow]:
-    if start.processor.has("ttmp-ids"):
-        for number, rule in TTMPS:
-            if not rule.enable or start.field(rule.enable):
-                yield InitialRow("ttmp", number, rule, rule.count)
-
-
-def _vgprs(start: Start) -> Iterator[InitialRow]:
-    if start.processor.has("packed-ids"):
-        yield InitialRow("v", 0, PACKED_IDS, 1)
-        return
-    for number, rule in enumerate(SEPARATE_IDS):
-        if number <= min(start.field(ITEM_IDS), 2):
-            yield InitialRow("v", number, rule, 1)
-
-
-def _others(start: Start) -> Iterator[InitialRow]:
-    preloaded = first_instruction(start) != start.entry
-    yield InitialRow("pc", None, PC_PRELOADED if preloaded else PC, 2)
-    words = start.wave_size // 32
-    yield InitialRow("exec", None, EXEC, words)
-    yield InitialRow("mode", None, MODE, 1)
-    if start.processor.has("flat-architected"):
-        if start.field(FLAT_SCRATCH.enable):
-            yield InitialRow("flat_scratch", None, FLAT_SCRATCH, 2)
+    if processor.has("flat-architected"):
+        return 0, 0, 0, 0
+    swizzle_enable = 1 << 31
+    index_stride = (3 if wave_size == 64 else 2) << 21
+    add_thread_id = 1 << 23
+    if processor.major >= 10:
+        format_32_uint, resource_level, unchecked = 20 << 12, 1 << 24, 2 << 28
+        word3 = format_32_uint | resource_level | unchecked
     else:
-        for rule in (FLAT_SCRATCH_OFFSET, FLAT_SCRATCH_ABSOLUTE):
-            if rule.applies(start):
-                yield InitialRow("flat_scratch", None, rule, 2)
-    yield InitialRow("m0", None, M0 if start.processor.major >= 9 else M0_LDS, 1)
-    yield InitialRow("vcc", None, VCC, words)
-    yield InitialRow("status", None, STATUS, 1)
+        uint, data_32 = 4 << 12, 4 << 15
+        element_4_bytes = 1 << 19 if processor.major <= 8 else 0
+        word3 = uint | data_32 | element_4_bytes
+    select_xyzw = 4 | 5 << 3 | 6 << 6 | 7 << 9
+    word3 |= select_xyzw | index_stride | add_thread_id
+    return base & 0xFFFFFFFF, base >> 32 & 0xFFFF | swizzle_enable, size & 0xFFFFFFFF, word3
 
 
-# --- The MODE register --------------------------------------------------------------------------------
+# --- The MODE register --------------------------------------------------------------------------------------------
 # A wave starts with the modes of its kernel descriptor (AMDGPU usage, "Kernel Descriptor", compute_pgm_rsrc1
 # and compute_pgm_rsrc2). The instruction set documents, "MODE", say where each is in the register.
 
@@ -203,11 +169,10 @@ def mode(fields: Mapping[str, int]) -> int:
     return sum(value << first for _name, first, _width, value in mode_fields(fields))
 
 
-# --- The rules of the initial state -------------------------------------------------------------------
+# --- The rules ----------------------------------------------------------------------------------------------------
 # AMDGPU usage, "Initial Kernel Execution State" and "Kernel Prolog", of 2020 and of LLVM 22; for
-# ``amd_kernel_code_t`` the AMDGPU Compute ABI 0.40, "Initial kernel register state". Which registers these
-# are follows in `initial_state`. What a rule computes is right for one wave and for arrays of waves
-# (`geometry.Place`).
+# ``amd_kernel_code_t`` the AMDGPU Compute ABI 0.40, "Initial kernel register state". What a
+# rule computes is right for one wave and for arrays of waves (`WavePosition`).
 
 STATE = 'AMDGPU usage, "Initial Kernel Execution State"'
 PRELOAD = 'AMDGPU usage, "Preloaded Kernel Arguments"'
@@ -484,98 +449,132 @@ VCC = InitialRule("VCC", "", 2, NOBODY, STATE, "the documents do not mention it"
 STATUS = InitialRule("STATUS", "", 1, NOBODY, STATE, "the documents do not mention it; bit 0 is SCC", _no_words)
 
 
-# --- The start of a wave ------------------------------------------------------------------------------
-# The rules are in `initial_state`; a caller that launches a kernel, or only explains it, fills in a `Start`.
-
-DWORD = 4
-
-
-def align(number: int, alignment: int) -> int:
-    """Return the next multiple of an alignment."""
-    return number + -number % alignment
+# --- The rows -----------------------------------------------------------------------------------------------------
 
 
 @frozen
-class Scratch:
-    """The scratch memory of a dispatch: one block, in which each wave has its part."""
+class InitialRow:
+    """A rule and the registers that it describes."""
 
-    base: int
-    """The address of the block: ``amd_queue_t.scratch_backing_memory_location`` on GFX9 and later."""
-    offset: int
-    """Of the block from ``SH_HIDDEN_PRIVATE_BASE_VIMID``, which is how GFX7-GFX8 address it."""
-    wave_bytes: int
-    """The bytes of one wave."""
-    descriptor: tuple[int, int, int, int]
-    """The V# of the block: ``amd_queue_t.scratch_resource_descriptor``."""
-
-
-@frozen
-class Start:
-    """A dispatch as the packet processor sees it."""
-
-    processor: Processor
-    fields: Mapping[str, int]
-    """The fields of the kernel descriptor or of the ``amd_kernel_code_t``, by name."""
-    geometry: Geometry
-    entry: int
-    """The address of the kernel's code."""
-    packet: int
-    """The address of the dispatch packet."""
-    queue: int
-    """The address of the ``amd_queue_t``."""
-    kernarg: int
-    """The address of the kernarg segment."""
-    kernarg_bytes: bytes
-    """The contents of the kernarg segment, from which registers are preloaded."""
-    dispatch_id: int
-    private_segment_size: int
-    """Bytes of private memory of one work-item, as in the packet."""
-    group_segment_size: int
-    """Bytes of local memory of one work-group, as in the packet."""
-    scratch: Scratch
-
-    def field(self, name: str) -> int:
-        """Return the value of a field; 0 if this generation has no such field."""
-        return self.fields.get(name, 0)
+    kind: str
+    """``s``, ``ttmp`` or ``v`` with a number, or the name of a register that has none."""
+    first: int | None
+    rule: InitialRule
+    count: int
+    """32-bit registers; in a register without a number, its words."""
 
     @property
-    def wave_size(self) -> int:
-        return self.geometry.wave_size
+    def registers(self) -> str:
+        """The registers as the assembler writes them."""
+        if self.first is None:
+            return self.kind
+        if self.count == 1:
+            return f"{self.kind}{self.first}"
+        return f"{self.kind}[{self.first}:{self.first + self.count - 1}]"
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the documents define what the register holds."""
+        return self.rule.by != NOBODY
+
+    def words(self, start: Start, place: WavePosition) -> Words:
+        """Return the 32-bit words, lowest first; none if they are not set. A vector register has `item_words`."""
+        return self.rule.words(start, place)[: self.count]
 
 
-def _scratch_unit(processor: Processor) -> int:
-    """Return the bytes in which ``COMPUTE_TMPRING_SIZE.WAVESIZE`` counts scratch memory (ROCr, ``AqlQueue``)."""
-    return 256 if processor.major >= 11 else 1024
+def item_words(row: InitialRow, start: Start, place: WavePosition, lane: Any) -> Any:
+    """Return the word of a lane in a vector register; that of a lane that does not execute has no meaning."""
+    x, y, z = start.geometry.item(place, lane)
+    if row.rule is not PACKED_IDS:
+        return (x, y, z)[SEPARATE_IDS.index(row.rule)]
+    enabled = start.field(ITEM_IDS)
+    return x + (y * (1 << 10) if enabled > 0 else 0) + (z * (1 << 20) if enabled > 1 else 0)
 
 
-def scratch_wave_bytes(processor: Processor, private_segment_size: int, wave_size: int) -> int:
-    """Return the bytes of scratch memory of one wave: whole units."""
-    return align(align(private_segment_size, DWORD) * wave_size, _scratch_unit(processor))
+def rows(start: Start) -> tuple[InitialRow, ...]:
+    """Return the rows of all registers that the documents define, in their order."""
+    return (*_sgprs(start), *_ttmps(start), *_vgprs(start), *_others(start))
 
 
-def tmpring_size(processor: Processor, wave_bytes: int, waves: int) -> int:
-    """Return ``COMPUTE_TMPRING_SIZE``: how many waves have scratch memory (in 12 bits), and how much each."""
-    return min(waves, 0xFFF) | wave_bytes // _scratch_unit(processor) << 12 & 0xFFFFFFFF
+def problems(start: Start) -> tuple[str, ...]:
+    """Return a message for each request of a descriptor that is not fulfilled."""
+    messages = []
+    wanted = _user_sgprs(start)
+    count, limit = start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit
+    asked = sum(number for _rule, number in wanted)
+    if asked > count:
+        messages.append(f"the fields ask for {asked} user SGPRs, and USER_SGPR_COUNT is {count}: they must match")
+    if max(asked, count) > limit:
+        number = max(asked, count)
+        messages.append(f"{number} user SGPRs are more than the {limit} that {start.processor.name} sets")
+    for rule, _number in wanted:
+        if rule.by == NOBODY:
+            messages.append(f"{rule.enable} must be 0: {start.processor.name} does not support it")
+    if start.field(ITEM_IDS) == 3:
+        messages.append(f"{ITEM_IDS} is 3, which is undefined")
+    return tuple(messages)
 
 
-def scratch_descriptor(processor: Processor, base: int, size: int, wave_size: int) -> tuple[int, int, int, int]:
-    """Return the V# of scratch memory: dword elements, swizzled with the wave size as the index stride.
+def _enabled(table: tuple[InitialRule, ...], start: Start) -> Iterator[InitialRule]:
+    return (rule for rule in table if start.field(rule.enable) and rule.applies(start))
 
-    AMDGPU usage, "Non-Kernel Functions": "Swizzled with dword element size and stride of wavefront size elements". The
-    formats are those that ROCr writes (``AqlQueue::InitScratchSRD``). Where flat scratch is architected there is none.
+
+def _user_sgprs(start: Start) -> list[tuple[InitialRule, int]]:
+    """Return the rules of enabled user SGPRs in their order, and how many registers each takes."""
+    wanted = [(rule, rule.count) for rule in _enabled(USER_SGPRS, start)]
+    preloaded = start.field(KERNARG_PRELOAD)
+    return [*wanted, (preload_rule(start), preloaded)] if preloaded else wanted
+
+
+def _sgprs(start: Start) -> Iterator[InitialRow]:
+    """Yield the rows of SGPRs, densely from s0; those beyond the user SGPRs that the descriptor counts are not set.
+
+    "The first 16 [...] are then immediately followed by the System SGPRs".
     """
-    if processor.has("flat-architected"):
-        return 0, 0, 0, 0
-    swizzle_enable = 1 << 31
-    index_stride = (3 if wave_size == 64 else 2) << 21
-    add_thread_id = 1 << 23
-    if processor.major >= 10:
-        format_32_uint, resource_level, unchecked = 20 << 12, 1 << 24, 2 << 28
-        word3 = format_32_uint | resource_level | unchecked
+    end = min(start.field("USER_SGPR_COUNT"), start.processor.user_sgpr_limit)
+    first = 0
+    for rule, count in _user_sgprs(start):
+        there = min(count, end - first)
+        if there > 0:
+            yield InitialRow("s", first, rule, there)
+            first += there
+    if first < end:
+        yield InitialRow("s", first, PADDING, end - first)
+    first = end
+    for rule in _enabled(SYSTEM_SGPRS, start):
+        yield InitialRow("s", first, rule, rule.count)
+        first += rule.count
+
+
+def _ttmps(start: Start) -> Iterator[InitialRow]:
+    if start.processor.has("ttmp-ids"):
+        for number, rule in TTMPS:
+            if not rule.enable or start.field(rule.enable):
+                yield InitialRow("ttmp", number, rule, rule.count)
+
+
+def _vgprs(start: Start) -> Iterator[InitialRow]:
+    if start.processor.has("packed-ids"):
+        yield InitialRow("v", 0, PACKED_IDS, 1)
+        return
+    for number, rule in enumerate(SEPARATE_IDS):
+        if number <= min(start.field(ITEM_IDS), 2):
+            yield InitialRow("v", number, rule, 1)
+
+
+def _others(start: Start) -> Iterator[InitialRow]:
+    preloaded = first_instruction(start) != start.entry
+    yield InitialRow("pc", None, PC_PRELOADED if preloaded else PC, 2)
+    words = start.wave_size // 32
+    yield InitialRow("exec", None, EXEC, words)
+    yield InitialRow("mode", None, MODE, 1)
+    if start.processor.has("flat-architected"):
+        if start.field(FLAT_SCRATCH.enable):
+            yield InitialRow("flat_scratch", None, FLAT_SCRATCH, 2)
     else:
-        uint, data_32 = 4 << 12, 4 << 15
-        element_4_bytes = 1 << 19 if processor.major <= 8 else 0
-        word3 = uint | data_32 | element_4_bytes
-    select_xyzw = 4 | 5 << 3 | 6 << 6 | 7 << 9
-    word3 |= select_xyzw | index_stride | add_thread_id
-    return base & 0xFFFFFFFF, base >> 32 & 0xFFFF | swizzle_enable, size & 0xFFFFFFFF, word3
+        for rule in (FLAT_SCRATCH_OFFSET, FLAT_SCRATCH_ABSOLUTE):
+            if rule.applies(start):
+                yield InitialRow("flat_scratch", None, rule, 2)
+    yield InitialRow("m0", None, M0 if start.processor.major >= 9 else M0_LDS, 1)
+    yield InitialRow("vcc", None, VCC, words)
+    yield InitialRow("status", None, STATUS, 1)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Kind = Literal["number", "signed", "address", "words", "reserved"]
 
 
-# --- Structures in memory -----------------------------------------------------------------------------
+# --- Structures in memory -----------------------------------------------------------------------------------------
 # A table covers every byte of its structure: what a document reserves is a row too, so that writing sets it
 # to 0 and reading can tell when it is not.
 
@@ -121,7 +121,7 @@ def _fields(clause: str, *rows: tuple[Any, ...]) -> tuple[StructureField, ...]:
     return tuple(StructureField(*row[:5], clause, *row[5:]) for row in rows)  # type: ignore[call-arg]
 
 
-# --- The structures of AMD's queues in memory ---------------------------------------------------------
+# --- The structures of AMD's queues in memory ---------------------------------------------------------------------
 
 QUEUE_CLAUSE = 'AMDGPU Compute ABI 0.40, "AMD AQL Queue Object amd_queue_t"'
 SIGNAL_CLAUSE = 'AMDGPU Compute ABI 0.40, "Signal object amd_signal_t"'

@@ -126,7 +126,7 @@ def named_if_changed(processor: Processor, wave_size: int) -> tuple[tuple[int, i
     return tuple(sorted((*ranges, (sgpr(0), sgpr(63)), (sgpr(64), sgpr(105)))))
 
 
-# --- AMDGPU targets -----------------------------------------------------------------------------------
+# --- AMDGPU targets -----------------------------------------------------------------------------------------------
 
 
 def target_name(processor: Processor, wave_size: int) -> str:

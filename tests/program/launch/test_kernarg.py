@@ -174,6 +174,16 @@ def test_pointers_to_local_memory_are_given_as_sizes():
 # --- Which argument -----------------------------------------------------------------------------------------------
 
 NAMED = kernel(argument(0, 8, "global_buffer", name="out"), argument(8, 4, name="n"))
+
+
+def test_arguments_of_one_type_without_names_have_those_of_their_positions():
+    pointer = {"kind": "global_buffer", "type_name": "long*"}
+    alike = kernel(argument(0, 8, **pointer), argument(8, 8, **pointer), argument(16, 8, "by_value", type_name="long"))
+    laid_out = lay_out(alike, [np.zeros(2), np.ones(3), 5], 0)
+    assert [(buffer.name, len(buffer.data)) for buffer in laid_out.buffers] == [("argument 0", 16), ("argument 1", 24)]
+    assert [part.name for part in laid_out.parts] == ["argument 0", "argument 1", "long"]
+
+
 UNNAMED = kernel(argument(0, 8, "global_buffer"), argument(8, 4, type_name="int"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 import dwarfgpu as dg
@@ -92,3 +94,16 @@ def test_whether_there_is_numpy_is_found_once(monkeypatch):
     assert not bits.has_arrays()
     monkeypatch.setattr(bits, "_numpy", [])
     assert bits.has_arrays()
+
+
+def test_the_first_lanes_are_asked_in_turn(monkeypatch):
+    """numpy is loaded when more lanes are asked than its import is worth."""
+    modules = {name: module for name, module in sys.modules.items() if name != "numpy"}
+    monkeypatch.setattr(bits, "_numpy", [])
+    monkeypatch.setattr(bits, "_in_turn", [0])
+    assert bits.arrays_pay(64), "something has loaded it"
+    monkeypatch.setattr(bits, "_numpy", [])
+    monkeypatch.setattr(sys, "modules", modules)
+    assert not bits.arrays_pay(bits.MOST_IN_TURN)
+    assert bits.arrays_pay(2)
+    assert bits.arrays_pay(2)

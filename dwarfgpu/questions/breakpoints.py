@@ -1,0 +1,257 @@
+"""Commands about what stops a launched kernel: breakpoints, watchpoints and catchpoints."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.running.breakpoints import ACCESS_WATCH, FAULTS, READ_WATCH, TRAPS, WATCH
+from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.execution import KernelRun, session
+from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.program.running.breakpoints import StoppingPoint
+    from dwarfgpu.program.running.debugging import Debugging
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.registry import Arguments
+
+_IF = re.compile(r"(?:^|\s)if\b\s*(?=\S)")
+
+
+# --- Breakpoints ------------------------------------------------------------------------------------------------------
+
+
+def break_(debugger: Debugger, arguments: Arguments) -> None:
+    """PLACE is a line, FILE:LINE, a function or *ADDRESS; without one it is where the wave is. With `if EXPR` it stops
+    where the expression is true in a lane that executes, and says in which.
+    """
+    _set(debugger, arguments, is_temporary=False)
+
+
+def tbreak(debugger: Debugger, arguments: Arguments) -> None:
+    """It is deleted when it has stopped waves."""
+    _set(debugger, arguments, is_temporary=True)
+
+
+def _set(debugger: Debugger, arguments: Arguments, *, is_temporary: bool) -> None:
+    debugging = session(debugger, arguments.command)
+    text, condition = arguments.text, None
+    match = _IF.search(text)
+    if match:
+        text, condition = text[: match.start()], text[match.end() :].strip()
+    elif re.search(r"(?:^|\s)if$", text):
+        raise arguments.wrong("needs an expression behind `if`")
+    place = text.strip()
+    if not place:
+        pc = debugger.frame.pc
+        if pc is None:
+            raise UsageError("the frame has no program counter", kind="no_frame", hint="name a place")
+        place = f"*{pc:#x}"
+    show_set(debugger, debugging, debugging.break_at(place, condition, is_temporary=is_temporary))
+
+
+# --- Watchpoints and catchpoints --------------------------------------------------------------------------------------
+
+
+def watch(debugger: Debugger, arguments: Arguments) -> None:
+    """It stops when the value of the expression in the lane that is selected has changed, whatever has changed it.
+    Where the value is in memory, that memory is watched from now on, as GDB does with -location.
+    """
+    _watch(debugger, arguments, WATCH)
+
+
+def rwatch(debugger: Debugger, arguments: Arguments) -> None:
+    """It stops when a lane has read the memory of the expression."""
+    _watch(debugger, arguments, READ_WATCH)
+
+
+def awatch(debugger: Debugger, arguments: Arguments) -> None:
+    """It stops when a lane has read or written the memory of the expression."""
+    _watch(debugger, arguments, ACCESS_WATCH)
+
+
+def _watch(debugger: Debugger, arguments: Arguments, kind: str) -> None:
+    from dwarfgpu.questions.asking import renderer
+    from dwarfgpu.render.values import value_text
+
+    debugging = session(debugger, arguments.command)
+    text = arguments.needed()
+
+    def shown(value: Object, frame: Frame) -> str:
+        return value_text(value, renderer(debugger, frame=frame).look)
+
+    point = debugging.watch(
+        text, kind, wave=debugger.wave.index, lane=debugger.lane or 0, frame=debugger.frame_number, shown=shown
+    )
+    debugger.output.line(f"{WATCHPOINTS[kind]} {point.number}: {text}")
+
+
+def catch(debugger: Debugger, arguments: Arguments) -> None:
+    """Waves stop at faults and traps in any case; a catchpoint has a number, a count and commands."""
+    debugging = session(debugger, arguments.command)
+    if arguments.text not in (FAULTS, TRAPS):
+        raise arguments.wrong("takes fault or trap")
+    point = debugging.catch(arguments.text)
+    debugger.output.line(f"Catchpoint {point.number} ({point.text})")
+
+
+# --- All of them ------------------------------------------------------------------------------------------------------
+
+
+def info_breakpoints(debugger: Debugger, arguments: Arguments) -> Document:
+    """Their numbers, kinds, places, conditions, and how often they were hit."""
+    run = debugger.state_of(KernelRun)
+    points = _chosen(debugger, arguments.text)
+    rows = [_row(run.debugging, point) for point in points]
+    return Document({"breakpoints": rows}, lambda output: _table(rows, output), rows="breakpoints")
+
+
+def _row(debugging: Debugging | None, point: StoppingPoint) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "number": point.number,
+        "type": point.kind,
+        "is_temporary": point.is_temporary,
+        "is_enabled": point.is_enabled,
+        "what": point.text,
+        "hits": point.hits,
+        "condition": point.condition,
+        "ignored": point.ignored,
+        "commands": list(point.commands),
+        "locations": [],
+    }
+    for address in point.addresses:
+        position = None if debugging is None else debugging.running.position(address)
+        function = None if debugging is None else debugging.function_at(address)
+        place = {} if position is None else {"function": function, "file": position.file}
+        line = None if position is None or not position.file else position.line
+        row["locations"].append({"address": address, **place, "line": line})
+    watched = point.watched
+    if watched is not None and debugging is not None:
+        row["wave"], row["lane"] = watched.wave + 1, watched.lane
+    return row
+
+
+def _table(rows: list[dict[str, Any]], output: Output) -> Iterable[str]:
+    from dwarfgpu.render.layout import table
+
+    if not rows:
+        yield "No breakpoints or watchpoints."
+        return
+    cells = [("Num", "Type", "Disp", "Enb", "Address", "What")]
+    notes: dict[int, list[str]] = {}
+    for row in rows:
+        locations = row["locations"]
+        first = locations[0] if locations else {}
+        where = "" if not locations else f"{first['address']:#018x}" if len(locations) == 1 else "<MULTIPLE>"
+        what = row["what"]
+        if len(locations) == 1 and first.get("file"):
+            what = f"in {first['function']} at {first['file']}:{first['line']}"
+        if "lane" in row:
+            what = f"{what} (wave {row['wave']}, lane {row['lane']})"
+        disposition, enabled = "del" if row["is_temporary"] else "keep", "y" if row["is_enabled"] else "n"
+        cells.append((str(row["number"]), row["type"], disposition, enabled, where, what))
+        lines = notes[len(cells) - 1] = []
+        if row["condition"] is not None:
+            lines.append(f"\tstop only if {row['condition']}")
+        if row["hits"]:
+            lines.append(f"\tbreakpoint already hit {row['hits']} time{'' if row['hits'] == 1 else 's'}")
+        if row["ignored"]:
+            lines.append(f"\tignore next {row['ignored']} hits")
+        lines += [f"        {line}" for line in row["commands"]]
+        if len(locations) > 1:
+            for number, place in enumerate(locations, 1):
+                source = f" at {place['file']}:{place['line']}" if place.get("file") else ""
+                lines.append(f"{row['number']}.{number}  {place['address']:#018x} in {place.get('function')}{source}")
+    for number, line in enumerate(table(cells, "llllll", indent=0, style=output.style)):
+        yield line
+        yield from notes.get(number, ())
+
+
+def _chosen(debugger: Debugger, text: str) -> list[StoppingPoint]:
+    from dwarfgpu.program.stack.selectors import numbers_in
+
+    points = debugger.state_of(KernelRun).points
+    if not text:
+        return list(points)
+    if not re.fullmatch(r"[\d\s,-]+", text):
+        raise UsageError(f"Bad breakpoint argument: '{text[:40]}'", kind="no_breakpoint")
+    numbers = numbers_in(text.replace(" ", ","), 1, max(points.last, 1), "breakpoint")
+    if not numbers:
+        raise UsageError(f"No breakpoint number {text[:40]}.", kind="no_breakpoint")
+    known = [number for number in numbers if number in points.by_number] if "-" in text else None
+    return [points.numbered(number) for number in known or numbers]
+
+
+def delete(debugger: Debugger, arguments: Arguments) -> None:
+    """By numbers as `info breakpoints` shows them, such as 1 3-5; without a number all breakpoints."""
+    run = debugger.state_of(KernelRun)
+    chosen = _chosen(debugger, arguments.text)
+    if (
+        not arguments.text
+        and chosen
+        and not debugger.confirmed("Delete all breakpoints, watchpoints, and catchpoints?")
+    ):
+        raise UsageError("they stay", kind="not_confirmed")
+    for point in chosen:
+        if run.debugging is not None:
+            run.debugging.remove(point)
+        run.points.by_number.pop(point.number, None)
+
+
+def enable(debugger: Debugger, arguments: Arguments) -> None:
+    """By numbers; without a number all of them."""
+    for point in _chosen(debugger, arguments.text):
+        point.is_enabled = True
+
+
+def disable(debugger: Debugger, arguments: Arguments) -> None:
+    """They stay, and stop no wave until `enable`."""
+    for point in _chosen(debugger, arguments.text):
+        point.is_enabled = False
+
+
+def _numbered(debugger: Debugger, arguments: Arguments) -> tuple[StoppingPoint, str]:
+    word, _, rest = arguments.needed().partition(" ")
+    if not word.isdecimal():
+        raise UsageError(f"Bad breakpoint argument: '{word[:40]}'", kind="no_breakpoint")
+    return debugger.state_of(KernelRun).points.numbered(int(word)), rest.strip()
+
+
+def condition(debugger: Debugger, arguments: Arguments) -> None:
+    """Without an expression it has none from now on."""
+    point, text = _numbered(debugger, arguments)
+    if point.watched is not None or not point.addresses:
+        raise UsageError(
+            f"{point.number} is a {point.kind}, and only breakpoints have conditions", kind="no_breakpoint"
+        )
+    session(debugger, arguments.command).condition(point, text or None)
+    if not text:
+        debugger.output.line(f"Breakpoint {point.number} now unconditional.")
+
+
+def ignore(debugger: Debugger, arguments: Arguments) -> None:
+    """The next COUNT times it stops no wave."""
+    point, text = _numbered(debugger, arguments)
+    if not text.isdecimal():
+        raise arguments.wrong("needs a number and a count")
+    point.ignored = int(text)
+    debugger.output.line(ignoring(point))
+
+
+def commands(debugger: Debugger, arguments: Arguments) -> None:
+    """The lines up to `end` run each time when it has stopped waves; without a number those of the last breakpoint.
+    With `silent` as the first line the stop is not shown. What follows a line that runs the kernel is left out.
+    """
+    from dwarfgpu.questions.scripts import body
+
+    points = debugger.state_of(KernelRun).points
+    number = arguments.integer()
+    point = points.numbered(points.last if number is None else number)
+    point.commands = tuple(body(debugger, "`commands`"))

@@ -1,0 +1,283 @@
+"""Commands that run a launched kernel: from its beginning, onwards, step by step, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.program.running.breakpoints import StoppingPoints
+from dwarfgpu.questions.stopping import ignoring, show_set, stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.program.launch.launch import Launched
+    from dwarfgpu.program.running.breakpoints import Stop
+    from dwarfgpu.program.running.debugging import Debugging
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.document import Document
+    from dwarfgpu.questions.registry import Arguments, Command
+
+NOT_RUN = "The program is not being run."
+STEPS = frozenset(("step", "next", "stepi", "nexti"))
+"""The commands that let one wave run alone with ``set scheduler-locking step``."""
+
+
+class KernelRun:
+    """What a debugger knows of the kernel that it runs."""
+
+    def __init__(self) -> None:
+        self.points = StoppingPoints()
+        self.launched: Launched | None = None
+        self.again: Callable[[], object] | None = None
+        """Launches the kernel once more."""
+        self.debugging: Debugging | None = None
+
+
+def launched(debugger: Debugger, launch: Launched, again: Callable[[], object]) -> None:
+    """Take note of a launch, which commands here run."""
+    run = debugger.state_of(KernelRun)
+    run.launched, run.again, run.debugging = launch, again, None
+    for point in run.points:
+        if point.watched is not None:  # what it watched was in the machine before
+            del run.points.by_number[point.number]
+        point.points.clear()
+
+
+def session(debugger: Debugger, command: Command) -> Debugging:
+    """Return what runs the kernel; raise an error where nothing can run."""
+    run, attached = debugger.state_of(KernelRun), debugger.attached
+    if run.launched is None or attached is None or attached.stopped.machine is not run.launched.machine:
+        if attached is not None:
+            raise UsageError(
+                f"`{command.name}` is for a program that runs: a snapshot or a core file is one that has stopped",
+                kind="cannot_run",
+                hint="`target launch` starts a kernel that runs",
+            )
+        raise UsageError(NOT_RUN, kind="cannot_run", hint="`target launch KERNEL GRID WORK-GROUP` starts a kernel")
+    if run.debugging is None:
+        from dwarfgpu.program.running.debugging import Debugging
+
+        run.debugging = Debugging(run.launched, attached=attached, points=run.points)
+    elif run.debugging.attached is not attached:  # the file was read anew
+        run.debugging.use(attached)
+    return run.debugging
+
+
+def _ready(debugger: Debugger, arguments: Arguments) -> Debugging:
+    """Return what runs the kernel, with the waves that are to run."""
+    debugging = session(debugger, arguments.command)
+    locking = debugger.settings["scheduler-locking"]
+    is_alone = locking == "on" or (locking == "step" and arguments.command.name in STEPS)
+    debugging.only = debugger.wave_number if is_alone else None
+    return debugging
+
+
+# --- Starting and ending ----------------------------------------------------------------------------------------------
+
+
+def run_(debugger: Debugger, arguments: Arguments) -> Document:
+    """The kernel that `target launch` has started runs; one that has run already is launched again, with the same
+    arguments. Breakpoints stay.
+    """
+    arguments.none()
+    _begin(debugger, arguments)
+    debugging = _ready(debugger, arguments)
+    return stopped(debugger, debugging, debugging.go_on())
+
+
+def start(debugger: Debugger, arguments: Arguments) -> Document:
+    """A temporary breakpoint at the kernel stops behind its prologue."""
+    arguments.none()
+    _begin(debugger, arguments)
+    debugging = _ready(debugger, arguments)
+    point = debugging.break_at(debugging.kernel, is_temporary=True)
+    if not arguments.form:
+        show_set(debugger, debugging, point)
+    return stopped(debugger, debugging, debugging.go_on())
+
+
+def _begin(debugger: Debugger, arguments: Arguments) -> None:
+    run = debugger.state_of(KernelRun)
+    if run.again is not None and debugger.attached is None:
+        run.again()
+        return
+    debugging = session(debugger, arguments.command)
+    if debugging.device.executed or debugging.has_ended:
+        if not debugger.confirmed("The program being debugged has been started already. Start it from the beginning?"):
+            raise UsageError("Program not restarted.", kind="not_confirmed")
+        assert run.again is not None  # noqa: S101 (a launch was noted with it)
+        run.again()
+
+
+def kill(debugger: Debugger, arguments: Arguments) -> None:
+    """The machine is left; `run` launches the kernel again."""
+    arguments.none()
+    debugging = session(debugger, arguments.command)
+    if not debugger.confirmed("Kill the program being debugged?"):
+        raise UsageError("it goes on", kind="not_confirmed")
+    run = debugger.state_of(KernelRun)
+    for point in run.points:
+        debugging.remove(point)
+    run.debugging = None
+    debugger.use(debugger.opened, None)
+    debugger.output.line(f"[Inferior 1 ({debugging.kernel}) killed]")
+
+
+# --- Onwards ----------------------------------------------------------------------------------------------------------
+
+
+def _count(arguments: Arguments) -> int:
+    number = arguments.integer()
+    if number is not None and number < 1:
+        raise arguments.wrong("takes a number from 1")
+    return 1 if number is None else number
+
+
+def continue_(debugger: Debugger, arguments: Arguments) -> Document:
+    """`continue N` passes the breakpoint where the waves are N-1 times."""
+    debugging = _ready(debugger, arguments)
+    count = _count(arguments)
+    if count > 1:
+        points = debugging.last_points
+        if not points:
+            raise UsageError("the waves are at no breakpoint, so there is nothing to ignore", kind="no_breakpoint")
+        for point in points:
+            point.ignored = count - 1
+            if not arguments.form:
+                debugger.output.line(f"{ignoring(point)}  Continuing.")
+    if count == 1 and not arguments.form and not debugging.has_ended:
+        debugger.output.line("Continuing.")
+    return stopped(debugger, debugging, debugging.go_on())
+
+
+def _repeated(
+    debugger: Debugger,
+    arguments: Arguments,
+    debugging: Debugging,
+    step: Callable[[Debugging, int], Stop],
+    is_last: Callable[[Stop], bool],
+) -> Document:
+    """Do a step of the wave that is selected as often as the command says, unless a stop is the last there can be."""
+    count = _count(arguments)
+    wave = debugger.wave.index
+    stop = step(debugging, wave)
+    for _ in range(count - 1):
+        if is_last(stop):
+            break
+        stop = step(debugging, wave)
+    return stopped(debugger, debugging, stop)
+
+
+def _steps(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Stop]) -> Document:
+    debugging = _ready(debugger, arguments)
+    return _repeated(debugger, arguments, debugging, step, lambda stop: stop.halt.kind != "step" or bool(stop.points))
+
+
+def stepi(debugger: Debugger, arguments: Arguments) -> Document:
+    """The wave that is selected executes N instructions. Other waves run, too, unless `set scheduler-locking on`."""
+    return _steps(debugger, arguments, lambda debugging, wave: debugging.step_instruction(wave))
+
+
+def nexti(debugger: Debugger, arguments: Arguments) -> Document:
+    """Functions that are called are executed as a whole."""
+    return _steps(debugger, arguments, lambda debugging, wave: debugging.step_instruction(wave, over=True))
+
+
+def step(debugger: Debugger, arguments: Arguments) -> Document:
+    """It stops at the beginning of another line, also in a function that is called."""
+    return _steps(debugger, arguments, lambda debugging, wave: debugging.step_line(wave))
+
+
+def next_(debugger: Debugger, arguments: Arguments) -> Document:
+    """Functions that are called are executed as a whole."""
+    return _steps(debugger, arguments, lambda debugging, wave: debugging.step_line(wave, over=True))
+
+
+def finish(debugger: Debugger, arguments: Arguments) -> Document:
+    """It stops where the function that is selected has returned."""
+    from dwarfgpu.questions import asking
+
+    arguments.none()
+    debugging = _ready(debugger, arguments)
+    wave = debugger.wave.index
+    debugging.pc_of(wave)
+    frame = debugger.frame
+    if debugging.is_outermost(frame):
+        raise UsageError('"finish" not meaningful in the outermost frame.', kind="no_frame")
+    if not arguments.form:
+        debugger.output.write("Run till exit from ")
+        writer = asking.call_writer(debugger, frame)
+        debugger.output.lines(writer.lines(frame, debugger.output.width, debugger.output.style))
+    return stopped(debugger, debugging, debugging.finish(wave, frame.number))
+
+
+def until(debugger: Debugger, arguments: Arguments) -> Document:
+    """Without a place it is `next` that does not go back in a loop. With one it stops there, or where the function has
+    returned.
+    """
+    debugging = _ready(debugger, arguments)
+    wave = debugger.wave.index
+    pc = debugging.pc_of(wave)
+    if arguments.text:
+        return stopped(debugger, debugging, debugging.run_to(wave, arguments.text))
+    return stopped(debugger, debugging, debugging.step_line(wave, over=True, behind=pc))
+
+
+def advance(debugger: Debugger, arguments: Arguments) -> Document:
+    """It stops at the place, or where the function has returned."""
+    debugging = _ready(debugger, arguments)
+    place = arguments.needed()
+    return stopped(debugger, debugging, debugging.run_to(debugger.wave.index, place, is_deeper=True))
+
+
+def jump(debugger: Debugger, arguments: Arguments) -> Document:
+    """The wave that is selected goes on at the place; its registers stay as they are."""
+    debugging = _ready(debugger, arguments)
+    address = debugging.jump(debugger.wave.index, arguments.needed())
+    if not arguments.form:
+        debugger.output.line(f"Continuing at {address:#x}.")
+    return stopped(debugger, debugging, debugging.go_on())
+
+
+# --- Back -------------------------------------------------------------------------------------------------------------
+
+
+def _back(debugger: Debugger, arguments: Arguments, step: Callable[[Debugging, int], Stop]) -> Document:
+    debugging = session(debugger, arguments.command)
+    return _repeated(debugger, arguments, debugging, step, lambda stop: stop.is_at_start)
+
+
+def reverse_stepi(debugger: Debugger, arguments: Arguments) -> Document:
+    """The wave that is selected is where it was N instructions ago, and all else is as it was then."""
+    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_instruction(wave))
+
+
+def reverse_nexti(debugger: Debugger, arguments: Arguments) -> Document:
+    """Functions that were called count as one instruction."""
+    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_instruction(wave, over=True))
+
+
+def reverse_step(debugger: Debugger, arguments: Arguments) -> Document:
+    """It stops at the beginning of the line, or of the one that was executed before it."""
+    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_line(wave))
+
+
+def reverse_next(debugger: Debugger, arguments: Arguments) -> Document:
+    """Functions that were called are passed as a whole."""
+    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_line(wave, over=True))
+
+
+def reverse_finish(debugger: Debugger, arguments: Arguments) -> Document:
+    """It stops at the call of the function."""
+    arguments.none()
+    return _back(debugger, arguments, lambda debugging, wave: debugging.reverse_finish(wave))
+
+
+def reverse_continue(debugger: Debugger, arguments: Arguments) -> Document:
+    """It stops at the last time when a wave was at a breakpoint, or changed what a watchpoint watches; else where
+    everything began.
+    """
+    arguments.none()
+    debugging = session(debugger, arguments.command)
+    return stopped(debugger, debugging, debugging.reverse_go_on())

@@ -1,0 +1,227 @@
+"""The question ``memmodel``: which code orders memory, what code orders, and what it forgets."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import NotFound, UsageError
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.memory_model.file_reports import CheckWish, MemoryReport
+    from dwarfgpu.memory_model.sequences import SequenceCell
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.questions.output import Output
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+
+ACTIONS = ("table", "show", "check")
+OF_ACTIONS = {
+    "target": ("table",),
+    "function": ("show", "check"),
+    "pc": ("show",),
+    "from-source": ("check",),
+    "expect": ("check",),
+    "directory": ("check",),
+    "sarif": ("check",),
+    "jobs": ("check",),
+    "all": ("check",),
+}
+"""The actions that an option goes with."""
+
+
+def memory_model(selection: Selection, arguments: Arguments) -> Document:
+    """`table -target T [WORD...]` shows the code of each operation by its ordering, its scope and its address space,
+    with the clause; WORDs choose cells (`store release agent`). `show FILE` lists the accesses of a file that other
+    threads may see, with the strongest ordering and scope that the code around them implements on all paths; with -pc
+    what may be outstanding at an address. `check FILE...` finds what code forgets: waits, write-backs, invalidates,
+    scopes and cache bits of operations whose ordering the source says (`__hip_atomic_*`, `__scoped_atomic_*`,
+    `__atomic_*`, `atomic_*_explicit`, fences, barriers) or -expect states, and registers that are used before they are
+    loaded.
+
+    -rules says which rules hold: llvm22, what the compiler makes, or text, what the AMDGPU usage of LLVM asks for. The
+    exit status of `check` is 1 if something is found.
+    """
+    action, *words = arguments.words or [""]
+    if action not in ACTIONS:
+        raise arguments.wrong(f"does table, show or check, not {action[:40]!r}")
+    for name, actions in OF_ACTIONS.items():
+        if arguments.has(name) and action not in actions:
+            raise UsageError(
+                f"--{name} does not go with `memmodel {action}`", hint=f"it goes with {' and '.join(actions)}"
+            )
+    if action == "table":
+        return _table(arguments, words)
+    if action == "show":
+        return _show(selection, arguments, words)
+    return _check(selection, arguments, words)
+
+
+def _rule_set(arguments: Arguments) -> str:
+    return arguments.get("rules") or "llvm22"
+
+
+# --- The table --------------------------------------------------------------------------------------------------------
+
+
+def _table(arguments: Arguments, words: list[str]) -> Document:
+    from dwarfgpu.memory_model.families import FAMILIES, family_of, mode_of
+    from dwarfgpu.memory_model.sequences import cells
+    from dwarfgpu.render import memory_model as render
+
+    if not arguments.has("target"):
+        raise UsageError("`memmodel table` needs --target", hint="name a processor, such as gfx1200")
+    processor = arguments.get("target").removeprefix("amdgcn-").partition("-wave")[0]
+    family, rule_set = family_of(processor), _rule_set(arguments)
+    mode = mode_of(FAMILIES[family][rule_set], arguments.get("mode"))
+    known = {word for cell in cells(family, mode, rule_set) for word in _words(cell)}
+    for word in words:
+        if word not in known:
+            raise _unknown(word, known)
+    chosen = (cell for cell in cells(family, mode, rule_set) if set(words) <= set(_words(cell)))
+    data = {
+        "target": processor,
+        "family": family,
+        "mode": mode,
+        "rules": rule_set,
+        "cells": map(render.cell_json, chosen),
+    }
+    other = "LLVM 22" if rule_set == "text" else "the text"
+    return Document(data, lambda output: render.table_text(chosen, output.width, other), rows="cells")
+
+
+def _words(cell: SequenceCell) -> tuple[str, ...]:
+    return cell.operation, cell.ordering, cell.scope, cell.space
+
+
+def _unknown(word: str, known: set[str]) -> UsageError:
+    from dwarfgpu.errors import nearest
+
+    near = nearest(word, known)
+    hint = f"did you mean {near}?" if near else "name an operation, an ordering, a scope or an address space"
+    return UsageError(f"no cell is about {word[:40]!r}", hint=hint)
+
+
+# --- Code -------------------------------------------------------------------------------------------------------------
+
+
+def _file(selection: Selection, words: list[str]) -> CodeObject:
+    """Return the one file that a question names, or the one that is open."""
+    from dwarfgpu.program.code.code_object import opened
+
+    if not words:
+        return selection.opened.file
+    if len(words) > 1:
+        raise UsageError(f"`memmodel show` is about one file, not {len(words)}")
+    return opened(words[0])
+
+
+def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
+    from dwarfgpu.memory_model.checker import MemoryCheck
+    from dwarfgpu.memory_model.survey import accesses, outstanding_at
+    from dwarfgpu.render import memory_model as render
+
+    file = _file(selection, words)
+    check = MemoryCheck(file, rule_set=_rule_set(arguments), mode=arguments.get("mode"))
+    if arguments.has("pc"):
+        if arguments.has("function"):
+            raise UsageError("--function does not go with --pc")
+        from dwarfgpu.program.code.code_lookup import parse_address
+
+        address = parse_address(file, arguments.get("pc"))
+        function, rows = outstanding_at(check, address)
+        return Document(
+            render.outstanding_json(function, address, rows),
+            lambda output: render.outstanding_text(function, address, rows, output.width),
+            rows="outstanding",
+        )
+    surveyed = accesses(check, arguments.get("function"))
+    data = {
+        "file": file.name,
+        "target": check.processor,
+        "family": check.family,
+        "rules": check.rule_set,
+        "accesses": map(render.access_json, surveyed),
+    }
+    return Document(data, lambda output: render.accesses_text(surveyed, output.width), rows="accesses")
+
+
+def _wish(arguments: Arguments) -> CheckWish:
+    from dwarfgpu.memory_model.file_reports import CheckWish
+    from dwarfgpu.memory_model.intents import stated
+
+    expected = tuple(stated(text) for text in arguments.many("expect"))
+    return CheckWish(
+        _rule_set(arguments),
+        arguments.get("mode"),
+        arguments.get("function"),
+        expected,
+        from_source=arguments.has("from-source") or not expected,
+        search=arguments.many("directory"),
+    )
+
+
+def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
+    from dwarfgpu.memory_model.file_reports import check_code, check_paths
+    from dwarfgpu.render import memory_model as render
+    from dwarfgpu.render import verification as text_of
+
+    wish = _wish(arguments)
+    jobs = arguments.get("jobs") if arguments.has("jobs") else os.cpu_count() or 1
+    if jobs < 1:
+        raise UsageError("--jobs is a number from 1 on")
+    found = check_paths(words, wish, jobs) if words else iter([check_code(selection.opened.file, wish)])
+    if arguments.has("sarif"):
+        return _sarif(list(_with_source(found, arguments)))
+    reports: list[MemoryReport] = []
+
+    def noted() -> Iterator[MemoryReport]:
+        for report in _with_source(found, arguments):
+            reports.append(report)
+            document.status = max(document.status, _status(report))
+            if report.file.error is not None:
+                document.problems.append(report.file.error)
+            yield report
+
+    def text(output: Output) -> Iterator[str]:
+        for report in noted():
+            yield from text_of.report_text(report.file, output.style, output.width, shows_all=arguments.has("all"))
+        yield from render.checked_text(reports, output.width)
+
+    def findings() -> Iterator[dict[str, Any]]:
+        for report in reports:
+            yield from map(text_of.finding_json, report.file.findings)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        summaries = [render.memory_report_json(report) for report in noted()]
+        yield from findings()
+        yield from summaries
+
+    files = (render.memory_report_json(report) for report in noted())
+    document = Document({"files": files, "findings": findings()}, text, rows=rows)
+    return document
+
+
+def _with_source(found: Iterator[MemoryReport], arguments: Arguments) -> Iterator[MemoryReport]:
+    """Yield reports; where the source must be found and is not, that is an error."""
+    for report in found:
+        if arguments.has("from-source") and report.missing:
+            hint = "name the directory it is in with --directory, or state what is meant with --expect"
+            raise NotFound("no_source", f"the source file {report.missing[0]} is not found", hint=hint)
+        yield report
+
+
+def _status(report: MemoryReport) -> int:
+    if report.file.error is not None:
+        return BAD_FILE if report.file.error.error_class == "malformed" else NO_ANSWER
+    return NO_ANSWER if report.file.findings else 0
+
+
+def _sarif(reports: list[MemoryReport]) -> Document:
+    from dwarfgpu.memory_model.checker import RULES
+    from dwarfgpu.questions.verification import sarif_document
+
+    return sarif_document([report.file for report in reports], RULES, max(map(_status, reports), default=0))

@@ -1,0 +1,257 @@
+"""Stops of a kernel that the debugger runs: what has stopped it, where, and in which lanes, as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.running.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
+from dwarfgpu.questions.document import Document
+from dwarfgpu.render.layout import lanes_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.program.running.breakpoints import Stop, StoppingPoint
+    from dwarfgpu.program.running.debugging import Debugging
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.output import Output
+
+SIGNALS = {
+    "MEMORY_VIOLATION": "SIGSEGV, Segmentation fault", "ADDRESS_ERROR": "SIGBUS, Bus error",
+    "ILLEGAL_INSTRUCTION": "SIGILL, Illegal instruction", "ASSERT_TRAP": "SIGABRT, Aborted",
+    "FATAL_HALT": "SIGABRT, Aborted",
+}  # fmt: skip
+"""The signals that ROCgdb reports for the reasons of its library; of all others it is that of a trap."""
+TRAPPED = "SIGTRAP, Trace/breakpoint trap"
+WATCHPOINTS = {
+    WATCH: "Hardware watchpoint", READ_WATCH: "Hardware read watchpoint",
+    ACCESS_WATCH: "Hardware access (read/write) watchpoint",
+}  # fmt: skip
+"""What watchpoints are called where they are set and where they stop."""
+REASONS = {
+    WATCH: "watchpoint-trigger", READ_WATCH: "read-watchpoint-trigger", ACCESS_WATCH: "access-watchpoint-trigger",
+    "breakpoint": "breakpoint-hit", "fault": "signal-received", "trap": "signal-received",
+    "interrupted": "signal-received", "scope": "watchpoint-scope", "step": "end-stepping-range", "stuck": "stuck",
+}  # fmt: skip
+"""The words of GDB/MI for why a program has stopped."""
+SILENT = "silent"
+"""As the first of the commands of a breakpoint: the stop is not shown."""
+
+
+class CommandsOfStops:
+    """The commands of breakpoints that have stopped waves. Those that let it run on come back here, and end."""
+
+    def __init__(self) -> None:
+        self.stops = 0
+        """How often the kernel has stopped."""
+        self._waiting: list[tuple[str, ...]] = []
+        self._is_running = False
+
+    def run(self, debugger: Debugger, points: tuple[StoppingPoint, ...]) -> None:
+        """Run the commands of breakpoints. As in GDB, what follows a command that runs the kernel is left out."""
+        from dwarfgpu.questions.scripts import joined, run_lines
+
+        self._waiting += [point.commands for point in points if point.commands]
+        if self._is_running:
+            return
+        self._is_running = True
+        try:
+            while self._waiting:
+                stops = self.stops
+                for line in joined(self._waiting.pop(0)):
+                    if self.stops != stops:
+                        break
+                    if line.strip() != SILENT:
+                        run_lines(debugger, [line])
+        finally:
+            self._is_running = False
+            self._waiting.clear()
+
+
+def stopped(debugger: Debugger, debugging: Debugging, stop: Stop) -> Document:
+    """Select the wave and the lane that have stopped, and return the answer."""
+    debugger.state_of(CommandsOfStops).stops += 1
+    printed = list(debugging.running.printed())
+    new = printed[debugging.texts_shown :]
+    debugging.texts_shown = len(printed)
+    has_switched = not stop.halt.has_ended and _select(debugger, stop)
+    return Document(
+        _data(debugger, debugging, stop, new),
+        lambda output: _lines(debugger, debugging, stop, new, output, has_switched=has_switched),
+    )
+
+
+def _select(debugger: Debugger, stop: Stop) -> bool:
+    """Select what has stopped; return whether something else was selected before."""
+    lanes = stop.halt.lanes or {}
+    chosen = debugger.wave_number
+    if lanes and chosen not in lanes:
+        chosen = min(lanes)
+    has_switched = chosen != debugger.wave_number
+    debugger.wave_number, debugger.frame_number = chosen, 0
+    mask = 0 if chosen is None else lanes.get(chosen, 0)
+    if chosen is not None and mask and stop.halt.kind != "step":
+        lane = debugger.lanes.get(chosen)
+        if lane is None or not mask >> lane & 1:
+            debugger.lanes[chosen] = (mask & -mask).bit_length() - 1
+            has_switched = has_switched or lane is not None
+    debugger.moved()
+    return has_switched
+
+
+# --- Breakpoints -----------------------------------------------------------------------------------------------------
+
+
+def show_set(debugger: Debugger, debugging: Debugging, point: StoppingPoint) -> None:
+    """Say where a breakpoint was set."""
+    kind = "Temporary breakpoint" if point.is_temporary else "Breakpoint"
+    places = point.addresses
+    if len(places) == 1:
+        position = debugging.running.position(places[0])
+        source = f": file {position.file}, line {position.line}." if position.file else ""
+        debugger.output.line(f"{kind} {point.number} at {places[0]:#x}{source}")
+    else:
+        debugger.output.line(f"{kind} {point.number} at {places[0]:#x}: {point.text}. ({len(places)} locations)")
+
+
+def ignoring(point: StoppingPoint) -> str:
+    """Return what GDB says of the crossings of a breakpoint that are passed over."""
+    count = point.ignored
+    if not count:
+        return f"Will stop next time breakpoint {point.number} is reached."
+    crossings = "crossing" if count == 1 else f"{count} crossings"
+    return f"Will ignore next {crossings} of breakpoint {point.number}."
+
+
+# --- JSON -------------------------------------------------------------------------------------------------------------
+
+
+def reason_of(stop: Stop) -> str:
+    """Return why it has stopped, in a word of GDB/MI."""
+    if stop.is_at_start:
+        return "no-history"
+    if stop.halt.has_ended:
+        return "exited-normally"
+    if stop.change is not None and stop.halt.kind == "step" and stop.halt.reason != "scope":
+        return REASONS[stop.points[0].kind]
+    return REASONS.get(stop.halt.reason if stop.halt.reason == "scope" else stop.halt.kind, stop.halt.kind)
+
+
+def _data(debugger: Debugger, debugging: Debugging, stop: Stop, printed: list[str]) -> dict[str, Any]:
+    halt, machine = stop.halt, debugging.machine
+    data: dict[str, Any] = {
+        "reason": reason_of(stop),
+        "text": halt.reason,
+        "kernel": debugging.kernel,
+        "breakpoints": [point.number for point in stop.points],
+        "waves": [
+            {"wave": wave + 1, "id": machine.ids[wave], "lanes": f"{mask:#x}"}
+            for wave, mask in sorted((halt.lanes or {}).items())
+        ],
+        "instructions": debugging.device.executed,
+        "printed": printed,
+    }
+    if stop.change is not None:
+        data["old"], data["new"] = stop.change.old, stop.change.new
+    if stop.problem is not None:
+        data["problem"] = stop.problem
+    if halt.has_ended or debugger.wave_number is None:
+        return data
+    data["wave"], data["lane"] = debugger.wave_number + 1, debugger.lane
+    pc = machine.program_counter(debugger.wave_number)
+    if pc is not None:
+        position = debugging.running.position(pc)
+        data |= {"pc": pc, "function": debugging.function_at(pc), "file": position.file, "line": position.line}
+    return data
+
+
+# --- Text -------------------------------------------------------------------------------------------------------------
+
+
+def _lines(
+    debugger: Debugger, debugging: Debugging, stop: Stop, printed: list[str], output: Output, *, has_switched: bool
+) -> Iterator[str]:
+    for text in printed:
+        output.write(text)
+    if stop.halt.has_ended:
+        yield f"[Inferior 1 ({debugging.kernel}) exited normally]" if debugging.has_ended else stop.halt.reason
+        return
+    debugger.is_quiet = any(point.commands and point.commands[0].strip() == SILENT for point in stop.points)
+    if not debugger.is_quiet:
+        if has_switched:
+            from dwarfgpu.questions.focus import title
+
+            yield f"[Switching to {debugger.noun} {title(debugger)}]"
+        yield from _why(debugger, stop)
+        yield from _where(debugger)
+    debugger.state_of(CommandsOfStops).run(debugger, stop.points)
+
+
+def _why(debugger: Debugger, stop: Stop) -> Iterator[str]:
+    """Yield what has stopped, in the words of GDB."""
+    halt = stop.halt
+    chosen = debugger.wave_number or 0
+    noun = debugger.noun.capitalize()
+    who, lanes = f"{noun} {chosen + 1}", halt.lanes or {}
+    mask = lanes.get(chosen, 0)
+    if stop.is_at_start:
+        yield ""
+        yield halt.reason
+    elif halt.reason == "scope":
+        point = stop.points[0]
+        yield ""
+        yield f"Watchpoint {point.number} deleted because the program has left the block in"
+        yield "which its expression is valid."
+    elif stop.change is not None:
+        point, change = stop.points[0], stop.change
+        yield f"{who} hit {WATCHPOINTS[point.kind]} {point.number}: {point.text}, with {lanes_of(mask)}"
+        yield from _others(noun, lanes, chosen)
+        yield ""
+        if point.kind == READ_WATCH or change.old == change.new:
+            yield f"Value = {change.new}"
+        else:
+            yield f"Old value = {change.old}"
+            yield f"New value = {change.new}"
+    elif halt.kind == "breakpoint" and stop.points:
+        names = ", ".join(f"{_kind(point)} {point.number}" for point in stop.points)
+        yield f"{who} hit {names}, with {lanes_of(mask)}"
+        yield from _others(noun, lanes, chosen)
+        if stop.problem is not None:
+            yield f"warning: the condition has no value, so it stopped: {stop.problem}"
+    elif halt.kind in ("fault", "trap"):
+        reason = halt.reason.partition(":")[0]
+        signal = SIGNALS.get(reason, TRAPPED)
+        if stop.points:
+            yield f"{who} hit Catchpoint {stop.points[0].number} ({stop.points[0].text})"
+        yield f"{who} received signal {signal}."
+        yield f"[Stop reason: {halt.reason}; {lanes_of(mask)}]"
+    elif halt.kind == "interrupted":
+        yield f"{who} received signal SIGINT, Interrupt."
+    elif halt.kind != "step":
+        yield f"[{halt.reason}]"
+
+
+def _kind(point: StoppingPoint) -> str:
+    return "Temporary breakpoint" if point.is_temporary else "Breakpoint"
+
+
+def _others(noun: str, lanes: dict[int, int], chosen: int) -> Iterator[str]:
+    for wave in sorted(lanes):
+        if wave != chosen:
+            yield f"{noun} {wave + 1} hit it too, with {lanes_of(lanes[wave])}"
+
+
+def lanes_of(mask: int) -> str:
+    """Return lanes as ROCgdb has them where a breakpoint is hit."""
+    kind, _, numbers = lanes_text(mask).partition(" ")
+    return f"{kind} [{numbers}]" if mask else "no lanes"
+
+
+def _where(debugger: Debugger) -> Iterator[str]:
+    from dwarfgpu.questions.stack import show_frame
+
+    try:
+        show_frame(debugger)
+    except DwarfGpuError as error:
+        yield debugger.output.style("error", error.message)

@@ -1,0 +1,138 @@
+"""A kernel that is run to judge its debugging information: who watches it, and what comes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.backends.running.stops import MachineFault
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.stack.stopped import Stopped
+from dwarfgpu.verification.judging import lane_places, unwinding, variable_values
+from dwarfgpu.verification.judging.call_record import CallRecord
+from dwarfgpu.verification.judging.lane_places import LaneJudge
+from dwarfgpu.verification.judging.sightings import Sightings
+from dwarfgpu.verification.judging.unwinding import FrameJudge
+from dwarfgpu.verification.judging.variable_values import ValueJudge
+from dwarfgpu.verification.judging.wave_registers import WaveRegisters
+from dwarfgpu.verification.reports import FileReport
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.running.batch import WaveBatch
+    from dwarfgpu.backends.running.halts import Halt
+    from dwarfgpu.program.running.running import Running
+    from dwarfgpu.verification.findings import CheckRule
+    from dwarfgpu.verification.judging.call_record import Call
+
+RULES: dict[str, CheckRule] = {
+    rule.name: rule for part in (unwinding, lane_places, variable_values) for rule in part.RULES.values()
+}
+"""The rules that execution judges by."""
+
+
+@frozen
+class JudgedFunction:
+    """How many instructions of a function were judged, and what came of it."""
+
+    name: str
+    judged: int
+    right: int
+    wrong: int
+    missing: int
+    """Those of which the file says nothing."""
+
+
+@frozen(eq=False)
+class Judgement:
+    """What the execution of a kernel shows of its debugging information."""
+
+    report: FileReport
+    functions: tuple[JudgedFunction, ...]
+    halt: Halt
+    instructions: int
+    """What was executed, counted once for each wave."""
+    without_text: tuple[str, ...] = ()
+    """The source files whose text was not found, so that changes of variables are not judged."""
+
+
+OFTEN = 4
+"""The visits of an instruction in one chain of calls that are all judged; of later ones, every power of two."""
+WAVES_AT_ONCE = 4
+"""The waves, of those that are at an instruction together, for which expressions are evaluated."""
+
+
+class Judge:
+    """Runs a kernel, and judges its debugging information at every instruction."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self.sightings = Sightings(running)
+        device = running.machine.device
+        self.registers = WaveRegisters(running.machine)
+        stopped = Stopped(self.registers, running.attached.stopped.loaded)
+        self.frames = FrameJudge(running, self.sightings, self.registers)
+        self.lanes = LaneJudge(running, self.sightings, stopped)
+        self.values = ValueJudge(running, self.sightings, stopped, self.registers, self.lanes.record)
+        self.calls = CallRecord(device, self._end_call)
+        self._visits: dict[tuple[tuple[int, ...], int], int] = {}
+        """How often waves have come to an instruction, by the chain of calls and its address."""
+        device.observer = self._observe
+
+    def _end_call(self, call: Call, batch: WaveBatch, rows: Any) -> None:
+        self.frames.end(call, batch, rows)
+        self.lanes.leave(call, batch.waves[rows].tolist())
+        self.values.end(batch.waves[rows], call)
+
+    def _observe(self, batch: WaveBatch) -> bool:
+        try:
+            instruction = self.calls.observe(batch)
+        except MachineFault:  # there is no code, which stops the waves
+            return False
+        self.lanes.observe(batch, instruction)
+        for call, rows in self.calls.groups(batch):
+            self.values.observe(batch, call, rows)
+            key = () if call is None else call.chain, batch.pc
+            visits = self._visits[key] = self._visits.get(key, 0) + 1
+            if visits > OFTEN and visits & (visits - 1):
+                continue
+            self.registers.show(batch)
+            chosen = _chosen(rows, visits)
+            self.frames.judge(batch, call, rows, chosen, visits)
+            for row in chosen:
+                self.lanes.judge(batch, call, row, visits)
+            self.values.judge(batch, chosen[0], visits)
+        if instruction.name.startswith("s_endpgm"):
+            for call, rows in self.calls.groups(batch):
+                self.values.end(batch.waves[rows], call)
+            self.calls.end(batch)
+            self.lanes.end(batch)
+        return False
+
+    def run(self, limit: int | None = None) -> Judgement:
+        """Run the kernel to its end, or until so many instructions have been executed."""
+        running = self.running
+        device = running.machine.device
+        halt = running.run(limit=limit)
+        device.observer = None
+        self.frames.end_all(self.calls.open_calls())
+        functions = [
+            JudgedFunction(
+                name,
+                len(counts.seen),
+                len(counts.seen - counts.wrong - counts.missing),
+                len(counts.wrong),
+                len(counts.missing),
+            )
+            for name, counts in self.sightings.functions.items()
+        ]
+        file = running.launched.plan.file
+        report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
+        return Judgement(report, tuple(functions), halt, device.executed, tuple(sorted(self.values.without_text)))
+
+
+def _chosen(rows: Any, visits: int) -> list[int]:
+    """Return the rows of the waves that are judged one by one: at first some of all, later one in turn."""
+    count = len(rows)
+    if visits > 2:
+        return [int(rows[visits % count])]
+    last = count - 1
+    return [int(rows[index]) for index in sorted({i * last // (WAVES_AT_ONCE - 1) for i in range(WAVES_AT_ONCE)})]

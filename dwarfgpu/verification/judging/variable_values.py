@@ -1,0 +1,290 @@
+"""Variables judged by execution: whether they can be read, and whether only statements that name them change them.
+
+A variable that is in registers has a new value when these are written. Where code writes them that belongs to a
+statement which does not name the variable, the register has got another use, and the location says too much.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.storages import Composite, Register
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
+from dwarfgpu.program.values.storage import Located
+from dwarfgpu.program.variables.answers import answer
+from dwarfgpu.program.variables.variable import STATIC
+from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
+from dwarfgpu.verification.judging.sightings import Sighting, Subject
+from dwarfgpu.verification.judging.wave_registers import column_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.backends.running.batch import WaveBatch
+    from dwarfgpu.expr.locations import Location
+    from dwarfgpu.program.code.code_lookup import SourceLine
+    from dwarfgpu.program.running.running import Running
+    from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.program.stack.stopped import Stopped
+    from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.lane_places import LaneRecord
+    from dwarfgpu.verification.judging.sightings import Sightings
+    from dwarfgpu.verification.judging.wave_registers import WaveRegisters
+
+RULES: dict[str, CheckRule] = rules(
+    "value",
+    ("failed", ERROR, "A.4.1 (1)", "A variable with a location can be read where a statement begins.",
+     "correct the location, or let the list say nothing for the addresses that are named"),
+    ("changed", WARNING, "A.4.1 (1)", "A variable in registers changes only where a statement names it.",
+     "end the range of the location where its register gets another value"),
+)  # fmt: skip
+
+FOLLOWED = 4
+"""The waves whose variables are followed from instruction to instruction."""
+LONGEST_STATEMENT = 12
+"""The lines of a statement, at most, that are searched for a name."""
+_END = re.compile(r"[;{}:]\s*(//.*)?$")
+
+
+@frozen
+class Home:
+    """The register, or one of several, that a variable is in."""
+
+    variable: str
+    die: int
+    register: str
+    is_own_lane: bool
+    """Whether each lane has its element of a vector register."""
+
+
+@frozen(eq=False)
+class CodePlace:
+    """What is known of an instruction: the variables in registers, and the lines whose statement it belongs to."""
+
+    homes: tuple[Home, ...]
+    lines: tuple[tuple[str, int], ...]
+    texts: tuple[str, ...] | None
+    """The statements of these lines; None where the text of the source is not known."""
+
+
+@frozen(eq=False)
+class _Before:
+    """What a wave had before the instruction that it executed last in a call."""
+
+    place: CodePlace
+    row: int
+    active: int
+    columns: dict[str, Any]
+
+
+class ValueJudge:
+    """Judges where the variables of a file are said to be."""
+
+    def __init__(
+        self, running: Running, sightings: Sightings, stopped: Stopped, registers: WaveRegisters, record: LaneRecord
+    ) -> None:
+        self.running = running
+        self.sightings = sightings
+        self.stopped = stopped
+        self.registers = registers
+        self.record = record
+        self.without_text: set[str] = set()
+        """The source files whose text was not found."""
+        self._reader = SourceReader()
+        folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
+        self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
+        self._places: dict[int, CodePlace] = {}
+        self._before: dict[tuple[int, int], _Before] = {}
+        self._read: set[int] = set()
+        count = running.machine.wave_count
+        self._followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
+
+    def observe(self, batch: WaveBatch, call: Call | None, rows: Any) -> None:
+        """Take notice of waves that are about to execute an instruction, and judge what the last one has changed."""
+        waves = batch.waves
+        for row in rows.tolist():
+            wave = int(waves[row])
+            if wave in self._followed:
+                self._follow(batch, call, row, wave)
+
+    def end(self, waves: Any, call: Call | None) -> None:
+        """Forget waves that end, or that return from a call."""
+        for wave in waves.tolist():
+            self._before.pop((wave, 0 if call is None else call.number), None)
+
+    def _follow(self, batch: WaveBatch, call: Call | None, row: int, wave: int) -> None:
+        place = self._places.get(batch.pc)
+        if place is None:
+            self.registers.show(batch)
+            place = self._places[batch.pc] = self._place(wave)
+        key = wave, 0 if call is None else call.number
+        before = self._before.get(key)
+        if before is not None and before.place.texts is not None:
+            for home in before.place.homes:
+                if home in place.homes:
+                    self._compare(batch, row, wave, before, home)
+        columns = {home.register: column_of(batch, home.register) for home in place.homes}
+        self._before[key] = _Before(place, row if batch.count > 1 else 0, int(self.record.active[wave]), columns)
+
+    def _compare(self, batch: WaveBatch, row: int, wave: int, before: _Before, home: Home) -> None:
+        """Compare what a variable was before an instruction and is behind it, in the lanes that execute both."""
+        old, new = before.columns[home.register], column_of(batch, home.register)
+        if old is new or new is None:
+            return
+        changed: Any = np.True_ if old is None else _of_row(old, before.row) != _of_row(new, row)
+        changed = np.broadcast_to(changed, (batch.lanes if home.is_own_lane else 1,))
+        lanes: int | None = None
+        if home.is_own_lane:
+            active = before.active & int(self.record.active[wave])
+            flags = [lane for lane in np.nonzero(changed)[0].tolist() if active >> lane & 1]
+            if not flags:
+                return
+            lanes = flags[0]
+        elif not changed.any():
+            return
+        place = before.place
+        word = re.compile(rf"\b{re.escape(home.variable)}\b")
+        if any(word.search(text) for text in place.texts or ()):
+            return
+        where = ", ".join(f"{file}:{line}" for file, line in place.lines)
+        lane = "" if lanes is None else f" in lane {lanes}"
+        message = f"{home.variable} is said to be in {home.register}, which the code of {where} has changed{lane}"
+        sighting = Sighting(message, self.running.machine.ids[wave], lanes)
+        self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
+
+    # --- Reading --------------------------------------------------------------------------------------------------
+
+    def judge(self, batch: WaveBatch, row: int, visits: int) -> None:
+        """Read the variables where a statement begins, behind the first one of a function; report what fails."""
+        if batch.pc in self._read:
+            return
+        self._read.add(batch.pc)
+        wave = int(batch.waves[row])
+        frames = self.stopped.stack(wave).call(0)
+        start = self.running.line_at(batch.pc)
+        scope = frames[-1].scope
+        if start is None or start.start != batch.pc or scope is None:
+            return
+        entry = scope.die.find("DW_AT_low_pc")
+        first = None if entry is None else self.running.line_at(entry.address() + self._bias(frames[-1]))
+        if first is not None and first.start <= batch.pc < first.end:
+            return  # the prologue
+        self.sightings.note(RULES["failed"], batch.pc)
+        for frame in frames:
+            for variable in frame.variables():
+                if variable.kind != STATIC:
+                    self._judge_value(batch, wave, frame, variable, visits)
+
+    def _bias(self, frame: Frame) -> int:
+        return 0 if frame.code is None else frame.code.bias
+
+    def _judge_value(self, batch: WaveBatch, wave: int, frame: Frame, variable: Variable, visits: int) -> None:
+        lane: int | None = None
+        try:
+            active = [] if frame.active_mask is None else _lanes(frame.active_mask)
+            if frame.has_lanes and not active:
+                return
+            values = answer(variable, variable.name, [active[0], active[-1]] if active else None)
+            failed = next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
+            if failed is None or failed.reason is None:
+                return
+            message, lane = failed.reason.message, failed.lane
+        except DwarfGpuError as error:
+            message = error.message
+        sighting = Sighting(f"{variable.name}: {message}", self.running.machine.ids[wave], lane, visits)
+        self.sightings.add(Subject(RULES["failed"], variable.name, variable.die.offset), batch.pc, sighting)
+
+    # --- Places ---------------------------------------------------------------------------------------------------
+
+    def _place(self, wave: int) -> CodePlace:
+        frames = self.stopped.stack(wave).call(0)
+        homes: list[Home] = []
+        lines: list[SourceLine] = []
+        for frame in frames:
+            source = frame.call.source
+            if source is not None and source.file and source.line:
+                lines.append(source)
+            for variable in frame.variables():
+                if variable.kind != STATIC and not variable.is_artificial:
+                    homes += _homes(frame, variable)
+        is_known = bool(frames) and len(lines) == len(frames)
+        texts = [*map(self._statement, lines)] if is_known else [None]
+        return CodePlace(
+            tuple(homes),
+            tuple((str(line.file), line.line) for line in lines),
+            None if None in texts else tuple(text for text in texts if text is not None),
+        )
+
+    def _statement(self, source: SourceLine) -> str | None:
+        """Return the lines of the statement that a line belongs to; None where the text is not known."""
+        files = [file for file in self.running.attached.state.sources.all() if source.file in (file.name, file.path)]
+        text = self._reader.read(files[0]) if files else None
+        if text is None or not text.lines:
+            self.without_text.add(str(source.file))
+            return None
+        first = last = source.line
+        for _count in range(LONGEST_STATEMENT):
+            before = text.line(first - 1)
+            if before is None or _END.search(before):
+                break
+            first -= 1
+        for _count in range(LONGEST_STATEMENT):
+            here = text.line(last)
+            if here is None or _END.search(here):
+                break
+            last += 1
+        return "\n".join(text.lines[first - 1 : last])
+
+
+def _lanes(mask: int) -> list[int]:
+    return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
+
+
+def _of_row(column: Any, row: int) -> Any:
+    if isinstance(column, int):
+        return np.array([int(column)], np.uint64)
+    return column[row if column.shape[0] > 1 else 0]
+
+
+def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
+    """Yield the registers that a variable is in, if it is in registers alone."""
+    try:
+        locations = [_location(frame, variable, lane) for lane in ((0, 1) if frame.has_lanes else (0,))]
+    except DwarfGpuError:
+        return
+    if any(location is None for location in locations):
+        return
+    parts = [[*_registers(location)] for location in locations if location is not None]
+    if not all(parts) or len({len(each) for each in parts}) != 1 or any(None in each for each in parts):
+        return
+    for of_lane in zip(*parts, strict=True):
+        (register, offset), *others = [each for each in of_lane if each is not None]
+        lane_bits = register.register.lane_bits
+        is_own = bool(lane_bits) and bool(others) and others[0][1] == offset + lane_bits and offset < lane_bits
+        if is_own or (not lane_bits and offset == 0):
+            yield Home(variable.name, variable.die.offset, register.register.name, is_own)
+
+
+def _location(frame: Frame, variable: Variable, lane: int) -> Location | None:
+    storage = variable.find(frame.lane(lane if frame.has_lanes else None)).described.storage
+    return storage.location if isinstance(storage, Located) else None
+
+
+def _registers(location: Location) -> Iterator[tuple[Register, int] | None]:
+    """Yield the registers of a location with their offsets in bits; None for any other storage."""
+    place = location.single
+    storage: Any = None if place is None else place.storage
+    if type(storage) is Register and place is not None:
+        yield storage, int(place.bit_offset)
+    elif type(storage) is Composite:
+        for part in storage.parts:
+            yield from _registers(part.location)
+    else:
+        yield None

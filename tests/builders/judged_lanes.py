@@ -1,0 +1,151 @@
+"""The kernel of nested branches whose lanes all have their places, and one thing in it that is written wrong."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.builders.judged_calls import Processor
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "src"
+SOURCE = FOLDER / "asm" / "lane-pc.s"
+
+# the function with all lanes is called where the kernel would end; its caller's EXEC is in s34 meanwhile
+CALL = """
+before_call:
+  s_mov_b32 s32, 0
+  s_getpc_b64 s[8:9]
+  s_add_u32 s8, s8, whole_wave@rel32@lo+4
+  s_addc_u32 s9, s9, whole_wave@rel32@hi+12
+  s_swappc_b64 s[30:31], s[8:9]
+after_call:
+  s_endpgm
+lex_end:
+"""
+
+
+@frozen
+class LaneDefect:
+    """A text in place of another, and the label at which execution must show that it is wrong."""
+
+    name: str
+    old: str
+    new: str
+    label: str
+    behind: int = 0
+    """How many bytes behind the label."""
+
+
+def text_of(processor: Processor) -> str:
+    """Return the text that is right."""
+    text = SOURCE.read_text()
+    text = text.replace("  s_endpgm\nlex_end:\n", CALL, 1).replace(".globl whole_wave", ".protected whole_wave", 1)
+    text = text.replace(".protected whole_wave", ".protected whole_wave\n.globl whole_wave", 1)
+    wide = processor.lanes == 64
+    # EXEC of the caller: regx s34, with s35 for 64 lanes; then the same value again
+    saved = (
+        "0x10, 0x11, 0x08, 0x90, 0x42, 0x93, 0x04, 0x90, 0x43, 0x93, 0x04" if wide else "0x10, 0x01, 0x02, 0x90, 0x42"
+    )
+    text = text.replace("  all_lanes 34\n", f"  all_lanes 34\n.cfi_escape {saved}\n", 1)
+    same = "0x11" if wide else "0x01"
+    text = text.replace("ENTRY result_known, lex_end", "ENTRY result_known, before_call", 1)  # the callee changes v1
+    # what is returned leaves the parameter where it is
+    text = text.replace("  v_mov_b32_e32 v0, v1\n  s_setpc", "  v_mov_b32_e32 v4, v1\n  s_setpc", 1)
+    return text.replace("  restore_exec 34\nwhole", f"  restore_exec 34\n.cfi_escape 0x08, {same}\nwhole", 1)
+
+
+def assembled(processor: Processor, tools: tuple[str, str], folder: Path, defect: LaneDefect | None = None) -> str:
+    """Assemble and link the kernel; return the path."""
+    text = text_of(processor)
+    if defect is not None:
+        assert text.count(defect.old) == 1, defect
+        text = text.replace(defect.old, defect.new)
+    source, built, linked = (folder / f"lanes{end}" for end in (".s", ".o", ".co"))
+    source.write_text(text)
+    (folder / "src" / "asm").mkdir(parents=True, exist_ok=True)
+    (folder / "src" / "asm" / "lane-pc.c").write_text((FOLDER / "asm" / "lane-pc.c").read_text())
+    words = [tools[0], "-triple", "amdgcn-amd-amdhsa", f"-mcpu={processor.name}", "-filetype=obj", "-dwarf-version=5"]
+    words += ["-defsym", f"WAVE={processor.lanes}", "-defsym", "OLD_NUMBERS=1", "-I", str(FOLDER / "asm")]
+    subprocess.run([*words, str(source), "-o", str(built)], check=True)
+    subprocess.run([tools[1], "-shared", str(built), "-o", str(linked)], check=True)
+    return str(linked)
+
+
+PROCEDURES = ["", "_1_then", "_1_1_then", "_1_1_else", "_1_else"]
+BEHIND = {
+    "lex_1_then": "left_known", "lex_1_1_then": "even_known", "lex_1_1_else": "odd_known", "lex_1_else": "rest_known",
+}  # fmt: skip
+"""A label behind that at which a region begins, one instruction or two."""
+HIDDEN = {("lex_1_1_end", "_1_1_then"), ("lex_1_1_end", "_1_1_else"), ("lex_1_1_start", "left_known")}
+"""What differs without being wrong: no lane is there, or both are on one line."""
+
+
+def lane_defects() -> Iterator[LaneDefect]:
+    """Yield a wrong region, a wrong place, a region that begins late or early, and masks that are not those."""
+    text = SOURCE.read_text()
+    regions = re.findall(r"^  REGION (\w+), (\w+), \.Ldie_divergent_lane_pc(\w*)$", text, re.MULTILINE)
+    for first, last, procedure in regions:
+        line = f"  REGION {first}, {last}, .Ldie_divergent_lane_pc{procedure}\n"
+        if procedure:  # where all lanes are active, no enclosing region shows
+            for other in PROCEDURES:
+                # where all lanes of the inner region are active, what it says of its own lanes does not show
+                if other != procedure and (first, other) not in HIDDEN:
+                    wrong = line.replace(f"lane_pc{procedure}\n", f"lane_pc{other}\n")
+                    yield LaneDefect(f"{first}-is-{other or 'outside'}", line, wrong, first)
+            yield LaneDefect(f"{first}-missing", line, "", first)
+        if first in BEHIND:
+            moved = f"  REGION {BEHIND[first]}, {last}, .Ldie_divergent_lane_pc{procedure}\n"
+            yield LaneDefect(f"{first}-late", line, moved, first)
+    for place in ("lex_1_start", "lex_1_1_start", "lex_1_1_end", "lex_1_end"):
+        (line,) = re.findall(rf"^  DIVERGENT .*, {place}, .*$", text, re.MULTILINE)
+        begins = re.search(r'lane_pc(\w+)"', line)
+        assert begins is not None
+        label = f"lex{begins[1]}"
+        for other in ("lex_start", "left_known", "even_known", "odd_known", "rest_known", "lex_1_1_end", "lex_1_end"):
+            if other != place and (place, other) not in HIDDEN:
+                yield LaneDefect(f"{place}-is-{other}", line, line.replace(f", {place},", f", {other},"), label)
+        masks = {"lex_1_save": "lex_1_1_save", "lex_1_1_save": "lex_1_save"}
+        mask = "lex_1_1_save" if "lex_1_1_save" in line else "lex_1_save"
+        if mask == "lex_1_1_save":  # the outer mask has lanes that wait elsewhere
+            yield LaneDefect(f"{place}-mask", line, line.replace(f".Ldie_{mask}", f".Ldie_{masks[mask]}"), label)
+    for label, register, others in (("lex_1_then", "34", ("38", "40")), ("lex_1_1_then", "36", ("4", "40"))):
+        old = f"    MASK_IN_SGPR {register}\n  END\n  LIST_END\n"
+        for other in others:
+            yield LaneDefect(f"{label}-mask-{other}", old, old.replace(register, other), label)
+    old = "  ENTRY whole_wave_begin, whole_wave_end\n    MASK_IN_SGPR 34\n"
+    yield LaneDefect("active-register", old, old.replace("34", "36"), "whole_wave_begin")
+    yield LaneDefect("active-exec", old, old.replace("MASK_IN_SGPR 34", "DW_OP_regx EXEC"), "whole_wave_begin")
+    yield LaneDefect("active-late", old, old.replace("whole_wave_begin", "sum_known"), "whole_wave_begin")
+
+
+def value_defects() -> Iterator[LaneDefect]:
+    """Yield variables in registers that get other values, and one in a register that has none."""
+    vector = "    LANE_OF_VGPR {}\n  END\n  LIST_END\n\n.L{}_list"
+    for name, register, following, others in (
+        ("result", 1, "left", {2: ("arguments_known", 0), 3: ("arguments_known", 0)}),
+        ("left", 3, "even", {1: ("even_known", 4)}),
+    ):
+        old = vector.format(register, following)
+        for other, (label, behind) in others.items():
+            yield LaneDefect(f"{name}-in-v{other}", old, vector.format(other, following), label, behind)
+    old = '    .asciz "lane"\n    .byte 0, 6\n    .long .Ldie_int - .Lunit\n    EXPR\n      LANE_OF_VGPR 0\n'
+    for other, label, behind in ((1, "result_known", 0), (1, "even_known", 4), (2, "result_known", -4)):
+        yield LaneDefect(f"lane-in-v{other}-at-{label}", old, old.replace("VGPR 0", f"VGPR {other}"), label, behind)
+    old = "    DW_OP_regx SGPR + 6\n"
+    for other in (36, 40, 46):
+        yield LaneDefect(f"limit-in-s{other}", old, old.replace("6", str(other)), "arguments_known")
+    old = "    DW_OP_regx SGPR + 4\n    DW_OP_piece 4\n    DW_OP_regx SGPR + 5\n"
+    yield LaneDefect("out-in-s36", old, old.replace("+ 5", "+ 37").replace("+ 4", "+ 36"), "arguments_known")
+    yield LaneDefect("out-in-s45", old, old.replace("+ 5", "+ 45"), "arguments_known")
+    old = "      DW_OP_lit 16\n      DW_OP_lit ASPACE_private_lane\n"
+    new = old.replace("DW_OP_lit 16", "DW_OP_lit 31\n      DW_OP_lit 31\n      DW_OP_shl")
+    yield LaneDefect("slots-elsewhere", old, new, "result_known", -4)
+    old = "ENTRY result_known, before_call"
+    yield LaneDefect("result-behind-call", old, "ENTRY result_known, lex_end", "after_call")

@@ -1,0 +1,123 @@
+"""``dwarfgpu judge``: what it prints and writes, and its exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.builders.commands import run as run_command
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZES = ("--grid", "64", "--work-group", "64")
+RIGHT = ("judge", "fixtures/asm/lane-pc.gfx90a.w64.co", "X", *SIZES, "zeros(64)", "40")
+WRONG = (
+    "judge",
+    "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co",
+    "_Z5callsPiPfi",
+    *SIZES,
+    "zeros(4096)",
+    "zeros(4096)",
+    "20",
+)
+
+
+def run(*words):
+    done = run_command(*words)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_file_that_is_right_has_no_findings():
+    status, out, err = run(*RIGHT)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[-1] == "26 instructions executed: no findings"
+    assert "  X                    26   100%     0%             0%" in out
+
+
+def test_what_is_wrong_is_named_with_function_range_row_and_clause():
+    status, out, err = run(*WRONG)
+    assert (status, err) == (1, "")
+    text = " ".join(out.split())
+    assert "error: outer(int, int)+0x10 to +0x18: exec of the caller is" in text
+    assert "has no rule for exec [A.6.4.1] (unwind-register)" in text
+    assert "first: wave 1:1:1:1 at --until 0x7f0000" in text
+    assert "frames in" in out
+
+
+def test_the_first_place_of_a_finding_is_one_that_run_stops_at():
+    _status, out, _err = run(*WRONG, "--json")
+    seen = json.loads(out)["findings"][0]["seen"]
+    place = seen.partition("--until ")[2].partition(",")[0]
+    status, out, _err = run("run", *WRONG[1:], "--until", place)
+    assert status == 0
+    assert place in out
+
+
+def test_a_baseline_leaves_nothing(tmp_path):
+    path = str(tmp_path / "known.json")
+    status, _out, _err = run(*WRONG, "--json", "-o", path)
+    assert status == 1
+    document = json.loads(Path(path).read_text())
+    assert document["functions"][0]["function"] == "calls(int*, float*, int)"
+    assert document["ended"]
+    status, out, err = run(*WRONG, "--baseline", path)
+    assert (status, err) == (0, "")
+    assert f"no findings ({len(document['findings'])} of the baseline)" in out
+
+
+def test_findings_as_sarif():
+    status, out, err = run(*WRONG, "--sarif")
+    assert (status, err) == (1, "")
+    (result,) = json.loads(out)["runs"]
+    assert {each["ruleId"] for each in result["results"]} <= {each["id"] for each in result["tool"]["driver"]["rules"]}
+    assert result["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/hip/calls.hip"
+
+
+def test_what_a_repair_reads_as_meant_is_found_without_it():
+    words = (
+        "judge",
+        "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
+        "saxpy",
+        *SIZES,
+        "zeros(64)",
+        "ones(64)",
+        "2",
+        "64",
+    )
+    rules = {}
+    for policy in ("auto", "off"):
+        status, out, _err = run(*words, "--repair", policy, "--json")
+        assert status == 1  # there is no call frame information either way
+        rules[policy] = {finding["rule"] for finding in json.loads(out)["findings"]}
+    assert rules == {"auto": {"unwind-missing"}, "off": {"unwind-missing", "value-failed"}}
+
+
+def test_a_source_that_is_not_here_is_named(tmp_path):
+    path = tmp_path / "moved.co"
+    path.write_bytes((ROOT / RIGHT[1]).read_bytes())
+    status, _out, err = run("judge", str(path), *RIGHT[2:])
+    assert status == 0
+    assert "the text of src/asm/lane-pc.c was not found, so changes of variables there are not judged" in err
+
+
+def test_a_kernel_that_has_not_ended_is_no_success():
+    status, out, err = run(*RIGHT, "--limit", "5")
+    assert status == 1
+    assert "what it has not executed is not judged" in err
+    assert "5 instructions have been executed" in out
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("judge", RIGHT[1]), "the following arguments are required: --grid/-grid, --work-group/-work-group"),
+        (("judge", RIGHT[1], "Y", *SIZES), "Y"),
+        (("judge", RIGHT[1], "X", *SIZES, "zeros(64)"), "no value for limit of X"),
+    ],
+)
+def test_a_wrong_question_is_refused(words, message):
+    status, out, err = run(*words)
+    assert status in (1, 2)
+    assert out == ""
+    assert message in err

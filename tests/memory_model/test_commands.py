@@ -1,0 +1,135 @@
+"""``dwarfgpu memmodel``: text, JSON, SARIF, several files, and what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.builders.commands import run
+
+GFX1100 = "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"
+GFX1200 = "fixtures/amdgpu/ordering.gfx1200.w32.O2.co"
+GFX90A = "fixtures/amdgpu/ordering.gfx90a.w64.O2.co"
+CLEAN = "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co"
+HOST = "fixtures/host/optimized.gcc.O2.v5.x86_64"
+
+
+def document(*words: str, status: int = 0):
+    done = run("memmodel", *words, "--json")
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_table_as_data():
+    data = document("table", "--target", "gfx1200", "store", "release", "agent", "global", "--rules", "text")
+    (cell,) = data["cells"]
+    assert (data["family"], data["mode"], data["rules"]) == ("GFX12", "wgp", "text")
+    assert [step["kind"] for step in cell["sequence"]] == ["write-back", *["wait"] * 5, "access"]
+    assert cell["clause"] == "Memory Model Code Sequences GFX12: store atomic release, agent, global"
+    assert cell["differences"] == ["caches"]
+
+
+def test_the_whole_table():
+    data = document("table", "--target", "gfx942", "--mode", "tgsplit")
+    assert len(data["cells"]) == 678
+    assert len(document("table", "--target", "gfx600")["cells"]) == 492
+
+
+def test_the_accesses_as_data():
+    rows = document("show", GFX1200, "--function", "receive")["accesses"]
+    assert [(row["operation"], row["scope"], row["ordering"], row["ordering_scope"]) for row in rows] == [
+        ("load", "SCOPE_DEV", "acquire", "agent"),
+        ("load", None, "plain", None),
+        ("store", None, "plain", None),
+    ]
+    assert rows[0]["source"] == {"file": "src/opencl/ordering.cl", "line": 5}
+
+
+def test_what_is_outstanding_as_data():
+    data = document("show", GFX1100, "--pc", "send_all+0x44")
+    assert [row["counters"][0]["counter"] for row in data["outstanding"]] == ["vscnt", "vscnt"]
+
+
+def test_findings_of_several_files():
+    data = document("check", GFX1100, CLEAN, "--jobs", "2", status=1)
+    assert [(row["file"], row["findings"]) for row in data["files"]] == [(GFX1100, 1), (CLEAN, 0)]
+    (finding,) = data["findings"]
+    assert (finding["rule"], finding["source"]["line"], finding["path"]) == ("order-wait-before", 19, ["send_all"])
+
+
+def test_a_file_without_findings():
+    done = run("memmodel", "check", CLEAN)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].endswith("no findings")
+
+
+def test_findings_as_sarif():
+    done = run("memmodel", "check", GFX1200, "--sarif")
+    (result,) = json.loads(done.stdout)["runs"][0]["results"]
+    assert done.returncode == 1
+    assert result["ruleId"] == "order-wait-before"
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 19}
+
+
+def test_findings_line_by_line():
+    rows = [json.loads(line) for line in run("memmodel", "check", GFX90A, "--jsonl").stdout.splitlines()]
+    assert [row.get("rule") for row in rows] == ["order-wait-before", "order-wait-before", None]
+
+
+def test_the_text_has_stricter_rules():
+    done = run("memmodel", "check", GFX1200, "--function", "send", "--rules", "text")
+    lines = " ".join(done.stdout.split())
+    assert "there is no global_wb scope:SCOPE_DEV behind the last store" in lines
+
+
+def test_what_is_stated_counts_in_place_of_the_source():
+    done = run("memmodel", "check", GFX1200, "--function", "send", "--expect", "ordering.cl:13 release system")
+    assert done.returncode == 1
+    assert "order-cache-bits" in done.stdout
+    assert "order-write-back" in done.stdout
+    assert (
+        run("memmodel", "check", GFX1200, "--function", "send", "--expect", "ordering.cl:13 release agent").returncode
+        == 0
+    )
+
+
+def test_a_file_that_is_broken_does_not_stop_the_rest(tmp_path):
+    broken = tmp_path / "broken.co"
+    broken.write_bytes(b"\x7fELF")
+    done = run("memmodel", "check", str(broken), CLEAN)
+    assert done.returncode == 3
+    assert "2 files" in done.stdout
+    assert "1 file could not be checked" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words,status,message",
+    [
+        (["look"], 2, "does table, show or check, not 'look'"),
+        (["table"], 2, "needs --target"),
+        (["table", "--target", "gfx1250"], 1, "there is no memory model for gfx1250"),
+        (["table", "--target", "gfx12OO"], 2, "there is no processor 'gfx12OO'"),
+        (["table", "--target", "gfx900", "--mode", "wgp"], 2, "GFX9 has no execution mode 'wgp'"),
+        (["table", "--target", "gfx900", "stores"], 2, "no cell is about 'stores'"),
+        (["table", "--target", "gfx900", "--jobs", "2"], 2, "--jobs does not go with `memmodel table`"),
+        (["show", HOST], 1, "has no code of an AMD GPU"),
+        (["show", GFX1200, GFX1100], 2, "is about one file, not 2"),
+        (["show", GFX1200, "--function", "nothing"], 1, "there is no function 'nothing'"),
+        (["show", GFX1200, "--pc", "0x2"], 1, "no instruction of a function begins at 0x2"),
+        (["show"], 2, "no file is open"),
+        (["check", GFX1200, "--expect", "k.cl:12 acquire"], 2, "is not understood"),
+        (
+            ["check", GFX1200, "--expect", "k.cl:12 acquire agent"],
+            1,
+            "no access and no fence of k.cl:12 can be acquire",
+        ),
+        (["check", GFX1200, "--jobs", "0"], 2, "--jobs is a number from 1 on"),
+        (["check", HOST], 1, "has no code of an AMD GPU"),
+        (["check", CLEAN, "--from-source"], 1, "the source file src/opencl/kernels.cl is not found"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(words, status, message):
+    done = run("memmodel", *words)
+    assert (done.returncode, message in done.stderr) == (status, True), done.stderr
+    assert done.stderr.startswith("dwarfgpu: error: ")

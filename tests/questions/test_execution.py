@@ -1,0 +1,550 @@
+"""Kernels that run under the debugger: stops, steps, watchpoints, and the way back."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from dwarfgpu.questions.completion import complete
+from tests.questions.harness import KERNEL, STATE, Run
+
+FILE = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
+LAUNCH = "target launch divergent 64 64 out=zeros(64) limit=40"
+IN_LANES = "break kernels.cl:100 if step == 4 && rest > 20"
+
+
+@pytest.fixture
+def launched():
+    run = Run(FILE, width=120)
+    run(LAUNCH)
+    return run
+
+
+def _pc(run):
+    run("output/x $pc")
+    return "".join(run.written)
+
+
+def test_a_breakpoint_with_a_condition_says_in_which_lanes_it_stops(launched):
+    assert launched(IN_LANES) == "Breakpoint 1 at 0x7f00000042b4: file src/opencl/kernels.cl, line 100.\n"
+    text = launched("run")
+    assert "[Switching to wave 2, lane 29 " in text
+    assert "Wave 2 hit Breakpoint 1, with lanes [29-31]\n" in text
+    assert "kernels.cl:100" in text
+    assert launched("print -lane 29-31 rest", "print step").count("21") == 1
+    assert "exited normally" in launched("continue")
+
+
+def test_start_stops_behind_the_prologue(launched):
+    text = launched("start")
+    assert "hit Temporary breakpoint 1, with lanes [0-31]" in text
+    assert launched("print limit") == "$1 = 40\n"
+    assert "No breakpoints" in launched("info breakpoints")
+
+
+def test_run_starts_the_kernel_again(launched):
+    launched(IN_LANES, "run", "continue")
+    assert "with lanes [29-31]" in launched("run")
+    assert "already hit 2 times" in launched("info breakpoints")
+
+
+@pytest.mark.parametrize("command", ["step", "next", "continue", "run", "break 3", "reverse-step", "watch x", "kill"])
+def test_a_snapshot_cannot_run(command):
+    run = Run(KERNEL, STATE)
+    assert "is for a program that runs" in str(run.fails(command))
+
+
+def test_without_a_launch_nothing_is_run():
+    assert "not being run" in str(Run(FILE).fails("step"))
+
+
+def test_breakpoints_are_listed_disabled_ignored_and_deleted(launched):
+    launched("break kernels.cl:99", "disable 1", "tbreak kernels.cl:102", "condition 1 lane > 3")
+    text = launched("info breakpoints")
+    assert "stop only if lane > 3" in text
+    assert text.splitlines()[1].split()[:4] == ["1", "breakpoint", "keep", "n"]
+    assert "del" in text
+    assert launched("condition 1") == "Breakpoint 1 now unconditional.\n"
+    launched("enable 1")
+    assert launched("ignore 1 3") == "Will ignore next 3 crossings of breakpoint 1.\n"
+    launched("delete 1")
+    assert "hit Temporary breakpoint 2" in launched("run")
+    assert "No breakpoint number 7" in str(launched.fails("delete 7"))
+
+
+def test_a_count_of_ignored_stops_is_kept(launched):
+    launched("break kernels.cl:100", "ignore 1 2", "run")
+    assert launched("print step") == "$1 = 2\n"
+    launched("continue 2")
+    assert launched("print step") == "$2 = 4\n"
+
+
+def test_commands_run_when_it_stops(launched):
+    lines = iter(["print step + 100", "end"])
+    launched.debugger.next_line = lambda _prompt: next(lines, None)
+    launched(IN_LANES)
+    launched("commands")
+    assert "$1 = 104\n" in launched("run")
+
+
+def test_steps_of_instructions_go_back_again(launched):
+    launched(IN_LANES, "run")
+    places = [_pc(launched)]
+    for _ in range(12):
+        launched("stepi")
+        places.append(_pc(launched))
+    back = [places[-1]]
+    for _ in range(12):
+        launched("reverse-stepi")
+        back.append(_pc(launched))
+    assert back == places[::-1]
+    launched("reverse-stepi 5", "stepi 5")
+    assert _pc(launched) == places[0]
+
+
+def test_lines_are_stepped_over_and_back(launched):
+    launched(IN_LANES, "run")
+    lines = [launched("next").rsplit(":", 1)[1].strip() for _ in range(3)]
+    assert lines == ["99", "100", "99"]
+    assert [launched("reverse-next").rsplit(":", 1)[1].strip() for _ in range(2)] == ["100", "99"]
+    assert launched("print step") == "$1 = 4\n"  # the loop has not counted on yet
+
+
+def test_a_watchpoint_stops_at_a_change_and_back_at_the_last_one(launched):
+    launched(IN_LANES, "run")
+    assert launched("watch step") == "Hardware watchpoint 2: step\n"
+    text = launched("continue")
+    assert "hit Hardware watchpoint 2: step, with lane [29]" in text
+    assert "Old value = 4\nNew value = 5\n" in text
+    text = launched("reverse-continue")
+    assert "Old value = 5\nNew value = 4\n" in text
+
+
+def test_reads_are_watched(launched):
+    launched(IN_LANES, "run", "rwatch step")
+    text = launched("continue")
+    assert "hit Hardware read watchpoint 2: step" in text
+    assert "Value = 4" in text
+
+
+def test_all_memory_goes_back(launched):
+    before = launched("run", "print *out@4")
+    assert "exited normally" in before
+    text = launched("reverse-continue")
+    assert "No more reverse-execution history." in text
+    assert "limit=<error>" in launched("frame"), "registers are unknown again"
+
+
+def test_a_wave_runs_alone(launched):
+    launched("start", "delete", "set scheduler-locking on")
+    before = launched("wave 2", "output/x $pc").rsplit("\n", 1)[1]
+    launched("wave 1", "stepi 20")
+    assert launched("wave 2", "output/x $pc").rsplit("\n", 1)[1] == before
+    launched("wave 1", "reverse-stepi")
+    assert launched("wave 2", "output/x $pc").rsplit("\n", 1)[1] == before
+
+
+def test_a_run_to_a_place(launched):
+    launched("start")
+    assert "kernels.cl:88" in launched("advance kernels.cl:88")
+    assert "kernels.cl:96" in launched("until kernels.cl:96")
+    assert "Continuing at" in launched("jump kernels.cl:102")
+
+
+def test_an_assigned_program_counter_is_where_it_goes_on(launched):
+    launched("start", "break kernels.cl:102")
+    text = launched("info line kernels.cl:102")
+    address = next(word for word in text.split() if word.startswith("0x"))
+    launched("set scheduler-locking on", f"set var $pc = {address}")
+    assert "hit Breakpoint 2" in launched("continue")
+
+
+def test_a_killed_kernel_can_be_run_again(launched):
+    assert launched("kill") == "[Inferior 1 (divergent) killed]\n"
+    assert "not being run" in str(launched.fails("step"))
+    assert "exited normally" in launched("run")
+
+
+def test_a_fault_stops_with_a_signal_and_goes_back():
+    run = Run(FILE)
+    text = run("target launch saxpy 64 64 x=zeros(64) y=zeros(8) a=0.5 n=64", "run")
+    assert "Wave 1 received signal SIGSEGV, Segmentation fault." in text
+    assert "[Stop reason: MEMORY_VIOLATION: no memory at 0x7f0000013220; lanes [8-31]]" in text
+    before = _pc(run)
+    run("reverse-stepi")
+    assert _pc(run) != before
+    assert "SIGSEGV" in run("continue")
+
+
+def test_displays_are_shown_at_each_stop(launched):
+    launched(IN_LANES, "run", "display step")
+    assert "1: step = 4" in launched("next")
+
+
+def test_a_bad_condition_sets_no_breakpoint(launched):
+    assert launched.fails("break kernels.cl:100 if nowhere > 3")
+    assert "No breakpoints" in launched("info breakpoints")
+    assert launched.fails("break nowhere.cl:3")
+
+
+# --- On every processor -----------------------------------------------------------------------------------------------
+
+PROCESSORS = {
+    "gfx90a": "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co",
+    "gfx1030": "fixtures/amdgpu/cl-kernels.gfx1030.w32.O0.v5.co",
+    "gfx1200": "fixtures/amdgpu/cl-kernels.gfx1200.w32.O0.v5.co",
+}
+SPACES = "target launch spaces 64 64 out=zeros(64) shared_by_host=256 table=arange(64,i4) n=5"
+
+
+@pytest.fixture(params=PROCESSORS)
+def spaces(request):
+    """A kernel with calls, local and private memory and a barrier, before its first instruction."""
+    run = Run(PROCESSORS[request.param], width=120)
+    run(SPACES)
+    return run
+
+
+@pytest.fixture(params=PROCESSORS)
+def divergent(request):
+    run = Run(PROCESSORS[request.param], width=120)
+    run("target launch divergent 64 64 out=zeros(64) limit=40")
+    return run
+
+
+def line_of(text):
+    """The line of the source where the last stop is."""
+    return int(re.findall(r"kernels\.cl:(\d+)", text)[-1])
+
+
+def test_conditions_choose_lanes_on_each_processor(divergent):
+    divergent(IN_LANES)
+    text = divergent("run")
+    is_wide = divergent.debugger.machine.state.target.lane_count == 64
+    assert f"with lanes [{'61-63' if is_wide else '29-31'}]\n" in text
+    assert line_of(text) == 100
+    assert divergent("print rest") == "$1 = 21\n"
+
+
+def test_start_next_and_step_follow_the_lines(divergent):
+    divergent("break 85")
+    assert line_of(divergent("run")) == 85
+    lines = [line_of(divergent("next")) for _ in range(3)]
+    assert lines[:2] == [86, 87]
+    assert lines[2] in (88, 98)  # the side that is first in the code
+    assert [line_of(divergent("reverse-next")) for _ in range(2)] == [87, 86]
+    assert line_of(divergent("step 2")) == lines[2]
+
+
+def test_calls_are_entered_finished_and_left_backwards(spaces):
+    spaces("break kernels.cl:121", "run", "delete")
+    assert line_of(spaces("step")) == 57
+    assert " weigh (" in spaces("frame")
+    text = spaces("finish")
+    assert text.startswith("Run till exit from #0  weigh (")
+    assert " in spaces (" in text
+    assert line_of(text) == 121
+    assert line_of(spaces("reverse-step")) == 62
+    assert " in spaces (" in spaces("reverse-finish")
+    assert line_of(spaces("next")) == 122
+    assert line_of(spaces("reverse-next")) == 121
+    spaces("start")
+    assert "not meaningful in the outermost frame" in str(spaces.fails("finish"))
+    assert "not meaningful in the outermost frame" in str(spaces.fails("reverse-finish"))
+
+
+def test_nexti_goes_over_a_call_and_reverse_nexti_back_over_it(spaces):
+    spaces("break kernels.cl:121", "run", "delete")
+    places = [_pc(spaces)]
+    while line_of(spaces("nexti")) == 121 and len(places) < 200:
+        places.append(_pc(spaces))
+        assert " spaces (" in spaces("frame")
+    assert 10 < len(places) < 200
+    back = []
+    for _ in places:
+        spaces("reverse-nexti")
+        back.append(_pc(spaces))
+    assert back == places[::-1]
+
+
+def test_until_leaves_a_loop_and_advance_enters_calls(spaces):
+    spaces("break kernels.cl:116", "run", "delete")
+    assert line_of(spaces("next")) == 115
+    assert line_of(spaces("until")) == 117
+    assert " weigh (" in spaces("advance weigh")
+    assert line_of(spaces("advance kernels.cl:62")) == 62
+    assert line_of(spaces("until kernels.cl:60")) == 121  # the function has returned
+
+
+def test_jump_and_an_assigned_pc_go_elsewhere(divergent):
+    divergent("start", "break kernels.cl:102")
+    assert line_of(divergent("jump 102")) == 102
+    assert "Continuing at 0x" in divergent("jump 102")
+
+
+def test_memory_of_each_space_is_watched(spaces):
+    spaces("break kernels.cl:115", "run", "delete")
+    spaces("watch histogram[2]", "lane 3", "watch all.to_local[3]", "awatch out[5]", "rwatch histogram[1]")
+    kinds = []
+    while "exited" not in (text := spaces("continue")):
+        if "has left the block" not in text:
+            number = int(re.search(r"watchpoint (\d+)", text)[1])
+            kinds.append((number, re.search(r"with lanes? \[(.*)\]", text)[1]))
+    assert kinds[:2] == [(2, "0"), (3, "3")]
+    assert (4, "5") in kinds
+    assert (5, "3") in kinds
+    assert {lanes for number, lanes in kinds if number == 5} == {"3"}
+
+
+def test_a_variable_of_a_function_is_not_watched_when_it_has_returned(spaces):
+    spaces("break kernels.cl:58", "run", "delete", "watch sum")
+    texts = []
+    while "deleted" not in (text := spaces("continue")):
+        texts.append(text)
+        assert len(texts) < 20
+    assert len(texts) == 8
+    assert "Watchpoint 2 deleted because the program has left the block in\nwhich its expression is valid.\n" in text
+    assert line_of(text) == 121
+    assert spaces("info breakpoints") == "No breakpoints or watchpoints.\n"
+
+
+def test_a_watchpoint_goes_back_to_each_change(spaces):
+    spaces("break kernels.cl:58", "run", "delete", "watch sum")
+    there = [re.findall(r"(?:Old|New) value = (.*)", spaces("continue")) for _ in range(5)]
+    back = [re.findall(r"(?:Old|New) value = (.*)", spaces("reverse-continue")) for _ in range(5)]
+    assert back == [change[::-1] for change in reversed(there)]
+    assert "No more reverse-execution history." in spaces("reverse-continue")
+    assert "Hardware watchpoint 2: sum" in spaces("continue")
+
+
+def test_variables_in_registers_are_watched():
+    run = Run(PROCESSORS["gfx90a"].replace("O0", "O2"), width=120)
+    run("target launch divergent 64 64 out=zeros(64) limit=0", "break kernels.cl:100", "run", "delete")
+    text = run("watch step", "continue")
+    assert "Hardware watchpoint 2: step" in text
+    old, new = re.findall(r"(?:Old|New) value = (.*)", text)
+    assert old != new
+    assert re.findall(r"(?:Old|New) value = (.*)", run("reverse-continue")) == [new, old]
+    assert "cannot be implemented with read/access watchpoint" in str(run.fails("rwatch step"))
+
+
+def test_breakpoints_go_back_from_hit_to_hit(divergent):
+    divergent("break kernels.cl:100 if step > 1")
+    stops = [divergent("run"), *(divergent("continue") for _ in range(3))]
+    seen = [divergent("print step") and divergent("output step") for _ in stops[:1]]
+    assert seen == ["5"]
+    values = []
+    for _ in range(3):
+        divergent("reverse-continue")
+        values.append(divergent("output step"))
+    assert values == ["4", "3", "2"]
+    assert "No more" in divergent("reverse-continue")
+    assert divergent("info breakpoints").count("already hit 7 times") == 1
+
+
+def test_what_has_ended_goes_back(divergent):
+    divergent("break kernels.cl:102", "run")
+    assert divergent("continue").endswith("exited normally]\n")
+    assert "not being run" in str(divergent.fails("continue"))
+    assert "the wave has ended" in str(divergent.fails("step"))
+    assert line_of(divergent("reverse-continue")) == 102
+
+
+def test_faults_and_traps_are_caught_with_their_lanes():
+    for path in PROCESSORS.values():
+        run = Run(path, width=120)
+        run("target launch saxpy 64 64 x=zeros(64) y=zeros(8) a=0.5 n=64", "catch fault", "catch trap")
+        text = run("run")
+        assert "hit Catchpoint 1 (fault)\n" in text
+        assert "received signal SIGSEGV, Segmentation fault." in text
+        assert re.search(r"\[Stop reason: MEMORY_VIOLATION: no memory at 0x\w+; lanes \[8-", text)
+        assert "already hit 1 time" in run("info breakpoints 1")
+        assert "the wave has stopped: MEMORY_VIOLATION" in str(run.fails("stepi"))
+        before = line_of(text)
+        assert line_of(run("reverse-next")) in (before, before - 1)
+
+
+def test_commands_that_run_on_do_not_nest(divergent):
+    lines = iter(["silent", "print step", "continue", "print 99", "end"])
+    divergent.debugger.next_line = lambda _prompt: next(lines, None)
+    divergent("break kernels.cl:100", "commands")
+    text = divergent("run")
+    assert text.count("$") >= 23
+    assert "99" not in text
+    assert "Breakpoint" not in text
+    assert text.endswith("exited normally]\n")
+
+
+def test_disabled_and_ignored_breakpoints_are_passed(divergent):
+    divergent("break kernels.cl:100", "break kernels.cl:102", "disable 1")
+    assert "Breakpoint 2" in divergent("run")
+    divergent("enable", "disable 2", "ignore 1 3")
+    divergent("run")
+    assert divergent("output step") == "3"
+    divergent("continue 3")
+    assert divergent("output step") == "6"
+    divergent("delete", "start", "next")
+    assert "nothing to ignore" in str(divergent.fails("continue 2"))
+
+
+def test_two_breakpoints_at_one_place_are_told_together(divergent):
+    divergent("break kernels.cl:102", "tbreak kernels.cl:102")
+    assert "hit Breakpoint 1, Temporary breakpoint 2, with lanes" in divergent("run")
+    assert divergent("info breakpoints").count("keep") == 1
+
+
+def test_a_step_does_not_hide_the_next_breakpoint(divergent):
+    divergent("break 99", "break 100", "run")
+    lines = []
+    for _ in range(4):
+        divergent("stepi")
+        lines.append(line_of(divergent("continue")))
+    assert lines == [100] * 4
+    assert divergent("output step") == "3"
+    divergent("tbreak 99")
+    assert [line_of(divergent("next")) for _ in range(2)] == [99, 100]
+
+
+# --- As data ----------------------------------------------------------------------------------------------------------
+
+
+def ask(run, line):
+    return json.loads(run(line))
+
+
+def test_stops_are_documents_with_the_words_of_gdb(divergent):
+    divergent(IN_LANES)
+    stop = ask(divergent, "run --json")
+    assert (stop["schema"], stop["reason"], stop["breakpoints"]) == (1, "breakpoint-hit", [1])
+    (wave,) = stop["waves"]
+    assert wave["lanes"] in ("0xe0000000", "0xe000000000000000")
+    assert (stop["wave"], stop["file"], stop["line"]) == (wave["wave"], "src/opencl/kernels.cl", 100)
+    assert ask(divergent, "next --json")["reason"] == "end-stepping-range"
+    divergent("watch step")
+    change = ask(divergent, "continue --json")
+    assert (change["reason"], change["old"], change["new"]) == ("watchpoint-trigger", "4", "5")
+    assert ask(divergent, "reverse-continue --json")["old"] == "5"
+    divergent("delete")
+    assert ask(divergent, "reverse-continue --jsonl")["reason"] == "no-history"
+    assert ask(divergent, "continue --json")["reason"] == "exited-normally"
+
+
+def test_breakpoints_are_documents(divergent):
+    divergent(IN_LANES, "tbreak saxpy", "run", "watch step")
+    rows = ask(divergent, "info breakpoints --json")["breakpoints"]
+    assert [row["type"] for row in rows] == ["breakpoint", "breakpoint", "hw watchpoint"]
+    assert (rows[0]["condition"], rows[0]["hits"]) == ("step == 4 && rest > 20", 1)
+    assert rows[0]["locations"][0]["function"] == "divergent"
+    assert rows[1]["is_temporary"]
+    assert rows[2]["lane"] in (29, 61)
+    assert json.loads(divergent("info breakpoints --jsonl 3"))["number"] == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["start", "step", "next 2", "stepi", "nexti", "until", "until 87", "advance 88", "finish", "jump 88",
+     "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish"],
+)  # fmt: skip
+def test_every_step_answers_as_json(launched, line):
+    launched("break weigh", "target launch spaces 64 64 out=zeros(64) shared_by_host=256 table=zeros(64,i4) n=5", "run")
+    word, _, rest = line.partition(" ")
+    rest = rest.replace("87", "60").replace("88", "62")
+    if word == "jump":
+        launched("delete")
+    document = ask(launched, f"{word} --json {rest}")
+    assert document["schema"] == 1
+    assert document["reason"] in ("end-stepping-range", "exited-normally", "breakpoint-hit", "no-history")
+
+
+# --- Completion, errors -----------------------------------------------------------------------------------------------
+
+
+def texts(run, line):
+    start, candidates = complete(run.debugger, line)
+    return [line[:start] + candidate.text for candidate in candidates]
+
+
+def test_completion_knows_places_conditions_and_numbers(launched):
+    assert texts(launched, "break diverg") == ["break divergent"]
+    assert texts(launched, "tbreak kernels") == ["tbreak kernels.cl:"]
+    assert texts(launched, "break divergent i") == ["break divergent if"]
+    launched("start", "break divergent if limit > 3", "catch fault")
+    assert texts(launched, "break 100 if lim") == ["break 100 if limit"]
+    assert texts(launched, "watch lim") == ["watch limit"]
+    assert texts(launched, "delete ") == ["delete display", "delete 2", "delete 3"]
+    assert texts(launched, "condition 2 lim") == ["condition 2 limit"]
+    assert texts(launched, "catch f") == ["catch fault"]
+    assert texts(launched, "advance diverg") == ["advance divergent"]
+    assert texts(launched, "reverse-st") == ["reverse-step", "reverse-stepi"]
+    assert texts(launched, "set scheduler-locking o") == ["set scheduler-locking off", "set scheduler-locking on"]
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("break nowhere", "nowhere"),
+        ("break *0x10", "no code at 0x10"),
+        ("break 100 if", "needs an expression"),
+        ("break 100 if step = 3", "is an assignment"),
+        ("watch", "needs EXPR"),
+        ("watch 5", "Cannot watch constant value `5'."),
+        ("catch rain", "takes fault or trap"),
+        ("delete 9", "No breakpoint number 9."),
+        ("enable x", "Bad breakpoint argument"),
+        ("condition", "needs N [EXPR]"),
+        ("condition 9 x", "No breakpoint number 9."),
+        ("ignore 1", "No breakpoint number 1."),
+        ("commands 3", "No breakpoint number 3."),
+        ("continue 0", "takes a number from 1"),
+        ("step x", "takes a number"),
+        ("advance", "needs PLACE"),
+        ("jump nowhere", "nowhere"),
+        ("run now", "takes no arguments"),
+        ("finish", "not meaningful in the outermost frame"),
+    ],
+)
+def test_errors_are_one_line(launched, line, message):
+    error = str(launched.fails(line))
+    assert message in error
+    assert "\n" not in error
+    assert launched("info breakpoints") == "No breakpoints or watchpoints.\n"
+
+
+EVERY = (
+    "run", "start", "kill", "continue", "step", "next", "stepi", "nexti", "finish", "until", "advance main", "jump 3",
+    "reverse-continue", "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish", "break 3",
+    "tbreak 3", "watch x", "rwatch x", "awatch x", "catch fault",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", EVERY)
+def test_each_command_says_in_one_line_that_a_snapshot_does_not_run(line):
+    run = Run(KERNEL, STATE)
+    error = run.fails(line)
+    assert error.kind == "cannot_run"
+    word = line.split()[0]
+    assert str(error) == f"`{word}` is for a program that runs: a snapshot or a core file is one that has stopped"
+
+
+def test_a_core_file_does_not_run_either():
+    run = Run(None, "docs/examples/crash.core")
+    assert "a snapshot or a core file" in str(run.fails("step"))
+
+
+def test_a_context_view_follows_each_stop(launched):
+    launched("set context on", "set context-sections source locals expressions")
+    launched(IN_LANES)
+    text = launched("run")
+    assert "step = 4" in launched("display step")
+    assert "-- source: src/opencl/kernels.cl:100" in text
+    assert "rest = 21" in text
+    assert "-- source: src/opencl/kernels.cl:99" in launched("next")
+    assert "-- source: src/opencl/kernels.cl:100" in launched("reverse-next")
+
+
+def test_a_repair_setting_keeps_breakpoints_and_the_past(launched):
+    launched(IN_LANES, "run", "stepi 3", "set repair off")
+    launched("reverse-stepi 3")
+    assert "No more" in launched("delete", "reverse-continue")
