@@ -44,6 +44,8 @@ class Progress:
         self.noun = noun
         self.total = total
         self.done = 0
+        self.note = ""
+        """What else is said behind the count."""
         self._stream = stream
         self._clock = clock
         self._next = float("inf") if stream is None else clock() + DELAY
@@ -63,7 +65,7 @@ class Progress:
         if self.total:
             filled = int(min(1.0, self.done / self.total) * BAR)
             text = f"[{'#' * filled}{'.' * (BAR - filled)}] {self.done:,} of {self.total:,} {self.noun}"
-        self._stream.write(f"\r{text}\x1b[K")
+        self._stream.write(f"\r{text}{self.note}\x1b[K")
         self._stream.flush()
 
     def clear(self) -> None:

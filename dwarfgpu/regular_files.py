@@ -28,6 +28,14 @@ MAP_FROM = 1 << 26
 _STEP = 1 << 20
 _STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
+remote_files: dict[str, Any] = {}
+"""Files of other machines by the paths of those that stand for them here; each can be opened and mapped."""
+
+
+def is_remote(path: str) -> bool:
+    """Return whether a path stands for a file of another machine."""
+    return bool(remote_files) and os.path.normpath(path) in remote_files
+
 
 def unreadable(path: str, why: str) -> MalformedFile:
     """Return the error of an input file that cannot be read."""
@@ -36,6 +44,9 @@ def unreadable(path: str, why: str) -> MalformedFile:
 
 def open_input(path: str) -> IO[bytes]:
     """Open a regular file, or the pipe of a stream that the user has named; raise `MalformedFile` for anything else."""
+    if is_remote(path):
+        stream: IO[bytes] = remote_files[os.path.normpath(path)].open()
+        return stream
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0))
     except OSError as error:
@@ -113,6 +124,9 @@ _guard: Any = None
 
 def mapped(file: IO[bytes], size: int, path: str, *, is_private: bool = False) -> memoryview:
     """Map the first bytes of a file. Writes to a private mapping do not reach the file."""
+    if is_remote(path):
+        view: memoryview = remote_files[os.path.normpath(path)].map(size, is_private=is_private)
+        return view
     import mmap
 
     mapping = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY if is_private else mmap.ACCESS_READ)

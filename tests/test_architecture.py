@@ -60,10 +60,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "render": EVALUATOR | {"dialects", "program", "verification", "memory_model"},
     # the questions that a user can ask, whichever face asks
     "questions": GROUND | {"targets", "dialects", "expr", "program", "verification", "memory_model", "render"},
+    # one question about many inputs, over Dask
+    "fleet": GROUND | {"program", "render", "questions"},
     # the JSON contract of case files
     "cases": LIBRARY,
     # the faces
-    "cli": GROUND | {"expr", "dialects", "program", "render", "questions", "cases", "repl", "serve"},
+    "cli": GROUND | {"expr", "dialects", "program", "render", "questions", "cases", "repl", "serve", "fleet"},
     "serve": GROUND | {"targets", "backends", "objfile", "program"},
     "repl": GROUND | {"program", "render", "questions"},
     "gdbplugin": GROUND | {"backends", "targets", "program", "render", "questions"},
@@ -95,6 +97,8 @@ INSIDE_PROGRAM: dict[str, set[str]] = {
 """Who may import whom inside program/ when it runs; imports for types are free there."""
 
 ONLY_IN: dict[str, set[str]] = {
+    "dask": {"fleet"},
+    "distributed": {"fleet", "cli.fleet"},
     "elftools": {"elftools"},  # the bridge, and what tests compare with
     "gdb": {"backends.gdb", "gdbplugin"},
     "numpy": {
@@ -104,7 +108,9 @@ ONLY_IN: dict[str, set[str]] = {
         *("program.launch.argument_values", "program.running"),  # buffers of kernels
         "verification.judging",  # what waves that run have in their registers
     },
+    "fsspec": {"fleet"},
     "prompt_toolkit": {"repl", "cli"},
+    "pyarrow": {"fleet", "cli.fleet"},
     "pygments": {"repl", "cli"},
     "yaml": {"objfile.kernels.metadata"},
 }
@@ -127,6 +133,10 @@ LATE_FOR_START_UP = {
     "msgpack",
     "yaml",
     "zstandard",
+    "dask",
+    "distributed",
+    "fsspec",
+    "pyarrow",
 }
 """Foreign packages that starting the command line must not load."""
 

@@ -66,6 +66,7 @@ SUMMARIES = {
     "debug": "look at a snapshot, a core file or code, command by command",
     "run": "execute a kernel without a GPU, and save what it computes",
     "serve": "show the waves of a snapshot to any GDB, through its remote protocol",
+    "fleet": "ask one question about many dumps or builds, with the workers of Dask",
     "gdb-script": "print the path of the script that loads dwarfgpu into GDB",
     "completion": "print the script with which a shell completes dwarfgpu's words",
 }
@@ -84,6 +85,14 @@ The exit status is 1 if waves stop at a fault or a trap.""",
 Serve the waves of a snapshot, the threads of a core file, or the waves of a kernel that is launched, to one GDB after
 the other. What to type in GDB is printed. Nothing runs; writes change the copy in memory, which the next GDB sees. ^C
 ends the server.""",
+    "fleet": """\
+Ask a question about each of many inputs. QUESTION is `bt`, `waves`, `eval`, `locals`, `verify`, `coverage` or another
+command that has a FILE, with its own options and expressions in quotes, and without its files: "eval rank --lane all".
+INPUTS are files of code, snapshots, core files, folders of these, patterns, lists of pairs `CODE,STATE` (.csv, .txt)
+and URLs. The answers are rows in Parquet files in --out DIR, and what they say together is shown.
+
+A file that is broken is a row with its error. The exit status is 3 if an input has no answer, and 1 if there are
+findings of `verify`.""",
     "gdb-script": """\
 GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
 and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
@@ -106,6 +115,12 @@ EXAMPLES = {
         "dwarfgpu serve stopped.json --port 2345",
         "dwarfgpu serve k.co --launch saxpy --grid 1024 --work-group 256 --once",
         "gdb -ex 'target remote | dwarfgpu serve stopped.dgs --stdio'",
+    ),
+    "fleet": (
+        "dwarfgpu fleet bt dumps/ --out stacks",
+        "dwarfgpu fleet 'eval rank step --lane all' 'dumps/*.dgs' --code train.co --out ranks",
+        "dwarfgpu fleet verify 'build/**/*.co' --scheduler tcp://10.0.0.1:8786 --out checked",
+        "dwarfgpu fleet bt pairs.csv --out stacks --resume",
     ),
     "gdb-script": ('gdb -x "$(dwarfgpu gdb-script)" ./program',),
     "completion": ('eval "$(dwarfgpu completion bash)"',),
@@ -158,6 +173,14 @@ ARGUMENTS = {
         option("-work-group X,Y,Z", "the work-items of a work-group"),
         option("-arg VALUE", "its next argument, or NAME=VALUE (all are 0)", is_many=True),
         FORCE,
+    ),
+    "fleet": (
+        operand("QUESTION", "a command that has a FILE, with its options, in quotes"),
+        operand("INPUTS...", "files, folders, patterns, lists of pairs CODE,STATE, or URLs"),
+        option("-code FILE", "the file of code of all inputs, which are states"),
+        option("-scheduler S", "local, local:N, or the address of a scheduler: tcp://HOST:PORT (local)"),
+        option("-out DIR", "the folder of the answers, which all workers share"),
+        option("-resume", "go on where an interrupted run with the same --out ended"),
     ),
 }
 """The arguments of those that have some; `add_arguments` declares more of the debugger."""

@@ -152,7 +152,7 @@ def _other(name: str, words: list[str]) -> Any:
     parser = _other_parser(name)
     options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
     _join_states(options)
-    run_it = _completion if name == "completion" else debug.RUN[name]
+    run_it = {"completion": _completion, "fleet": _fleet}.get(name) or debug.RUN[name]
     options.run = lambda session: run_it(session, options)
     return options
 
@@ -162,6 +162,19 @@ def _completion(session: Session, options: Any) -> int:
 
     session.out.write(script(options.shell, commands_of(parsers())))
     return OK
+
+
+def _fleet(session: Session, options: Any) -> int:
+    from dwarfgpu.cli.fleet import fleet
+
+    return fleet(session, options, _question_words)
+
+
+def _question_words(words: list[str]) -> tuple[dict[str, Any], Arguments, int]:
+    """Read the words of a question that is asked elsewhere: what they select, the rest, and what it may cost."""
+    command = AT_SHELL[words[0]]
+    given = vars(_question(words[0], command, words[1:]))
+    return _selected(command, given), _arguments(command, given, ""), _budget(given)
 
 
 def _parser(name: str, description: str, examples: Sequence[str] = ()) -> _ArgumentParser:
@@ -342,7 +355,27 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     output = Output(session.out.write, session.style)
     output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
-    select(selection, {each.name: given[_dest(each)] for each in command.shell.selects}, read_input)
+    select(selection, _selected(command, given), read_input)
+    arguments = _arguments(command, given, session.form)
+    with selection.settings.lent(arguments.settings), budget.question(_budget(given)) as cost:
+        document = command.load()(selection, arguments)
+        assert document is not None  # noqa: S101 (it is a question)
+        status = session.answer(document, selection)
+    if cost.is_spent:
+        session.hint(f"{cost.message}; {budget.HINT}")
+        status = max(status, NO_ANSWER)
+    return status
+
+
+def _selected(command: Command, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the words of a question select."""
+    assert command.shell is not None  # noqa: S101 (it was asked at the shell)
+    return {each.name: given[_dest(each)] for each in command.shell.selects}
+
+
+def _arguments(command: Command, given: dict[str, Any], form: str) -> Arguments:
+    """Return the arguments of a question besides what it selects."""
+    assert command.shell is not None  # noqa: S101 (it was asked at the shell)
     words: list[str] = []
     for operand in command.shell.operands:
         value = given[_dest(operand)]
@@ -359,23 +392,15 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
             settings[option.setting.name] = "on" if value is True else value
         else:
             values[option.name] = "" if value is True else tuple(value) if option.is_many else value
-    arguments = Arguments(
+    return Arguments(
         command,
         (given.get("format") or "").removeprefix("/"),
         values,
         " ".join(words),
         settings,
-        session.form,
+        form,
         tuple(words),
     )
-    with selection.settings.lent(settings), budget.question(_budget(given)) as cost:
-        document = command.load()(selection, arguments)
-        assert document is not None  # noqa: S101 (it is a question)
-        status = session.answer(document, selection)
-    if cost.is_spent:
-        session.hint(f"{cost.message}; {budget.HINT}")
-        status = max(status, NO_ANSWER)
-    return status
 
 
 def _budget(given: dict[str, Any]) -> int:

@@ -252,8 +252,14 @@ class Selection:
 # --- A selection as a command line says it ----------------------------------------------------------------------------
 
 
-def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str], str] | None = None) -> None:
-    """Select what the options of a command line name; ``read`` gives the text of a state.
+def select(
+    selection: Selection,
+    options: Mapping[str, Any],
+    read: Callable[[str], str] | None = None,
+    *,
+    opening: Callable[[str, str | None], CodeObject] | None = None,
+) -> None:
+    """Select what the options of a command line name; ``read`` gives the text of a state, ``opening`` a file of code.
 
     Where a machine has several waves and none is named, none is selected.
     """
@@ -281,7 +287,7 @@ def select(selection: Selection, options: Mapping[str, Any], read: Callable[[str
             selection.snapshot = open_snapshot(path, read, force=bool(options.get("force")), hint=hint)
         return
     reading = selection.reading()
-    file = open_file(options["file"], reading["attributes"])
+    file = (opening or open_file)(options["file"], reading["attributes"])
     repair = reading["repair"]
     program = Program(file, dialect=reading["dialect"], repair=repair)
     if state is None:

@@ -178,6 +178,11 @@ class _VariablesDocument(Document):
             self._possible.update((repair.name, repair) for repair in location.possible_repairs)
         return variable
 
+    def rows(self) -> Iterator[Json]:
+        """Yield the documents of ``--jsonl``, one for each line."""
+        self._possible = {}
+        yield from Document.rows(self)
+
     def write(self, output: Output, form: str = "") -> None:
         """Write the answer, and know what to do about idioms that were not repaired."""
         self._possible = {}

@@ -11,7 +11,7 @@ import os
 
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.regular_files import MAP_FROM, mapped, open_input, read_stream
+from dwarfgpu.regular_files import MAP_FROM, is_remote, mapped, open_input, read_stream
 
 URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 
@@ -136,7 +136,8 @@ def read_place(place: FilePlace) -> memoryview:
 def _read_file(path: str) -> memoryview:
     with open_input(path) as file:
         size = os.fstat(file.fileno()).st_size
-        return mapped(file, size, path) if size >= MAP_FROM else memoryview(read_stream(file, path))
+        is_mapped = size >= MAP_FROM or is_remote(path)
+        return mapped(file, size, path) if is_mapped else memoryview(read_stream(file, path))
 
 
 # --- Targets ------------------------------------------------------------------------------------------------------

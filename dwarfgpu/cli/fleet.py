@@ -1,0 +1,201 @@
+"""``dwarfgpu fleet``: one question about many inputs, which the workers of Dask answer."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import progress
+from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, Session
+from dwarfgpu.errors import UsageError
+from dwarfgpu.fleet.answers import COLUMNS, Question
+from dwarfgpu.fleet.cluster import connected, local_workers, make_batches, needs_extra, run_batches
+from dwarfgpu.fleet.inputs import find_inputs
+from dwarfgpu.fleet.parts import AnswerFolder
+from dwarfgpu.questions.document import Document
+from dwarfgpu.regular_files import whole_output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from distributed import Client
+
+    from dwarfgpu.fleet.cluster import Batch
+    from dwarfgpu.fleet.inputs import Input
+    from dwarfgpu.fleet.parts import Outcome
+    from dwarfgpu.fleet.summary import Summary
+    from dwarfgpu.questions.registry import Arguments
+
+    Reader = Callable[[list[str]], tuple[Mapping[str, Any], Arguments, int]]
+    """Reads the words of a question: what they select, the rest, and what the answer may cost."""
+
+
+PAGE = "summary.html"
+SUMMARY = "summary.json"
+
+
+def fleet(session: Session, options: Any, read: Reader) -> int:
+    """Ask a question about each of many inputs, and show what the answers say together."""
+    given = {name.removeprefix("operand "): value for name, value in vars(options).items()}
+    question = question_of(given["question"], read)
+    needs_extra()
+    local = local_workers(given["scheduler"] or "local")
+    if given["out"] is None and local is None:
+        raise UsageError("a scheduler of other machines needs --out", hint="name a folder that all workers share")
+    if given["out"] is None and given["resume"]:
+        raise UsageError("--resume needs --out", hint="name the folder of the run that was interrupted")
+    inputs = find_inputs(given["inputs"], given["code"])
+    with _folder(given["out"]) as folder:
+        _run(session, folder, question, inputs, given)
+        return _report(session, folder, question, is_kept=given["out"] is not None)
+
+
+def question_of(text: str, read: Reader) -> Question:
+    """Return the question that one word of the command line has, with its own operands and options."""
+    from dwarfgpu.fleet.answers import question_named
+
+    try:
+        name, *words = shlex.split(text)
+    except ValueError as error:
+        what = "it is empty" if not text.strip() else str(error).lower()
+        raise UsageError(f"the question {text[:60]!r}: {what}", hint="quotes come in pairs") from None
+    command = question_named(name)
+    assert command.shell is not None  # noqa: S101 (it has a name at the shell)
+    files = ["-"]
+    if any(each.name == "state" for each in command.shell.selects):
+        files += ["--state", "-"]
+    selected, arguments, cost = read([name, *files, *words])
+    selects = {key: value for key, value in selected.items() if value not in (None, False)}
+    if selects.pop("file", "-") != "-" or selects.pop("state", "-") != "-":
+        message = f"the question {text[:60]!r} names a file"
+        raise UsageError(message, hint="inputs follow the question; --code names the code of all of them")
+    return Question(
+        name,
+        tuple(arguments.words),
+        tuple(arguments.options.items()),
+        tuple(selects.items()),
+        tuple(arguments.settings.items()),
+        arguments.format,
+        cost,
+    )
+
+
+@contextmanager
+def _folder(path: str | None) -> Iterator[AnswerFolder]:
+    """Give the folder of the answers; one that nobody named is there for as long as it is needed."""
+    if path is not None:
+        yield AnswerFolder(path)
+        return
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="dwarfgpu-fleet-") as passing:
+        yield AnswerFolder(passing)
+
+
+def _run(
+    session: Session, folder: AnswerFolder, question: Question, inputs: list[Input], given: Mapping[str, Any]
+) -> None:
+    """Answer all inputs that are not answered yet."""
+    known = {outcome.name for outcome in folder.outcomes()} if given["resume"] else set()
+    left = [item for item in inputs if item.name not in known]
+    if not left:
+        folder.begin(question, "", resume=True)
+        folder.clean()
+        return
+    shown = _FleetProgress(len(inputs), known=len(known & {item.name for item in inputs}))
+    try:
+        with connected(given["scheduler"] or "local") as client:
+            workers = sum(client.nthreads().values()) or 1
+            batches = make_batches(question, left, str(folder.path), workers)
+            folder.begin(question, batches[0].token, resume=bool(given["resume"]))
+            _say_dashboard(session, client)
+            try:
+                run_batches(client, batches, shown.add)
+            finally:
+                folder.end()
+    except KeyboardInterrupt:
+        shown.line.end()
+        if given["out"] is not None:
+            session.hint(f"{shown.line.done:,} of {len(inputs):,} inputs are done; --resume goes on with the others")
+        raise
+    finally:
+        shown.line.end()
+    folder.clean()
+
+
+def _say_dashboard(session: Session, client: Client) -> None:
+    """Say where Dask shows what the workers do."""
+    from importlib.util import find_spec
+
+    link = client.dashboard_link
+    if link:
+        note = "" if find_spec("bokeh") else " (its pages need `pip install bokeh`)"
+        session.err.write(f"dashboard: {link}{note}\n")
+
+
+class _FleetProgress:
+    """How many inputs are done, with their bytes and how fast that goes."""
+
+    def __init__(self, total: int, known: int) -> None:
+        self.line = progress.begin("files", total)
+        self.line.done = known
+        self._known = known
+        self._bytes = 0
+        self._begin = time.monotonic()
+
+    def add(self, batch: Batch, outcomes: list[Outcome]) -> None:
+        """Take note of a batch that is done."""
+        self._bytes += sum(outcome.size for outcome in outcomes)
+        seconds = max(time.monotonic() - self._begin, 0.001)
+        done = self.line.done + len(outcomes) - self._known
+        self.line.note = (
+            f", {bytes_text(self._bytes)}, {done / seconds:,.0f} files/s, {bytes_text(self._bytes / seconds)}/s"
+        )
+        self.line.advance(len(outcomes))
+
+
+def bytes_text(count: float) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} TB"
+
+
+def _report(session: Session, folder: AnswerFolder, question: Question, *, is_kept: bool) -> int:
+    """Show the summary of all answers, and write it beside them."""
+    import json
+
+    from dwarfgpu.fleet.summary import page, summary_of, summary_text
+
+    summary = summary_of(folder, question.text)
+    if is_kept:
+        with whole_output(str(folder.path / SUMMARY), "w", encoding="utf-8") as file:
+            json.dump({"schema": 1, **summary.json()}, file, indent=2)
+        with whole_output(str(folder.path / PAGE), "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(page(summary))
+    data = summary.json()
+    document = Document(data, lambda output: summary_text(summary, output.width), rows=lambda: _rows(folder))
+    from dwarfgpu.questions.output import Output
+
+    document.write(Output(session.out.write, session.style), session.form)
+    return _status(summary)
+
+
+def _rows(folder: AnswerFolder) -> Iterator[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    for path in folder.parts():
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=list(COLUMNS)):
+                for row in batch.to_pylist():
+                    yield {name: value for name, value in row.items() if value is not None}
+
+
+def _status(summary: Summary) -> int:
+    if summary.failed_names:
+        return BAD_FILE
+    return NO_ANSWER if summary.rules else OK

@@ -1,0 +1,522 @@
+"""One question about one input: how it is asked, and the rows of its answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import budget
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.fleet.ranges import check_fetched, with_urls
+from dwarfgpu.immutable import frozen
+from dwarfgpu.questions.output import Output
+from dwarfgpu.questions.registry import Arguments
+from dwarfgpu.questions.selection import Selection, open_file, select
+from dwarfgpu.questions.table import AT_SHELL
+from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open_input, read_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from dwarfgpu.fleet.inputs import Input
+    from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.questions.document import Document
+    from dwarfgpu.questions.registry import Argument, Command
+
+    Row = dict[str, Any]
+
+COLUMNS = {
+    "input": "text",
+    "wave": "text",
+    "waves": "int64",
+    "frame": "int64",
+    "function": "text",
+    "source": "text",
+    "stack": "text",
+    "lanes": "uint64",
+    "lane_count": "int64",
+    "variable": "text",
+    "type": "text",
+    "value": "text",
+    "number": "float64",
+    "state": "text",
+    "error_class": "text",
+    "error_kind": "text",
+    "message": "text",
+    "rule": "text",
+    "severity": "text",
+    "answer": "text",
+}
+"""The columns of the rows that answers become, with the kind of what is in each. What a row does not say is null."""
+ANSWERED, FAILED, SET_ASIDE = "answered", "failed", "set aside"
+"""What became of an input."""
+KEPT_FILES = 4
+"""How many files of code stay open, because states that follow each other mostly have the same."""
+MAX_TEXT = 1 << 16
+"""A longer text is cut in a row."""
+ET_CORE = 4
+
+
+# --- Which questions there are ----------------------------------------------------------------------------------------
+
+
+def questions() -> dict[str, Command]:
+    """Return the questions that can be asked of many inputs, by their names at the shell: those about a file."""
+    return {
+        name: row
+        for name, row in AT_SHELL.items()
+        if row.is_question and row.shell is not None and any(each.name == "file" for each in row.shell.selects)
+    }
+
+
+def question_named(name: str) -> Command:
+    """Return the row of the table that a name means."""
+    known = questions()
+    if name not in known:
+        from dwarfgpu.errors import nearest
+
+        near = nearest(name, known)
+        hint = f"did you mean {near}?" if near else f"the questions are {', '.join(known)}"
+        raise UsageError(f"{name!r} is no question about a file", hint=hint)
+    return known[name]
+
+
+@frozen
+class Question:
+    """A question with its arguments, as it is asked of each input; workers get it as it is."""
+
+    name: str
+    """Its name at the shell: a key of `questions`."""
+    words: tuple[str, ...] = ()
+    """Its operands: expressions, a name."""
+    options: tuple[tuple[str, Any], ...] = ()
+    """The options that were given, by name; those without an argument have an empty text."""
+    selects: tuple[tuple[str, Any], ...] = ()
+    """What selects a wave or a frame, and says how files are read; not the files."""
+    settings: tuple[tuple[str, str], ...] = ()
+    format: str = ""
+    budget: int = budget.DEFAULT
+
+    @property
+    def text(self) -> str:
+        """The question as a command line has it, without its files."""
+        parts = [self.name, *self.words]
+        for name, value in (*self.options, *self.selects, *self.settings, ("format", self.format)):
+            if value is True or (value == "" and name != "format"):
+                parts.append(f"--{name}")
+            elif value not in (None, False, ""):
+                parts += [f"--{name}", str(value)]
+        return " ".join(parts)
+
+    @property
+    def takes_state(self) -> bool:
+        """Whether it may be about a state."""
+        return "state" in self._files
+
+    @property
+    def takes_many(self) -> bool:
+        """Whether it takes several files, so that it looks into containers by itself."""
+        return self._files["file"].is_many
+
+    @property
+    def _files(self) -> dict[str, Argument]:
+        shell = question_named(self.name).shell
+        assert shell is not None  # noqa: S101 (it has a name at the shell)
+        return {each.name: each for each in shell.selects}
+
+
+def make_question(name: str, *words: str, **options: Any) -> Question:
+    """Return a question with its operands and options: ``make_question("eval", "x", lane="all")``."""
+    row = question_named(name)
+    assert row.shell is not None  # noqa: S101 (it has a name at the shell)
+    selecting = {each.name: each for each in row.shell.selects if each.name not in ("file", "state")}
+    others = {each.name: each for each in row.shell_options}
+    selects: list[tuple[str, Any]] = []
+    chosen: list[tuple[str, Any]] = []
+    settings: list[tuple[str, str]] = []
+    format_ = str(options.pop("format", "") or "")
+    for given, value in options.items():
+        option = given.replace("_", "-")
+        argument = selecting.get(option) or others.get(option)
+        if argument is None:
+            from dwarfgpu.errors import nearest
+
+            near = nearest(option, (*selecting, *others))
+            raise UsageError(f"`{name}` has no option {option}", hint=f"did you mean {near}?" if near else None)
+        if value is None or value is False:
+            continue
+        checked = _checked(argument, value)
+        if option in selecting:
+            selects.append((option, checked))
+        elif argument.setting is not None:
+            settings.append((argument.setting.name, "on" if value is True else str(value)))
+        else:
+            chosen.append((option, checked))
+    return Question(name, words, tuple(chosen), tuple(selects), tuple(settings), format_)
+
+
+def _checked(argument: Argument, value: Any) -> Any:
+    """Return the value of an option, read as the command line reads it."""
+    if argument.metavar is None:
+        return True
+    if argument.is_many:
+        values = value if isinstance(value, (list, tuple)) else [value]
+        return tuple(argument.value(str(item)) for item in values)
+    return "" if value is True and argument.is_bare else argument.value(str(value))
+
+
+# --- Asking -----------------------------------------------------------------------------------------------------------
+
+
+def rows_of(question: Question, item: Input) -> Iterator[Row]:
+    """Yield the rows of the answer for one input; what is wrong with it is a row, too.
+
+    The state of an error row is ``error``. Every input has at least one row.
+    """
+    count = 0
+    try:
+        for row in _answered(question, item):
+            check_fetched()
+            count += 1
+            yield with_urls(row)
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with one input, the others are answered)
+        yield with_urls(error_row(error))
+        return
+    if not count:
+        yield {"state": "empty"}
+
+
+def error_row(error: BaseException) -> Row:
+    """Return the row that says why an input has no answer, or no more of it."""
+    row = {"state": "error", "message": str(error)[:MAX_TEXT]}
+    if isinstance(error, DwarfGpuError):
+        return {**row, "error_class": error.error_class, "error_kind": error.kind}
+    if isinstance(error, MemoryError):
+        return {**row, "error_class": "usage", "error_kind": "no_memory", "message": "there is not enough memory"}
+    if isinstance(error, RecursionError):
+        return {**row, "error_class": "usage", "error_kind": "too_deep", "message": "it is nested too deep"}
+    if isinstance(error, OSError):
+        return {**row, "error_class": "malformed", "error_kind": "unreadable"}
+    return {**row, "error_class": "defect", "error_kind": type(error).__name__}
+
+
+def _answered(question: Question, item: Input) -> Iterator[Row]:
+    if item.problem is not None:
+        raise item.problem
+    row = question_named(question.name)
+    selection = Selection(Output(lambda _text: None))
+    forget_changed_mappings()
+    with budget.question(question.budget) as cost:
+        selects = dict(question.selects)
+        code, state = _code_and_state(question, item)
+        if question.takes_many and code is not None and state is None:
+            select(selection, {**selects, "file": (code,)})
+        else:
+            select(selection, {**selects, "file": code, "state": state}, opening=_opened)
+        if code is None and state is None:
+            raise UsageError("it is about no file")
+        arguments = Arguments(
+            row,
+            question.format,
+            dict(question.options),
+            " ".join(question.words),
+            dict(question.settings),
+            "jsonl",
+            question.words,
+        )
+        with selection.settings.lent(dict(question.settings)):
+            document = row.load()(selection, arguments)
+            assert document is not None  # noqa: S101 (it is a question)
+            yield from flat(document.rows())
+        check_mappings()
+        yield from _problems(document, selection)
+    if cost.is_spent:
+        yield {"state": "error", "error_class": "usage", "error_kind": "budget", "message": cost.message}
+
+
+def _problems(document: Document, selection: Selection) -> Iterator[Row]:
+    """Yield a row for each kind of problem that was met beside the answer."""
+    seen = set()
+    for error in (*document.problems, *selection.problems):
+        key = error.kind, error.message
+        if key not in seen:
+            seen.add(key)
+            yield {**error_row(error), "state": "problem"}
+
+
+def _code_and_state(question: Question, item: Input) -> tuple[str | None, str | tuple[str, ...] | None]:
+    """Return the file of code and the state of an input; a word alone is one of both, as its content says."""
+    if item.states:
+        state = item.states[0] if len(item.states) == 1 else item.states
+        return item.code or _named_code(item.states), state
+    code = item.code
+    if code is None or not question.takes_state or not _is_state(code):
+        return code, None
+    return _named_code((code,)), code
+
+
+def _is_state(path: str) -> bool:
+    """Return whether a file is a state: a snapshot, a core file, or the text of the debug agent."""
+    if os.path.isdir(path):  # noqa: PTH112
+        return True
+    if not os.path.exists(path):  # noqa: PTH110 (a part of a file: FILE@gfx90a)
+        return False
+    with open_input(path) as file:
+        head = file.read(64)
+    if head[:4] == b"\x7fELF":
+        order: Any = "big" if head[5:6] == b"\x02" else "little"
+        return int.from_bytes(head[16:18], order) == ET_CORE
+    if head.lstrip()[:1] == b"{":
+        return True
+    from dwarfgpu.program.stack.agent_text import is_agent_text
+
+    return is_agent_text(path)
+
+
+def _named_code(states: tuple[str, ...]) -> str | None:
+    """Return the file of code that a snapshot names first; None where the state leads to its code by itself."""
+    from dwarfgpu.program.stack.stopped import names_its_code
+
+    if names_its_code(states):
+        return None
+    path = states[0]
+    folder = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120
+    manifest = os.path.join(path, "manifest.json") if folder == path else path  # noqa: PTH118
+    try:
+        objects = json.loads(read_input(manifest))["code_objects"]
+        name = objects[0]["path"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        hint = "write it as a line `CODE,STATE` of a list, or name the code with --code"
+        raise MalformedFile("no_code", f"{path}: the snapshot names no code object", hint=hint) from None
+    if not isinstance(name, str):
+        raise MalformedFile("bad_snapshot", f"{path}: the path of a code object is no text")
+    return os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
+
+
+def _opened(name: str, attributes: str | None) -> CodeObject:
+    """Return the file of code with a name, which stays open for the states that follow."""
+    path = name.partition("@")[0]
+    try:
+        state = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return open_file(name, attributes)
+    return _kept(name, attributes, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(KEPT_FILES)
+def _kept(name: str, attributes: str | None, _time: int, _size: int) -> CodeObject:
+    return open_file(name, attributes)
+
+
+# --- From documents to rows -------------------------------------------------------------------------------------------
+
+
+def flat(documents: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+    """Yield the rows of the documents of ``--jsonl``: one for each answer and run of lanes with the same value."""
+    lanes = _Lanes()
+    for document in documents:
+        if "expression" in document and "lane" in document:
+            yield from lanes.add(document)
+            continue
+        yield from lanes.end()
+        if isinstance(document.get("variables"), list):
+            yield from _of_variables(document)
+        elif isinstance(document.get("frames"), list):
+            yield from _of_frames(document)
+        elif "expression" in document:
+            yield from _of_lanes({**_place(document), "variable": document["expression"]}, document)
+        elif "rule" in document:
+            yield {
+                "function": _text(document.get("function")),
+                "variable": _text(document.get("variable")),
+                "rule": document["rule"],
+                "severity": _text(document.get("severity")),
+                "message": _text(document.get("message")),
+                "state": "finding",
+                "answer": _json(document),
+            }
+        else:
+            yield from _of_other(document)
+    yield from lanes.end()
+
+
+class _Lanes:
+    """Joins the documents of single lanes that follow each other and have the same value."""
+
+    def __init__(self) -> None:
+        self._key: tuple[Any, ...] | None = None
+        self._row: Row = {}
+        self._runs: dict[str, tuple[Mapping[str, Any], list[int]]] = {}
+
+    def add(self, document: Mapping[str, Any]) -> Iterator[Row]:
+        """Take the document of a lane; yield the rows of what came before it, if it is of something else."""
+        key = tuple(document.get(name) for name in ("wave", "frame", "expression", "type"))
+        if key != self._key:
+            yield from self.end()
+            self._key = key
+            self._row = {
+                **_place(document),
+                "variable": document["expression"],
+                "type": _text(document.get("type")),
+            }
+        said = {name: document.get(name) for name in ("state", "value", "reason")}
+        self._runs.setdefault(_json(said), (said, []))[1].append(document["lane"])
+
+    def end(self) -> Iterator[Row]:
+        """Yield the rows of the lanes so far."""
+        for said, lanes in self._runs.values():
+            yield {**self._row, **_mask(lanes), **_value(said)}
+        self._runs = {}
+        self._key = None
+
+
+def _place(document: Mapping[str, Any]) -> Row:
+    """Return the columns that say where something is."""
+    frame = document.get("frame")
+    row: Row = {"wave": _text(document.get("wave")), "waves": 1 if document.get("wave") is not None else None}
+    if isinstance(frame, dict):
+        return {**row, "frame": frame.get("number"), "function": frame.get("function"), "source": _source(frame)}
+    return {**row, "frame": frame, "function": _text(document.get("function"))}
+
+
+def _source(place: Mapping[str, Any]) -> str | None:
+    source = place.get("source")
+    return f"{source.get('file')}:{source.get('line')}" if isinstance(source, dict) else None
+
+
+def _mask(lanes: Iterable[Any]) -> Row:
+    """Return the lanes as a mask; a thread has none."""
+    numbers = [int(lane) for lane in lanes if lane is not None and str(lane).isdigit()]
+    return {"lanes": sum({1 << number for number in numbers}) if numbers else None, "lane_count": len(numbers) or None}
+
+
+def _value(said: Mapping[str, Any]) -> Row:
+    """Return the columns of a value, or of the reason why there is none."""
+    value = said.get("value")
+    row: Row = {"state": _text(said.get("state"))}
+    if value is not None:
+        row["value"] = value[:MAX_TEXT] if isinstance(value, str) else _json(value)
+        if isinstance(value, (bool, int, float)):
+            row["number"] = _number(value)
+    reason = said.get("reason") or said.get("error")
+    if isinstance(reason, dict):
+        error = reason.get("error")
+        row["error_kind"] = _text(reason.get("kind"))
+        row["error_class"] = _text((error if isinstance(error, dict) else reason).get("class"))
+        row["message"] = _text(reason.get("message"))
+    return row
+
+
+def _number(value: float) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _of_lanes(row: Row, document: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield a row for each value that lanes have; without lanes one for the value there is."""
+    row = {**row, "type": _text(document.get("type"))}
+    lanes = document.get("lanes")
+    if not isinstance(lanes, dict):
+        yield {**row, **_value(document), **({} if "value" in document else {"answer": _json(document)})}
+        return
+    runs: dict[str, tuple[Mapping[str, Any], list[str]]] = {}
+    for lane, said in lanes.items():
+        runs.setdefault(_json(said), (said, []))[1].append(lane)
+    for said, those in runs.values():
+        yield {**row, **_mask(those), **_value(said)}
+
+
+def _of_variables(document: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the rows of the variables of a frame; the row of a frame without any says so."""
+    place = _place(document)
+    for variable in document["variables"]:
+        yield from _of_lanes({**place, "variable": variable.get("name")}, variable)
+    if not document["variables"]:
+        yield {**place, "state": "empty", **({"answer": _json(document)} if "error" in document else {})}
+
+
+def _of_frames(document: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield a row for each frame of each wave; that of the innermost frame has the whole stack."""
+    frames = document["frames"]
+    waves = document.get("waves") or document.get("threads") or [document.get("wave") or document.get("thread")]
+    end = document.get("end")
+    is_broken = isinstance(end, dict) and end.get("kind") not in (None, "outermost")
+    names = [str(frame.get("function") or f"{frame.get('pc') or 0:#x}") for frame in frames]
+    stack = " < ".join(names)
+    for wave in waves:
+        for index, frame in enumerate(frames):
+            row: Row = {
+                "wave": _text(wave),
+                "waves": 1 if index == 0 else None,
+                "frame": frame.get("number", index),
+                "function": frame.get("function"),
+                "source": _source(frame),
+                "state": "frame",
+            }
+            lanes = frame.get("lanes")
+            if isinstance(lanes, str):
+                row["lanes"] = int(lanes, 16) & (1 << 64) - 1
+                row["lane_count"] = row["lanes"].bit_count()
+            if index == 0:
+                row["stack"] = stack[:MAX_TEXT]
+            yield row
+        if is_broken or not frames:
+            said = end if isinstance(end, dict) else {}
+            yield {
+                "wave": _text(wave),
+                "waves": None if frames else 1,
+                "stack": None if frames else "?",
+                "state": "end",
+                "error_kind": _text(said.get("kind")),
+                "message": _text(said.get("message")),
+            }
+
+
+def _of_other(document: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the rows of a document of no special shape: one for each wave if it is about several."""
+    row: Row = {
+        "frame": document.get("frame") if isinstance(document.get("frame"), int) else None,
+        "function": _text(document.get("function")),
+        "source": _source(document),
+        "variable": _text(document.get("variable")),
+        "state": _text(document.get("state")) or "answer",
+        "message": _text(document.get("message")),
+        "error_kind": _text(document.get("kind")) if "message" in document else None,
+        "answer": _json({name: value for name, value in document.items() if name != "schema"}),
+    }
+    problem = document.get("problem")
+    if isinstance(problem, dict):
+        row |= {"state": "error", "error_class": problem.get("class"), "error_kind": problem.get("kind")}
+        row["message"] = problem.get("message")
+    active = document.get("active")
+    if isinstance(active, str):
+        row["lanes"] = int(active, 16) & (1 << 64) - 1
+        row["lane_count"] = row["lanes"].bit_count()
+    elif isinstance(document.get("lane"), int):
+        row |= _mask([document["lane"]])
+    total, located = document.get("bytes"), document.get("located")
+    if isinstance(total, int) and isinstance(located, int) and total:
+        row["variable"] = row["variable"] or row["function"]
+        row["number"] = located / total
+        row["value"] = f"{located}/{total}"
+    waves = document.get("waves")
+    if isinstance(waves, list) and "message" not in document:
+        row["stack"] = f"{row['function'] or '?'} at {row['source']}" if row["source"] else row["function"] or "?"
+        for wave in waves:
+            yield {**row, "wave": _text(wave), "waves": 1}
+        return
+    yield {**row, "wave": _text(document.get("wave"))}
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return (value if isinstance(value, str) else _json(value))[:MAX_TEXT]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), default=str)

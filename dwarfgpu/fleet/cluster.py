@@ -1,0 +1,257 @@
+"""Batches of inputs, the workers that answer them, and what happens when one dies."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import uuid
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.fleet.answers import ANSWERED, FAILED, SET_ASIDE, rows_of
+from dwarfgpu.fleet.parts import AnswerFolder, Journal, Outcome, PartWriter, outcomes_of
+from dwarfgpu.immutable import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from distributed import Client, Future
+
+    from dwarfgpu.fleet.answers import Question
+    from dwarfgpu.fleet.inputs import Input
+
+MOST_INPUTS = 128
+"""The most inputs of a batch."""
+MOST_BYTES = 1 << 28
+"""The most bytes of the files of a batch with several inputs."""
+BATCHES_PER_WORKER = 8
+"""How many batches each worker gets at least, if there are enough inputs, so that all end at about the same time."""
+DEATHS = 2
+"""An input that has ended so many workers is set aside."""
+MOST_FAILURES = 4
+"""How often a batch may fail for another reason than the end of a worker."""
+PATIENCE = 60
+"""Seconds in which a worker says why it could not write a part."""
+NOT_SHARED = "--out must name a folder that this machine and all workers share, and what a worker wrote is not here"
+ENDED = "the run has ended, or the worker does not share its folder"
+INSTALL = "`pip install dwarfgpu[fleet]` installs what it needs"
+_one_at_a_time = threading.Lock()
+"""A process asks one question at a time: costs, and which input ends a worker, are known by process."""
+
+
+@frozen
+class Batch:
+    """Some inputs that one worker answers, and where the answers go."""
+
+    name: str
+    question: Question
+    inputs: tuple[Input, ...]
+    folder: str
+    token: str
+    """The run that it belongs to."""
+
+
+def split(inputs: Sequence[Input], workers: int) -> Iterator[tuple[Input, ...]]:
+    """Yield batches: many small files together, and a large file alone."""
+    most = max(1, min(MOST_INPUTS, len(inputs) // (max(1, workers) * BATCHES_PER_WORKER)))
+    batch: list[Input] = []
+    size = 0
+    for item in inputs:
+        if batch and (len(batch) >= most or size + item.size > MOST_BYTES):
+            yield tuple(batch)
+            batch, size = [], 0
+        batch.append(item)
+        size += item.size
+    if batch:
+        yield tuple(batch)
+
+
+def make_batches(question: Question, inputs: Sequence[Input], folder: str, workers: int) -> list[Batch]:
+    """Return the batches of a run."""
+    token = uuid.uuid4().hex
+    batches = []
+    for index, items in enumerate(split(inputs, workers)):
+        names = "\0".join((question.text, *(item.name for item in items)))
+        digest = hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()
+        name = f"{index:06}-{digest[:16]}"
+        batches.append(Batch(name, question, items, folder, token))
+    return batches
+
+
+# --- What a worker does -----------------------------------------------------------------------------------------------
+
+
+def one_at_a_time() -> AbstractContextManager[object]:
+    """Return the lock of the questions that this process asks."""
+    return _one_at_a_time
+
+
+def answer_batch(batch: Batch) -> str:
+    """Answer the inputs of a batch in this process, and write the part; return why that cannot be done.
+
+    No exception leaves it, because not every one comes whole through the connections of a cluster.
+    """
+    with _one_at_a_time:
+        try:
+            return _answer_batch(batch)
+        except Exception as error:  # noqa: BLE001 (the folder of the answers cannot be written, for example)
+            return f"{type(error).__name__}: {error}"
+
+
+def _answer_batch(batch: Batch) -> str:
+    from dwarfgpu.fleet.ranges import fetched
+
+    folder = AnswerFolder(batch.folder)
+    if not folder.is_current(batch.token):
+        return ENDED
+    path = folder.part(batch.question, batch.name)
+    if path.exists():  # the worker that wrote it has died before it could say so
+        return ""
+    journal = Journal(folder, batch.name)
+    deaths = journal.deaths()
+    writer = PartWriter(path, batch.question)
+    try:
+        for index, item in enumerate(batch.inputs):
+            if deaths[index] >= DEATHS:
+                writer.outcomes.append(_set_aside(writer, item, deaths[index]))
+                continue
+            journal.begin(index)
+            try:
+                with fetched(item) as here:
+                    writer.outcomes.append(_answer(writer, batch.question, item, here))
+            finally:
+                journal.end(index)
+        if not folder.is_current(batch.token):
+            writer.discard()
+            return ENDED
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise
+    journal.remove()
+    return ""
+
+
+def _answer(writer: PartWriter, question: Question, item: Input, here: Input) -> Outcome:
+    """Write the rows of an input, whose files are where ``here`` says."""
+    count, error, status = 0, "", ANSWERED
+    for row in rows_of(question, here):
+        if row["state"] == "error" and row.get("variable") is None:
+            status, error = FAILED, f"{row.get('message')}"
+        writer.add(item.name, row)
+        count += 1
+    return Outcome(item.name, status, count, item.size, error)
+
+
+def _set_aside(writer: PartWriter, item: Input, deaths: int) -> Outcome:
+    message = f"{deaths} workers ended while they worked on it"
+    row = {"state": "error", "error_class": "defect", "error_kind": "worker_ended", "message": message}
+    writer.add(item.name, row)
+    return Outcome(item.name, SET_ASIDE, 1, item.size, message)
+
+
+# --- The scheduler ----------------------------------------------------------------------------------------------------
+
+
+def needs_extra() -> None:
+    """Raise an error if what the fleet needs is not installed."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("distributed", "pyarrow") if find_spec(name) is None]
+    if missing:
+        names = " and ".join(missing)
+        raise UsageError(f"fleet needs {names}, not installed here", kind="not_installed", hint=INSTALL)
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def local_workers(scheduler: str) -> int | None:
+    """Return how many workers of this machine are asked for: ``local`` or ``local:N``; None for an address."""
+    kind, _, number = scheduler.partition(":")
+    if kind != "local":
+        if "://" not in scheduler:
+            message = f"{scheduler!r} is no scheduler"
+            raise UsageError(message, hint="write local, local:N, or an address such as tcp://10.0.0.1:8786")
+        return None
+    if number and (not number.isdigit() or not int(number)):
+        raise UsageError(f"{scheduler!r}: the number of workers is 1 or more")
+    return int(number) if number else processors()
+
+
+@contextmanager
+def connected(scheduler: str = "local", *, memory: str | None = None, dashboard: str = ":0") -> Iterator[Client]:
+    """Connect with a scheduler, or start one with workers on this machine, which ends with the block."""
+    needs_extra()
+    import logging
+
+    from distributed import Client, LocalCluster
+
+    workers = local_workers(scheduler)
+    if workers is None:
+        try:
+            client = Client(scheduler, set_as_default=False)
+        except (OSError, ValueError) as error:
+            message = f"there is no scheduler at {scheduler}: {error}"
+            raise UsageError(message, kind="no_scheduler") from None
+        with client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=dashboard,
+            scheduler_port=0,
+            memory_limit=memory or "auto",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def run_batches(client: Client, batches: Sequence[Batch], done: Callable[[Batch, list[Outcome]], object]) -> None:
+    """Have all batches answered; ``done`` is told of each that is whole, with what became of its inputs.
+
+    A batch whose worker dies is given to another one. The notes of the batch say which input each worker died of, so
+    that after the second one the input is set aside and the rest of the batch is answered.
+    """
+    from asyncio import CancelledError
+
+    from distributed import KilledWorker, as_completed
+
+    waiting: dict[str, tuple[Batch, int]] = {}
+
+    def submit(batch: Batch, attempt: int) -> Future:
+        key = f"dwarfgpu-{batch.name}-{batch.token[:8]}-{attempt}"
+        waiting[key] = batch, attempt
+        future: Future = client.submit(answer_batch, batch, key=key, pure=False)
+        return future
+
+    completed: Any = as_completed([submit(batch, 0) for batch in batches], loop=client.loop)
+    for future in completed:
+        batch, attempt = waiting.pop(future.key)
+        path = AnswerFolder(batch.folder).part(batch.question, batch.name)
+        reason, most = "", MOST_FAILURES
+        if not path.exists():  # what a worker says is asked for only then: it may have died meanwhile
+            try:
+                reason = future.result(timeout=PATIENCE) or NOT_SHARED
+            except KilledWorker as error:  # each of its inputs may end as many workers
+                reason, most = str(error), DEATHS * len(batch.inputs) + MOST_FAILURES
+            except (Exception, CancelledError) as error:  # noqa: BLE001 (the connection is lost, for example)
+                reason = f"{type(error).__name__}: {error}"
+        future.release()
+        if not reason:
+            done(batch, outcomes_of(path))
+        elif attempt < most:
+            completed.add(submit(batch, attempt + 1))
+        else:
+            message = f"{batch.inputs[0].name} and the inputs after it cannot be answered: {reason}"
+            raise UsageError(message, kind="cluster", hint="--resume goes on with what is left")

@@ -1,0 +1,167 @@
+"""Inputs: the files that words name - folders, patterns, lists of pairs and URLs - each with what belongs to it."""
+
+from __future__ import annotations
+
+import csv
+import os
+from glob import glob, has_magic
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.fleet.ranges import FOLDER, MANIFEST, expanded, is_url
+from dwarfgpu.immutable import frozen
+from dwarfgpu.regular_files import read_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+LISTS = (".csv", ".tsv", ".txt", ".list")
+"""The ends of the names of lists."""
+CODE, STATE = "code", "state"
+
+
+@frozen
+class Input:
+    """What a question is asked about: a file of code, a state, or both."""
+
+    name: str
+    """What it is called in answers: the state, or the code if there is no state."""
+    code: str | None = None
+    """The file of code; without states whatever file a word named."""
+    states: tuple[str, ...] = ()
+    """The state: a snapshot, or the core files of one crash."""
+    size: int = 0
+    """The bytes of its files, as far as they are known."""
+    problem: DwarfGpuError | None = None
+    """Why its files cannot be had."""
+
+
+def find_inputs(words: Iterable[str], code: str | None = None) -> list[Input]:
+    """Return the inputs that words name, each once, in the order of the words; ``code`` is the file of all states."""
+    inputs: dict[str, Input] = {}
+    for word in words:
+        for item in _of_word(word, None if code is None else _absolute(code)):
+            known = inputs.setdefault(item.name, item)
+            if known != item:  # the same state with other code
+                inputs.setdefault(f"{item.code} {item.name}", evolve(item, name=f"{item.code} {item.name}"))
+    if not inputs:
+        raise UsageError("there are no inputs", hint="name files, folders, patterns, lists of pairs or URLs")
+    return list(inputs.values())
+
+
+def _of_word(word: str, code: str | None) -> Iterator[Input]:
+    if is_url(word):
+        for name, size in expanded(word):
+            yield _alone(name, code, size)
+        return
+    if os.path.exists(word):  # noqa: PTH110 (a name may have the characters of a pattern)
+        yield from _of_path(word, code)
+        return
+    if has_magic(word):
+        paths = sorted(glob(word, recursive=True))  # noqa: PTH207 (it is quicker than `pathlib`)
+        if not paths:
+            raise UsageError(f"{word}: no file matches the pattern", kind="no_file")
+        for path in paths:
+            yield from _of_path(path, code)
+        return
+    yield _alone(word, code, 0)  # that it cannot be opened is its answer
+
+
+def _of_path(path: str, code: str | None) -> Iterator[Input]:
+    if not os.path.isdir(path):  # noqa: PTH112
+        if path.endswith(LISTS):
+            yield from _of_list(path)
+        else:
+            yield _alone(path, code, _size(path))
+    elif is_snapshot_folder(path):
+        yield _alone(path, code, _size(path))
+    else:
+        for name in sorted(_walk(path)):
+            yield _alone(name, code, _size(name))
+
+
+def _walk(folder: str) -> Iterator[str]:
+    """Yield the files below a folder; a snapshot that is a folder is one of them."""
+    for place, folders, files in os.walk(folder):
+        for name in [name for name in folders if is_snapshot_folder(f"{place}/{name}")]:
+            folders.remove(name)
+            yield f"{place}/{name}"
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (f"{place}/{name}" for name in files if not name.startswith("."))
+
+
+def is_snapshot_folder(path: str) -> bool:
+    """Return whether a folder is a snapshot."""
+    return path.rstrip("/").endswith(FOLDER) or os.path.isfile(f"{path}/{MANIFEST}")  # noqa: PTH113
+
+
+def _size(path: str) -> int:
+    """Return the bytes of a file, or of those in a folder; 0 where they are not known."""
+    try:
+        if os.path.isdir(path):  # noqa: PTH112
+            return sum(entry.stat().st_size for entry in os.scandir(path) if entry.is_file())
+        return os.path.getsize(path)  # noqa: PTH202
+    except OSError:
+        return 0
+
+
+def _alone(name: str, code: str | None, size: int) -> Input:
+    place = _absolute(name)
+    return Input(name, place, (), size) if code is None else Input(name, code, (place,), size)
+
+
+def _absolute(name: str) -> str:
+    """Return the name of a file wherever a worker may be."""
+    return name if "://" in name else os.path.abspath(name)  # noqa: PTH100
+
+
+# --- Lists ------------------------------------------------------------------------------------------------------------
+
+
+def _of_list(path: str) -> Iterator[Input]:
+    """Yield the inputs of a list: on each line code and state, or one of both; paths are relative to the list.
+
+    More columns are further core files of the same crash. The first line may name the columns `code` and `state`.
+    """
+    try:
+        lines = read_input(path).decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise MalformedFile("unreadable", f"{path}: it is not UTF-8 text ({error.reason})") from None
+    if path.endswith((".csv", ".tsv")):
+        rows: Iterable[Sequence[str]] = csv.reader(lines, delimiter="\t" if path.endswith(".tsv") else ",")
+    else:
+        rows = (line.split(",") if "," in line else line.split() for line in lines)
+    columns: list[str] | None = None
+    for row in rows:
+        cells = [cell.strip() for cell in row]
+        if not any(cells) or cells[0].startswith("#"):
+            continue
+        if columns is None:
+            columns = [cell.lower() for cell in cells] if {CODE, STATE} & {cell.lower() for cell in cells} else []
+            if columns:
+                continue
+        yield _of_cells(cells, columns, os.path.dirname(path))  # noqa: PTH120
+
+
+def _of_cells(cells: list[str], columns: list[str], folder: str) -> Input:
+    if columns:
+        named = list(zip(columns, cells, strict=False))
+        code = next((cell for column, cell in named if column == CODE and cell), None)
+        states = [cell for column, cell in named if column == STATE and cell]
+    elif len(cells) == 1:
+        code, states = cells[0], []
+    else:
+        code, states = cells[0] or None, [cell for cell in cells[1:] if cell]
+    code = None if code is None else _beside(folder, code)
+    names = tuple(_beside(folder, name) for name in states)
+    if code is None and len(names) == 1:
+        return _alone(names[0], None, _size(names[0]))
+    size = sum(_size(name) for name in names or (code or "",))
+    name = " ".join(names) or code or ""
+    return Input(name, None if code is None else _absolute(code), tuple(map(_absolute, names)), size)
+
+
+def _beside(folder: str, name: str) -> str:
+    return name if is_url(name) else os.path.join(folder, name)  # noqa: PTH118

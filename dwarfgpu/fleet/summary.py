@@ -1,0 +1,351 @@
+"""All answers at one look: waves by stack, values of variables over the inputs, findings by rule, what failed."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, define
+
+from dwarfgpu.fleet.answers import ANSWERED
+from dwarfgpu.render.layout import counted, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dwarfgpu.fleet.parts import AnswerFolder, Outcome
+
+MOST_VALUES = 4096
+"""So many different values of a variable are counted by themselves; more are joined by their magnitude."""
+MOST_SHOWN = 12
+"""How many groups are shown of each kind."""
+EXAMPLES = 3
+"""How many inputs a group names."""
+BINS = 10
+BAR = 24
+COLUMNS = (
+    "input",
+    "waves",
+    "frame",
+    "stack",
+    "variable",
+    "value",
+    "number",
+    "state",
+    "rule",
+    "lane_count",
+    "error_kind",
+)
+
+
+@define
+class Group:
+    """Answers that are the same: how many waves or lanes, in how many inputs, and the first of these."""
+
+    count: int = 0
+    inputs: int = 0
+    examples: list[str] = Factory(list)
+    _last: str = ""
+
+    def add(self, name: str, count: int) -> None:
+        """Add something of an input; the rows of an input follow each other."""
+        self.count += count
+        if name != self._last:
+            self._last = name
+            self.inputs += 1
+            if len(self.examples) < EXAMPLES:
+                self.examples.append(name)
+
+    def join(self, other: Group) -> None:
+        """Add what another group has."""
+        self.count += other.count
+        self.inputs += other.inputs
+        self.examples = [*self.examples, *other.examples][:EXAMPLES]
+
+    def json(self) -> dict[str, Any]:
+        """Return the group as a JSON object."""
+        return {"count": self.count, "inputs": self.inputs, "examples": self.examples}
+
+
+class Values:
+    """The values of a variable over all inputs."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, Group] = {}
+        self.numbers: dict[str, float] = {}
+        self.is_joined = False
+        """Whether there were too many values, so that numbers of one magnitude are one group."""
+
+    def add(self, name: str, text: str, number: float | None, count: int) -> None:
+        """Add the value that some lanes of an input have."""
+        if number is not None and self.is_joined:
+            text, number = _magnitude(number)
+        group = self.groups.get(text)
+        if group is None:
+            if len(self.groups) >= MOST_VALUES and not self.is_joined:
+                self._join()
+                self.add(name, text, number, count)
+                return
+            if len(self.groups) >= MOST_VALUES and number is None:
+                text = "other values"
+            group = self.groups.setdefault(text, Group())
+            if number is not None:
+                self.numbers[text] = number
+        group.add(name, count)
+
+    def _join(self) -> None:
+        self.is_joined = True
+        groups, numbers = self.groups, self.numbers
+        self.groups, self.numbers = {}, {}
+        for text, group in groups.items():
+            number = numbers.get(text)
+            if number is not None:
+                text, number = _magnitude(number)  # noqa: PLW2901
+                self.numbers[text] = number
+            self.groups.setdefault(text, Group()).join(group)
+
+    def outliers(self) -> list[tuple[str, Group]]:
+        """Return the groups, those of the fewest inputs first."""
+        numbers = self.numbers
+
+        def order(item: tuple[str, Group]) -> tuple[int, int, float, str]:
+            text, group = item
+            return group.inputs, group.count, numbers.get(text, 0.0), text
+
+        return sorted(self.groups.items(), key=order)
+
+    def histogram(self) -> list[tuple[str, int]]:
+        """Return ranges of numbers with how many lanes have them; empty if values are few or no numbers."""
+        pairs = [(number, self.groups[text].count) for text, number in self.numbers.items() if math.isfinite(number)]
+        if len(pairs) <= BINS:
+            return []
+        low, high = min(number for number, _ in pairs), max(number for number, _ in pairs)
+        width = (high - low) / BINS
+        if not width or not math.isfinite(width):
+            return []
+        counts: Counter[int] = Counter()
+        for number, count in pairs:
+            counts[min(BINS - 1, int((number - low) / width))] += count
+        edges = [low + width * index for index in range(BINS + 1)]
+        return [(f"{edges[index]:.6g} to {edges[index + 1]:.6g}", counts[index]) for index in range(BINS)]
+
+
+def _magnitude(number: float) -> tuple[str, float]:
+    """Return the range of the powers of two that a number is in, and where it begins."""
+    if not math.isfinite(number) or not number:
+        return f"{number:g}", number
+    sign = "-" if number < 0 else ""
+    exponent = math.frexp(abs(number))[1]
+    return f"{sign}2^{exponent - 1} to {sign}2^{exponent}", math.copysign(2.0 ** (exponent - 1), number)
+
+
+class Summary:
+    """What many answers say together."""
+
+    def __init__(self, question: str) -> None:
+        self.question = question
+        self.inputs = 0
+        self.answered = 0
+        self.rows = 0
+        self.bytes = 0
+        self.failures: dict[str, Group] = {}
+        self.failed_names: dict[str, str] = {}
+        """Inputs without an answer, with the reason of each."""
+        self.stacks: dict[str, Group] = {}
+        self.variables: dict[str, Values] = {}
+        self.rules: dict[str, Group] = {}
+        self.states: Counter[str] = Counter()
+        """How many values are known, absent and so on, by lanes."""
+
+    def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
+        """Take what became of inputs."""
+        for outcome in outcomes:
+            self.inputs += 1
+            self.rows += outcome.rows
+            self.bytes += outcome.size
+            if outcome.status == ANSWERED:
+                self.answered += 1
+            else:
+                self.failed_names[outcome.name] = outcome.error
+
+    def add_rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Take rows; those of an input follow each other."""
+        for row in rows:
+            self._add(row)
+
+    def _add(self, row: Mapping[str, Any]) -> None:
+        name, state = row["input"], row["state"]
+        if row["stack"] is not None:
+            self.stacks.setdefault(row["stack"], Group()).add(name, row["waves"] or 1)
+        if row["rule"] is not None:
+            self.rules.setdefault(row["rule"], Group()).add(name, 1)
+        elif row["variable"] is not None:
+            lanes = row["lane_count"] or 1
+            self.states[state] += lanes
+            values = self.variables.setdefault(row["variable"], Values())
+            text = row["value"] if row["value"] is not None else f"<{row['error_kind'] or state}>"
+            values.add(name, text, row["number"], lanes)
+        elif state == "error":
+            self.failures.setdefault(row["error_kind"] or "error", Group()).add(name, 1)
+
+    # --- As data ------------------------------------------------------------------------------------------------
+
+    def json(self) -> dict[str, Any]:
+        """Return the summary as a JSON object."""
+        return {
+            "question": self.question,
+            "inputs": self.inputs,
+            "answered": self.answered,
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "failures": {kind: group.json() for kind, group in self.failures.items()},
+            "failed": self.failed_names,
+            "stacks": [{"stack": text, **group.json()} for text, group in rarest(self.stacks)],
+            "variables": {
+                name: {
+                    "values": [{"value": text, **group.json()} for text, group in values.outliers()[:MOST_VALUES]],
+                    "histogram": [{"range": text, "count": count} for text, count in values.histogram()],
+                }
+                for name, values in self.variables.items()
+            },
+            "rules": {rule: group.json() for rule, group in commonest(self.rules)},
+        }
+
+
+def rarest(groups: Mapping[str, Group]) -> list[tuple[str, Group]]:
+    """Return groups, the smallest first."""
+    return sorted(groups.items(), key=lambda item: (item[1].count, item[0]))
+
+
+def commonest(groups: Mapping[str, Group]) -> list[tuple[str, Group]]:
+    """Return groups, the largest first."""
+    return sorted(groups.items(), key=lambda item: (-item[1].count, item[0]))
+
+
+def summary_of(folder: AnswerFolder, question: str) -> Summary:
+    """Return the summary of all parts of a folder; they are read one after the other."""
+    import pyarrow.parquet as pq
+
+    from dwarfgpu.fleet.parts import outcomes_of
+
+    summary = Summary(question)
+    for path in folder.parts():
+        summary.add_outcomes(outcomes_of(path))
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=list(COLUMNS)):
+                columns = batch.to_pydict()
+                names = list(columns)
+                summary.add_rows(dict(zip(names, cells, strict=True)) for cells in zip(*columns.values(), strict=True))
+    return summary
+
+
+# --- As text ----------------------------------------------------------------------------------------------------------
+
+
+def summary_text(summary: Summary, width: int) -> Iterator[str]:
+    """Yield the lines of a summary."""
+    missing = summary.inputs - summary.answered
+    yield (
+        f"{summary.question}: {counted(summary.inputs, 'input')}, {summary.answered:,} answered"
+        + (f", {missing:,} not" if missing else "")
+        + f"; {counted(summary.rows, 'row')}"
+    )
+    if summary.stacks:
+        yield ""
+        yield f"waves by stack, {counted(len(summary.stacks), 'stack')}, the rarest first"
+        yield from _groups_text(rarest(summary.stacks), width)
+    for name, values in summary.variables.items():
+        yield ""
+        yield f"{shown(name)}: {counted(len(values.groups), 'value')}, those of the fewest inputs first"
+        yield from _groups_text(values.outliers(), width)
+        histogram = values.histogram()
+        most = max((count for _, count in histogram), default=0)
+        for text, count in histogram:
+            yield f"  {text:>28}  {count:>9,}  {'#' * _bar(count, most, BAR)}"
+    if summary.rules:
+        yield ""
+        yield "findings by rule"
+        yield from _groups_text(commonest(summary.rules), width, keeps_first=True)
+    if summary.failed_names:
+        yield ""
+        yield f"{counted(missing, 'input')} without an answer"
+        for index, (name, why) in enumerate(summary.failed_names.items()):
+            if index == MOST_SHOWN:
+                yield f"  and {missing - index:,} more"
+                break
+            yield f"  {shown(name)}: {shown(why)}"[: max(width, 40) * 2]
+
+
+def _groups_text(groups: Sequence[tuple[str, Group]], width: int, *, keeps_first: bool = False) -> Iterator[str]:
+    """Yield a line for each group: rare ones, and of many also the largest."""
+    rest = groups
+    if len(groups) > MOST_SHOWN:
+        rest = [*groups[:MOST_SHOWN]] if keeps_first else [*groups[: MOST_SHOWN - 1], groups[-1]]
+    left_out = len(groups) - len(rest)
+    for index, (text, group) in enumerate(rest):
+        if left_out and index == len(rest) - 1 and not keeps_first:
+            yield f"  {'':>9}  {left_out:,} more"
+        where = f"{group.inputs:,} inputs" if group.inputs > EXAMPLES else ", ".join(map(shown, group.examples))
+        yield f"  {group.count:>9,}  {shown(text)[: max(width, 40)]}  ({where})"
+    if left_out and keeps_first:
+        yield f"  {'':>9}  {left_out:,} more"
+
+
+def _bar(count: int, most: int, size: int) -> int:
+    return max(1, round(size * count / most)) if count else 0
+
+
+# --- As a page --------------------------------------------------------------------------------------------------------
+
+_STYLE = """
+body { font: 14px/1.45 sans-serif; margin: 2em; max-width: 75em; color: #222 }
+table { border-collapse: collapse; margin: .5em 0 1.5em } td, th { padding: .2em .8em; text-align: left }
+td.n { text-align: right; font-variant-numeric: tabular-nums } tr:nth-child(even) { background: #f4f4f4 }
+td.bar div { background: #69c; height: .8em } code { font-size: 13px }
+"""
+
+
+def page(summary: Summary) -> str:
+    """Return the summary as a page that needs nothing else."""
+    missing = summary.inputs - summary.answered
+    head = f"{counted(summary.inputs, 'input')}, {summary.answered:,} answered, {missing:,} not"
+    parts = [
+        f"<!doctype html><meta charset=utf-8><title>{_safe(summary.question)}</title><style>{_STYLE}</style>",
+        f"<h1><code>{_safe(summary.question)}</code></h1><p>{head}; {counted(summary.rows, 'row')}</p>",
+    ]
+    if summary.stacks:
+        parts += ["<h2>Waves by stack, the rarest first</h2>", _table("stack", rarest(summary.stacks))]
+    for name, values in summary.variables.items():
+        parts += [f"<h2><code>{_safe(name)}</code></h2>", _table("value", values.outliers())]
+        histogram = values.histogram()
+        most = max((count for _, count in histogram), default=0)
+        rows = [
+            f"<tr><td>{_safe(text)}<td class=n>{count:,}"
+            f"<td class=bar><div style='width:{_bar(count, most, 300)}px'></div>"
+            for text, count in histogram
+        ]
+        parts += [f"<table>{''.join(rows)}</table>"] if rows else []
+    if summary.rules:
+        parts += ["<h2>Findings by rule</h2>", _table("rule", commonest(summary.rules))]
+    if summary.failed_names:
+        rows = [f"<tr><td><code>{_safe(n)}</code><td>{_safe(why)}" for n, why in summary.failed_names.items()]
+        parts += ["<h2>Inputs without an answer</h2>", f"<table>{''.join(rows)}</table>"]
+    return "\n".join(parts) + "\n"
+
+
+def _table(noun: str, groups: Sequence[tuple[str, Group]]) -> str:
+    most = 500
+    rows = [
+        f"<tr><td class=n>{group.count:,}<td class=n>{group.inputs:,}<td><code>{_safe(text)}</code>"
+        f"<td>{_safe(', '.join(group.examples))}{', ...' if group.inputs > len(group.examples) else ''}"
+        for text, group in groups[:most]
+    ]
+    if len(groups) > most:
+        rows.append(f"<tr><td><td><td>{len(groups) - most:,} more")
+    return f"<table><tr><th>count<th>inputs<th>{noun}<th>where{''.join(rows)}</table>"
+
+
+def _safe(text: str) -> str:
+    return html.escape(shown(text))

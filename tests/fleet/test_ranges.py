@@ -1,0 +1,119 @@
+"""Files of other machines: only what is used of them is fetched, and an answer never has bytes that were not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dwarfgpu.fleet.answers import make_question, rows_of
+from dwarfgpu.fleet.inputs import find_inputs
+from dwarfgpu.fleet.ranges import BLOCK, fetched
+from tests.builders.commands import ROOT, run
+from tests.builders.many_states import CODE, snapshot_text
+from tests.builders.range_server import serving
+
+PADDING = 20_000_000
+EXAMPLES = ROOT / "docs" / "examples"
+
+
+def asked(question, word, *words, code=None, **options):
+    answer = []
+    for item in find_inputs([word], code):
+        with fetched(item) as here:
+            answer += rows_of(make_question(question, *words, **options), here)
+    return answer
+
+
+def local(question, word, *words, **options):
+    (item,) = find_inputs([word], options.pop("code", None))
+    return list(rows_of(make_question(question, *words, **options), item))
+
+
+def without_names(rows):
+    return [{name: value for name, value in row.items() if name not in ("answer", "message")} for row in rows]
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A server with a large file of code and a snapshot beside it that names it."""
+    (tmp_path / "a" / "states").mkdir(parents=True)
+    (tmp_path / "a" / "k.co").write_bytes(CODE.read_bytes() + bytes(PADDING))
+    text = json.loads(snapshot_text(11, code="../k.co"))
+    del text["code_objects"][0]["sha256"]
+    (tmp_path / "a" / "states" / "s.json").write_text(json.dumps(text))
+    with serving(tmp_path) as server:
+        yield server
+
+
+def test_a_state_and_its_large_code_are_read_by_ranges(served):
+    answer = asked("eval", f"{served.url}/a/states/s.json", "even")
+    assert [row["number"] for row in answer] == [11]
+    assert served.sent["a/k.co"] <= 4 * BLOCK
+    before = served.sent["a/k.co"]
+    asked("eval", f"{served.url}/a/states/s.json", "left")
+    assert served.sent["a/k.co"] - before <= BLOCK, "the code stays for the states that follow"
+
+
+def test_checks_of_a_file_are_those_of_the_local_file(served):
+    answer = asked("verify", f"{served.url}/a/k.co")
+    assert without_names(answer) == without_names(local("verify", str(served.folder / "a" / "k.co")))
+    assert all(served.url in (row["answer"] or "") for row in answer if row["state"] == "answer")
+    assert served.sent["a/k.co"] <= 4 * BLOCK
+
+
+def test_a_folder_of_arrays_is_mapped_and_fetched_where_it_is_touched(tmp_path):
+    run("snapshot", "convert", str(EXAMPLES / "variables.json"), str(tmp_path / "s.dgs"))
+    with serving(tmp_path) as server:
+        answer = asked("eval", f"{server.url}/s.dgs", "even", code=str(CODE))
+        assert without_names(answer) == without_names(local("eval", str(tmp_path / "s.dgs"), "even", code=str(CODE)))
+        assert answer[0]["state"] == "active"
+
+
+def test_a_core_file_is_mapped_and_fetched_where_it_is_touched(tmp_path):
+    core = (EXAMPLES / "crash.core").read_bytes()
+    (tmp_path / "crash.core").write_bytes(core + bytes(PADDING))
+    with serving(tmp_path) as server:
+        answer = asked("bt", f"{server.url}/crash.core")
+        assert without_names(answer) == without_names(local("bt", str(tmp_path / "crash.core")))
+        assert any(row["state"] == "frame" for row in answer)
+        assert server.sent["crash.core"] <= 8 * BLOCK
+
+
+def test_what_cannot_be_fetched_is_an_error_and_never_zeros(served):
+    served.fails_from["a/k.co"] = 64
+    for _ in range(2):
+        answer = asked("eval", f"{served.url}/a/states/s.json", "even")
+        assert [row["state"] for row in answer] == ["error"]
+        assert "a/k.co" in answer[0]["message"]
+    served.fails_from.clear()
+    assert [row["number"] for row in asked("eval", f"{served.url}/a/states/s.json", "even")] == [11]
+
+
+def test_a_server_without_ranges_is_refused(tmp_path):
+    (tmp_path / "k.co").write_bytes(CODE.read_bytes() + bytes(PADDING))
+    with serving(tmp_path, has_ranges=False) as server:
+        (row,) = asked("coverage", f"{server.url}/k.co")
+        assert row["state"] == "error"
+        assert row["error_class"] == "malformed"
+
+
+def test_a_url_that_is_not_there_is_a_row(served):
+    (row,) = asked("bt", f"{served.url}/none.json")
+    assert (row["state"], row["error_kind"]) == ("error", "unreadable")
+    assert f"{served.url}/none.json" in row["message"]
+
+
+def test_faults_of_others_still_end_the_process():
+    code = (
+        "import ctypes, sys; from dwarfgpu.fleet.ranges import _faults\n"
+        "_faults(); print('on', flush=True); ctypes.string_at(8)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False, timeout=300
+    )
+    assert (done.returncode, done.stdout) == (-11, "on\n")
