@@ -33,7 +33,7 @@ import numpy as np  # noqa: E402
 from random_kernels import CELLS, GROUP, GROUPS, INPUTS, Block, Kernel, kernels, source  # noqa: E402
 
 from dwarfgpu.isa.decoder import decode, text  # noqa: E402
-from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.code_object import opened  # noqa: E402
 from dwarfgpu.program.launch.argument_values import array_at  # noqa: E402
 from dwarfgpu.program.launch.launch import launch, machine_for  # noqa: E402
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 CLANG = "clang-22"
 PROCESSORS = ("gfx90a", "gfx1030", "gfx1100", "gfx1200")
-LEVELS = ("O0", *("O1",) * 4, *("O2",) * 15)
+LEVELS = ("O0", *("O1",) * 8, *("O2",) * 31)
 """What is compiled how often: code of -O0 is eight times as much."""
 IN_FILE = 25
 """The kernels of a file."""

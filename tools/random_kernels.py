@@ -32,7 +32,7 @@ INTEGERS = SIGNED + UNSIGNED
 FLOATS = ("f16", "f32", "f64")
 SCALARS = INTEGERS + FLOATS
 COUNTS = (2, 3, 4)
-WORK = (12, 24, 40, 80)
+WORK = (8, 16, 32, 64)
 """How much one phase does: about so many operations of 32 bits."""
 DIVISION = 8
 """How many operations a division or a root is."""
@@ -47,6 +47,8 @@ FLOAT_EDGES = ("0.0", "1.0", "0.5", "-1.0", "3.0", "1e-7", "65504.0", "1e30", "1
 WORD = re.compile(r"\w+")
 DECLARED = re.compile(r"\b(?:[vwa]\d+|x[01])\b(?= =|\[\d+\];)")
 """The variables that a declaration makes."""
+ZERO = re.compile(r"\W*f\d\w*[()]*(?:0\.0|1e-40|1e-310)\)*$")
+"""A number that is zero in some type."""
 
 
 def bits_of(kind: str) -> int:
@@ -332,7 +334,7 @@ class Writer:
         """Return a number of a scalar type as one of another."""
         if source == kind:
             return text
-        if source[0] == "f" and kind[0] != "f" or (kind, source) == ("f16", "f32"):
+        if (source[0] == "f" and kind[0] != "f") or (kind, source) == ("f16", "f32"):
             return f"{kind}_of_{source}({text})"
         return f"({kind}){text}"
 
@@ -340,6 +342,14 @@ class Writer:
         """Count an operation of a type."""
         element, _, count = kind.partition("x")
         self.left -= times * int(count or 1) * (2 if bits_of(element) == 64 else 1)
+
+    def minuend(self, kind: str, text: str) -> str:
+        """Return an expression from which another is subtracted: not zero, as clang makes 0 - x into -x for some users.
+
+        They are those whose operands can be negated on the way, which is wrong for an x of zero.
+        """
+        number = ZERO.match(text)
+        return f"(({kind})(1.0))" if number else text
 
     def divides(self, kind: str) -> bool:
         """Return whether integers are to be divided; those of 64 bits are hundreds of instructions each."""
@@ -480,10 +490,10 @@ class Writer:
         if form < 5:
             sign = self.random.choice("+-*+-*/")
             self.work(kind, DIVISION if sign == "/" else 1)
-            return f"({kind})({sub()} {sign} {sub()})"
+            return f"({kind})({self.minuend(kind, sub()) if sign == '-' else sub()} {sign} {sub()})"
         if form == 5:
             if kind == "f16":
-                return f"({kind})({sub()} - {sub()})"
+                return f"({kind})({self.minuend(kind, sub())} - {sub()})"
             return f"({kind})__builtin_elementwise_fma({sub()}, {sub()}, {sub()})"
         if form == 6:
             self.work(kind, DIVISION)
@@ -529,7 +539,7 @@ class Writer:
                 return f"(-{sub()})"
             sign = self.random.choice("+-*+-*/")
             self.work(kind, DIVISION if sign == "/" else 1)
-            return f"({sub()} {sign} {sub()})"
+            return f"({self.minuend(kind, sub()) if sign == '-' else sub()} {sign} {sub()})"
         if form == 4:
             return f"({sub()} {self.random.choice(('<<', '>>'))} ({sub()} & ({kind})({bits_of(element) - 1})))"
         if form == 5:
@@ -620,11 +630,8 @@ class Writer:
 
     def body(self, depth: int, most: int = 4) -> list[str | Block]:
         """Return some statements."""
-        made = [self.statement(depth - 1)]
-        for _ in range(self.random.randrange(most - 1)):
-            if self.left > 0:
-                made.append(self.statement(depth - 1))
-        return made
+        count = self.random.randrange(1, most)
+        return [self.statement(depth - 1) for number in range(count) if number == 0 or self.left > 0]
 
     def block(self, depth: int) -> Block:
         """Return a branch, a switch or a loop."""
