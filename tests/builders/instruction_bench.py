@@ -93,7 +93,10 @@ class InstructionBench:
 
     def run(self, text):
         """Execute instructions in their order; return what the last of them says of where to go on, if it does."""
-        codes = assembled(self.assembler, text, self.processor, self.lanes)
+        return self.execute(assembled(self.assembler, text, self.processor, self.lanes))
+
+    def execute(self, codes):
+        """Execute instructions given as bytes."""
         result = None
         address = 0x1000
         for code in codes:
