@@ -5,10 +5,10 @@
     python3 tools/dev.py fuzz --kernels --seed C --first 9 --count 25 --processor gfx1100    file C/9 alone, there
 
 tools/random_kernels.py makes the kernels, some in a file. clang-22 compiles each file for x86-64 and for every
-processor: some files as C, where private objects are reached by flat addresses, and some as OpenCL C; few with -O0, which
-is eight times the code, more with -O1 and most with -O2; some of GFX10 and later for waves of 64 lanes. All 128 lanes
-must give the same bits, and the numbers that they change together must be the same. A difference is made small by leaving out statements, printed, and the exit
-status is 1.
+processor: some files as C, where private objects are reached by flat addresses, and some as OpenCL C; few with -O0,
+which is eight times the code, more with -O1 and most with -O2; some of GFX10 and later for waves of 64 lanes. All 128
+lanes must give the same bits, and the numbers that they change together must be the same. A difference is made small by
+leaving out statements, printed, and the exit status is 1.
 """
 
 from __future__ import annotations
