@@ -5,10 +5,10 @@
     python3 tools/dev.py fuzz --kernels --seed C --first 9 --count 25 --processor gfx1100    file C/9 alone, there
 
 tools/random_kernels.py makes the kernels, some in a file. clang-22 compiles each file for x86-64 and for every
-processor: some files as C, where private objects are reached by flat addresses, and some as OpenCL C; some with -O0 and
-some with -O2; some of GFX10 and later for waves of 64 lanes. All 256 lanes must give the same bits, and the numbers
-that they change together must be the same. A difference is made small by leaving out statements, printed, and the exit
-status is 1.
+processor: some files as C, where private objects are reached by flat addresses, and some as OpenCL C; few with -O0,
+which is eight times the code, more with -O1 and most with -O2; some of GFX10 and later for waves of 64 lanes. All 128
+lanes must give the same bits, and the numbers that they change together must be the same. A difference is made small by
+leaving out statements, printed, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ import numpy as np  # noqa: E402
 from random_kernels import CELLS, GROUP, GROUPS, INPUTS, Block, Kernel, kernels, source  # noqa: E402
 
 from dwarfgpu.isa.decoder import decode, text  # noqa: E402
+from dwarfgpu.program.code.code_object import opened  # noqa: E402
 from dwarfgpu.program.launch.argument_values import array_at  # noqa: E402
 from dwarfgpu.program.launch.launch import launch, machine_for  # noqa: E402
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 CLANG = "clang-22"
 PROCESSORS = ("gfx90a", "gfx1030", "gfx1100", "gfx1200")
+LEVELS = ("O0", *("O1",) * 8, *("O2",) * 31)
+"""What is compiled how often: code of -O0 is eight times as much."""
 IN_FILE = 25
 """The kernels of a file."""
 LIMIT = 20_000_000
@@ -67,6 +70,8 @@ class Way(NamedTuple):
         words += ["-std=gnu2x"] if self.language == "c" else ["-cl-std=CL2.0", "-cl-fp32-correctly-rounded-divide-sqrt"]
         if not self.processor.startswith("gfx9") and self.lanes == 64:
             words.append("-mwavefrontsize64")
+        if self.language == "cl" and self.level != "O0":
+            words += ["-mllvm", "-amdgpu-internalize-symbols"]  # else the body of each kernel is there twice
         return [*words, f"-{self.level}", *COMMON]
 
 
@@ -86,7 +91,7 @@ def way_of(seed: str, number: int, processor: str) -> Way:
     """Return how a file is compiled."""
     numbers = random.Random(f"{seed}/{number}/{processor}")
     lanes = 64 if processor.startswith("gfx9") or numbers.random() < 0.2 else 32
-    return Way(numbers.choice(("c", "cl")), numbers.choice(("O0", "O2", "O2", "O2", "O2")), processor, lanes)
+    return Way(numbers.choice(("c", "cl")), numbers.choice(LEVELS), processor, lanes)
 
 
 def compile_with(words: Sequence[str], code: str, path: Path) -> None:
@@ -125,7 +130,7 @@ class Host:
             "-x",
             "c",
             "-std=gnu2x",
-            "-O1",
+            "-O0",
             "-shared",
             "-fPIC",
             "-lm",
@@ -148,8 +153,8 @@ class Runs:
     """A code object with kernels on one machine."""
 
     def __init__(self, path: Path, first: str) -> None:
-        self.path = str(path)
-        self.machine = machine_for(self.path, first)
+        self.file = opened(path.read_bytes())
+        self.machine = machine_for(self.file, first)
         self.addresses: list[int] = []
         self.buffers: list[Any] = []
 
@@ -159,7 +164,7 @@ class Runs:
         arrays = [np.zeros(GROUP * GROUPS, np.uint64), numbers, first_cells()]
         args = [*(self.addresses or arrays), 8 * (GROUP + 8)]
         launched = launch(
-            machine, self.path, kernel, grid=GROUP * GROUPS, work_group=GROUP, args=args, private_size=PRIVATE
+            machine, self.file, kernel, grid=GROUP * GROUPS, work_group=GROUP, args=args, private_size=PRIVATE
         )
         if not self.buffers:
             planned = launched.plan.buffers

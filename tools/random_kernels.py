@@ -12,13 +12,14 @@ of them can be left out, so that a kernel that shows a difference can be made sm
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GROUP = 128
+GROUP = 64
 """The lanes of a work-group."""
 GROUPS = 2
 INPUTS = 1024
@@ -31,6 +32,10 @@ INTEGERS = SIGNED + UNSIGNED
 FLOATS = ("f16", "f32", "f64")
 SCALARS = INTEGERS + FLOATS
 COUNTS = (2, 3, 4)
+WORK = (8, 16, 32, 64)
+"""How much one phase does: about so many operations of 32 bits."""
+DIVISION = 8
+"""How many operations a division or a root is."""
 C_NAMES = {
     "i8": "signed char", "u8": "unsigned char", "i16": "short", "u16": "unsigned short", "i32": "int",
     "u32": "unsigned int", "i64": "long", "u64": "unsigned long", "f32": "float", "f64": "double",
@@ -38,6 +43,12 @@ C_NAMES = {
 ROUNDINGS = ("floor", "ceil", "trunc", "rint", "roundeven")
 EDGES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1)
 FLOAT_EDGES = ("0.0", "1.0", "0.5", "-1.0", "3.0", "1e-7", "65504.0", "1e30", "16777217.0", "0.1", "1e-40", "1e-310")
+
+WORD = re.compile(r"\w+")
+DECLARED = re.compile(r"\b(?:[vwa]\d+|x[01])\b(?= =|\[\d+\];)")
+"""The variables that a declaration makes."""
+ZERO = re.compile(r"\W*f\d\w*[()]*(?:0\.0|1e-40|1e-310)\)*$")
+"""A number that is zero in some type."""
 
 
 def bits_of(kind: str) -> int:
@@ -198,6 +209,16 @@ def lines_of(statements: list[str | Block]) -> Iterator[str]:
             yield statement
 
 
+def used(declarations: list[str], text: str) -> list[str]:
+    """Return those declarations that a text needs, each of which may need earlier ones."""
+    needed: list[str] = []
+    for declaration in reversed(declarations):
+        if set(DECLARED.findall(declaration)) & set(WORD.findall(text)):
+            needed.insert(0, declaration)
+            text += declaration
+    return needed
+
+
 @dataclass
 class Phase:
     """What lanes do between two barriers."""
@@ -244,6 +265,8 @@ class Scope:
     """Name, type and size of private arrays."""
     functions: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
     """Name, result and parameters."""
+    changed: set[str] = field(default_factory=set)
+    """The names of variables that statements change."""
     has_memory: bool = False
     """Whether ``in``, ``t`` and ``cells`` are there."""
     reads_local: bool = False
@@ -257,6 +280,8 @@ class Writer:
         self.scope = Scope()
         self.loops = 0
         self.names = 0
+        self.left = WORK[-1]
+        """How much more a phase or a function may do."""
 
     def chance(self, share: float) -> bool:
         """Return True in a share of cases."""
@@ -265,6 +290,15 @@ class Writer:
     def any(self, kinds: tuple[str, ...] = SCALARS) -> str:
         """Return a type."""
         return self.random.choice(kinds)
+
+    def depth(self) -> int:
+        """Return how deep an expression is."""
+        return self.random.choice((1, 2, 2, 3))
+
+    def changing(self, name: str) -> str:
+        """Return a name, and remember that its variable changes."""
+        self.scope.changed.add(name)
+        return name
 
     # --- Expressions ----------------------------------------------------------------------------------------------
 
@@ -290,7 +324,39 @@ class Writer:
         if arrays and self.chance(0.5):
             name, _kind, size = self.random.choice(arrays)
             return f"{name}[{self.index(size)}]"
+        others = [other for other in self.scope.variables if "x" not in other]
+        if "x" not in kind and others and self.chance(0.6):
+            other = self.random.choice(others)
+            return self.converted(kind, other, self.random.choice(self.scope.variables[other]))
         return self.literal(kind)
+
+    def converted(self, kind: str, source: str, text: str) -> str:
+        """Return a number of a scalar type as one of another."""
+        if source == kind:
+            return text
+        if (source[0] == "f" and kind[0] != "f") or (kind, source) == ("f16", "f32"):
+            return f"{kind}_of_{source}({text})"
+        return f"({kind}){text}"
+
+    def work(self, kind: str, times: int = 1) -> None:
+        """Count an operation of a type."""
+        element, _, count = kind.partition("x")
+        self.left -= times * int(count or 1) * (2 if bits_of(element) == 64 else 1)
+
+    def minuend(self, kind: str, text: str) -> str:
+        """Return an expression from which another is subtracted: not zero, as clang makes 0 - x into -x for some users.
+
+        They are those whose operands can be negated on the way, which is wrong for an x of zero.
+        """
+        number = ZERO.match(text)
+        return f"(({kind})(1.0))" if number else text
+
+    def divides(self, kind: str) -> bool:
+        """Return whether integers are to be divided; those of 64 bits are hundreds of instructions each."""
+        if "64" in kind and (self.left < WORK[0] or self.chance(0.7)):
+            return False
+        self.work(kind, 4 * DIVISION if "64" in kind else DIVISION)
+        return True
 
     def index(self, size: int) -> str:
         """Return an index below a power of two."""
@@ -308,7 +374,8 @@ class Writer:
 
     def expression(self, kind: str, depth: int) -> str:
         """Return an expression of exactly this type."""
-        if depth <= 0 or self.chance(0.08):
+        self.work(kind)
+        if depth <= 0 or self.left <= 0 or self.chance(0.08):
             return self.leaf(kind)
         if "x" in kind:
             return self.vector(kind, depth)
@@ -344,7 +411,7 @@ class Writer:
             return f"({kind})({sub()} {self.random.choice(('+', '-', '*', '&', '|', '^'))} {sub()})"
         if form < 8:
             return f"({kind})({sub()} {self.random.choice(('<<', '>>'))} ({sub('u32')} & {bits - 1}))"
-        if form == 8:
+        if form == 8 and self.divides(kind):
             return f"{self.random.choice(('div', 'rem'))}_{kind}({sub()}, {sub()})"
         if form == 9:
             return f"{self.random.choice(('mulhi', 'absdiff', 'carry', 'mulo'))}_{kind}({sub()}, {sub()})"
@@ -364,7 +431,7 @@ class Writer:
             return f"({kind})__builtin_elementwise_{name}({sub()}, {sub()})"
         if form == 15:
             source = self.any(FLOATS)
-            return f"{kind}_of_{source}({sub(source)})"
+            return self.converted(kind, source, sub(source))
         if form == 16:
             source = {16: "f16", 32: "f32", 64: "f64"}.get(bits, "f32")
             return f"({kind})bits_{source}({sub(source)})"
@@ -421,12 +488,15 @@ class Writer:
 
         form = self.random.randrange(14)
         if form < 5:
-            return f"({kind})({sub()} {self.random.choice('+-*+-*/')} {sub()})"
+            sign = self.random.choice("+-*+-*/")
+            self.work(kind, DIVISION if sign == "/" else 1)
+            return f"({kind})({self.minuend(kind, sub()) if sign == '-' else sub()} {sign} {sub()})"
         if form == 5:
             if kind == "f16":
-                return f"({kind})({sub()} - {sub()})"
+                return f"({kind})({self.minuend(kind, sub())} - {sub()})"
             return f"({kind})__builtin_elementwise_fma({sub()}, {sub()}, {sub()})"
         if form == 6:
+            self.work(kind, DIVISION)
             return f"({kind})__builtin_elementwise_sqrt(({kind})__builtin_elementwise_abs({sub()}))"
         if form == 7:
             return f"({kind})__builtin_elementwise_{self.random.choice(ROUNDINGS)}({sub()})"
@@ -439,7 +509,7 @@ class Writer:
         if form == 11:
             return f"scale_{kind}({sub()}, {sub('i32')})"
         source = self.any()
-        return f"f16_of_f32({sub(source)})" if (kind, source) == ("f16", "f32") else f"({kind}){sub(source)}"
+        return self.converted(kind, source, sub(source))
 
     def vector(self, kind: str, depth: int) -> str:  # noqa: PLR0911 (one for each form)
         """Return an expression of a vector type."""
@@ -467,13 +537,15 @@ class Writer:
                 return f"__builtin_elementwise_fma({sub()}, {sub()}, {sub()})"
             if form == 5:
                 return f"(-{sub()})"
-            return f"({sub()} {self.random.choice('+-*+-*/')} {sub()})"
+            sign = self.random.choice("+-*+-*/")
+            self.work(kind, DIVISION if sign == "/" else 1)
+            return f"({self.minuend(kind, sub()) if sign == '-' else sub()} {sign} {sub()})"
         if form == 4:
             return f"({sub()} {self.random.choice(('<<', '>>'))} ({sub()} & ({kind})({bits_of(element) - 1})))"
         if form == 5:
             name = self.random.choice(("min", "max", "add_sat", "sub_sat"))
             return f"__builtin_elementwise_{name}({sub()}, {sub()})"
-        if form == 6:
+        if form == 6 and self.divides(kind):
             return f"({sub()} {self.random.choice('/%')} (({sub()} & ({kind})63) | ({kind})1))"
         return f"({sub()} {self.random.choice('+-*&|^')} {sub()})"
 
@@ -486,6 +558,7 @@ class Writer:
 
     def statement(self, depth: int) -> str | Block:
         """Return a statement."""
+        self.left -= 3
         roll = self.random.random()
         if depth > 0 and roll < 0.4:
             return self.block(depth)
@@ -494,13 +567,13 @@ class Writer:
         if roll < 0.54 and self.scope.arrays:
             name, kind, size = self.random.choice(self.scope.arrays)
             sign = "" if kind[0] == "f" else self.random.choice(("", "+", "^"))
-            return f"{name}[{self.index(size)}] {sign}= {self.expression(kind, 2)};"
+            return f"{self.changing(name)}[{self.index(size)}] {sign}= {self.expression(kind, 2)};"
         if roll < 0.6 and self.scope.has_memory:
             return self.atomic()
         vectors = [kind for kind in self.scope.variables if "x" in kind]
         if roll < 0.75 and vectors:
             kind = self.random.choice(vectors)
-            name = self.random.choice(self.scope.variables[kind])
+            name = self.changing(self.random.choice(self.scope.variables[kind]))
             if self.chance(0.3):
                 element, _, count = kind.partition("x")
                 return f"{name}[({self.leaf('u32')}) % {count}] = {self.expression(element, 2)};"
@@ -511,7 +584,7 @@ class Writer:
         names = self.scope.variables.get(kind)
         if not names:
             return f"acc = mix(acc, {self.expression('u64', 2)});"
-        return f"{self.random.choice(names)} = {self.expression(kind, 3)};"
+        return f"{self.changing(self.random.choice(names))} = {self.expression(kind, self.depth())};"
 
     def structure(self) -> str:
         """Return a statement with an object of a structure."""
@@ -557,7 +630,8 @@ class Writer:
 
     def body(self, depth: int, most: int = 4) -> list[str | Block]:
         """Return some statements."""
-        return [self.statement(depth - 1) for _ in range(self.random.randrange(1, most))]
+        count = self.random.randrange(1, most)
+        return [self.statement(depth - 1) for number in range(count) if number == 0 or self.left > 0]
 
     def block(self, depth: int) -> Block:
         """Return a branch, a switch or a loop."""
@@ -571,7 +645,7 @@ class Writer:
             cases: list[str | Block] = []
             before, self.loops = self.loops, 0  # `continue` would be right, `break` is not what leaves the loop
             for number in range(self.random.randrange(2, 6)):
-                end = "}" if self.chance(0.3) else "break; }"
+                end = "}" if self.chance(0.05) else "break; }"  # clang 22 loses values of lanes that fall through
                 cases.append(Block(f"case {number}: {{", self.body(depth, 3), end))
             if self.chance(0.5):
                 cases.append(Block("default: {", self.body(depth, 3)))
@@ -596,6 +670,7 @@ class Writer:
         parameters = tuple(self.any() for _ in range(self.random.randrange(1, 4)))
         name = f"{prefix}_{self.name('f')}"
         outer, self.scope = self.scope, Scope(functions=[])
+        self.left = self.random.choice(WORK[:2])
         for number, kind in enumerate(parameters):
             self.scope.variables.setdefault(kind, []).append(f"p{number}")
         heads = ", ".join(f"{kind} p{number}" for number, kind in enumerate(parameters))
@@ -608,7 +683,7 @@ class Writer:
                 f"NOINLINE {result} {name}({heads}) {{ return {name}_r({self.index(4)}, {', '.join(f'p{n}' for n in range(len(parameters)))}); }}"  # noqa: E501 (C)
             )
         else:
-            text = f"NOINLINE {result} {name}({heads}) {{ return {self.expression(result, 3)}; }}"
+            text = f"NOINLINE {result} {name}({heads}) {{ return {self.expression(result, self.depth())}; }}"
         self.scope = outer
         return text, (name, result, parameters)
 
@@ -627,10 +702,13 @@ class Writer:
         phases = []
         for number in range(1 if self.chance(0.6) else self.random.randrange(2, 4)):
             self.scope = Scope(functions=known, has_memory=True, reads_local=True)
+            self.left = self.random.choice(WORK)
             declarations = self.declarations()
             statements = [self.statement(2) for _ in range(max(2, self.random.randrange(size)))]
             attribute = "NOINLINE" if self.chance(0.2) else "INLINE"
-            phases.append(Phase(f"{name}_{number}", attribute, declarations, statements, self.result()))
+            result = self.result()
+            declarations = used(declarations, "\n".join((*lines_of(statements), result)))
+            phases.append(Phase(f"{name}_{number}", attribute, declarations, statements, result))
         return Kernel(name, functions, phases)
 
     def declarations(self) -> list[str]:
@@ -671,11 +749,12 @@ class Writer:
                 for place in range(int(count or 1)):
                     text = f"{name}[{place}]" if count else name
                     text = f"bits_{element}({text})" if element[0] == "f" else f"(u64){text}"
-                    if name not in ("acc", "lid"):
+                    if name in self.scope.changed and name not in ("acc", "lid"):
                         lines.append(f"acc = mix(acc, {text});")
         for name, kind, size in self.scope.arrays:
             text = f"bits_{kind}({name}[i])" if kind[0] == "f" else f"(u64){name}[i]"
-            lines.append(f"for (u32 i = 0; i < {size}; i++) acc = mix(acc, {text});")
+            if name in self.scope.changed:
+                lines.append(f"for (u32 i = 0; i < {size}; i++) acc = mix(acc, {text});")
         return "\n".join(lines)
 
 

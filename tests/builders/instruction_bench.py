@@ -96,7 +96,7 @@ class InstructionBench:
         return self.execute(assembled(self.assembler, text, self.processor, self.lanes))
 
     def execute(self, codes):
-        """Execute instructions that have been assembled."""
+        """Execute instructions given as bytes."""
         result = None
         address = 0x1000
         for code in codes:

@@ -38,7 +38,7 @@ def test_a_kernel_with_fewer_statements_is_looked_for(tmp_path, monkeypatch):
     made = fuzz_kernels.kernels("small", 1)[0]
     monkeypatch.setattr(fuzz_kernels, "Host", lambda code, *_: type("Same", (), {"run": lambda *_: code})())
     monkeypatch.setattr(
-        fuzz_kernels, "compared", lambda _way, code, *_: [("k0", "" if "in[gid]" not in code else "x", code)]
+        fuzz_kernels, "compared", lambda _way, code, *_: [("k0", "" if "KERNEL void k0" not in code else "x", code)]
     )
     monkeypatch.setattr(fuzz_kernels, "difference", lambda *_: "")
     way = fuzz_kernels.way_of("small", 0, "gfx90a")

@@ -668,6 +668,9 @@ def _write(file: BinaryIO, machine: int, osabi: int, notes: bytes, loads: list[t
     step = 16 if is_gpu else PAGE
     offsets = []
     for address, size, data in loads:
+        if not 0 <= address <= address + size <= 1 << 64:
+            message = f"memory of {size} bytes at {address:#x} has no place in a core file: its addresses have 64 bits"
+            raise UsageError(message, hint="load the code object at another address, or leave out this memory")
         position = -(-position // step) * step
         if not is_gpu and address % PAGE:  # offset and address agree in the page
             position += address % PAGE

@@ -270,7 +270,14 @@ def _read_first_lane(writer: BlockWriter, instruction: GpuInstruction) -> None:
 
 
 def _register(operand: GpuOperand) -> str:
-    return f"{'a' if operand.kind is OperandKind.AGPR else 'v'}[{operand.index}]"
+    return f"{'a' if operand.kind is OperandKind.AGPR else 'v'}[{_vector_index(operand)}]"
+
+
+def _vector_index(operand: GpuOperand) -> int:
+    """Return the number of a vector register; raise an error where a bad encoding names something else."""
+    if operand.kind not in (OperandKind.VGPR, OperandKind.AGPR):
+        raise UnknownInstruction(f"{operand.text.partition('/')[0]} in the place of a vector register")
+    return operand.index
 
 
 def mask_count(mask: Any, other: Any, lanes: int, first: int) -> Any:
@@ -419,12 +426,12 @@ def _move_relative(*, source: bool, destination: bool) -> Callable[[BlockWriter,
         target, origin = instruction.operands[:2]
         offset = f"s[{M0}]"
         text = (
-            f"{writer.name(lane_moves.read_relative)}(v, {origin.index}, {offset})"
+            f"{writer.name(lane_moves.read_relative)}(v, {_vector_index(origin)}, {offset})"
             if source
             else writer.vector(origin, "b32", instruction, 0)
         )
         if destination:
-            writer.write(f"{writer.name(lane_moves.write_relative)}(v, {target.index}, {offset}, {text}, m)")
+            writer.write(f"{writer.name(lane_moves.write_relative)}(v, {_vector_index(target)}, {offset}, {text}, m)")
         else:
             writer.write_register(_register(target), text)
 
@@ -434,16 +441,16 @@ def _move_relative(*, source: bool, destination: bool) -> Callable[[BlockWriter,
 def _move_relative_twice(writer: BlockWriter, instruction: GpuInstruction) -> None:
     """Write v_movrelsd_2_b32: bits 9 to 0 of M0 count for the source, bits 25 to 16 for the destination."""
     target, origin = instruction.operands[:2]
-    text = f"{writer.name(lane_moves.read_relative)}(v, {origin.index}, s[{M0}] & 0x3ff)"
+    text = f"{writer.name(lane_moves.read_relative)}(v, {_vector_index(origin)}, s[{M0}] & 0x3ff)"
     offset = f"s[{M0}] >> 16 & 0x3ff"
-    writer.write(f"{writer.name(lane_moves.write_relative)}(v, {target.index}, {offset}, {text}, m)")
+    writer.write(f"{writer.name(lane_moves.write_relative)}(v, {_vector_index(target)}, {offset}, {text}, m)")
 
 
 def _swap_relative(writer: BlockWriter, instruction: GpuInstruction) -> None:
     """Write v_swaprel_b32: the register that M0[25:16] counts from D, and the one that M0[9:0] counts from S0."""
     target, origin = instruction.operands[:2]
     read, change = writer.name(lane_moves.read_relative), writer.name(lane_moves.write_relative)
-    places = f"{target.index}, s[{M0}] >> 16 & 0x3ff", f"{origin.index}, s[{M0}] & 0x3ff"
+    places = f"{_vector_index(target)}, s[{M0}] >> 16 & 0x3ff", f"{_vector_index(origin)}, s[{M0}] & 0x3ff"
     writer.write(f"h, i = {read}(v, {places[0]}), {read}(v, {places[1]})")
     writer.write(f"{change}(v, {places[0]}, i, m)")
     writer.write(f"{change}(v, {places[1]}, h, m)")

@@ -6,6 +6,7 @@ name, and -1 shows nothing but ``{...}`` of what has none.
 
 from __future__ import annotations
 
+from dwarfgpu import budget
 from dwarfgpu.dwarf_constants import DW_AT_artificial, DW_TAG_formal_parameter
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.types import model as t
@@ -15,6 +16,10 @@ from dwarfgpu.program.types.sizes import MAX_DEPTH, cycle, known_size
 ORDER = ("const", "volatile", "restrict", "_Atomic")
 MAX_TYPES = 5000
 """How many types one declaration names: a function may have its own type as that of each parameter."""
+FREE_TYPES = 100
+"""How many types of one declaration cost nothing: more of them are paid from the budget of the question."""
+PRICE = 16
+"""What each further type costs."""
 MAX_TEXT_DEPTH = 24
 """How deep declarators are nested before ``...`` replaces the rest."""
 
@@ -58,7 +63,7 @@ class Declarer:
     def text(self, type: t.Type, declarator: str, show: int, level: int, depth: int = 0) -> str:
         """Return the declaration of ``declarator`` as an object of a type."""
         self.left[0] -= 1
-        if self.left[0] < 0:
+        if self.left[0] < 0 or (self.left[0] < MAX_TYPES - FREE_TYPES and not budget.take(PRICE)):
             return "..."
         _, inner = self.unwrapped(type, show)
         base = self.base(type, show, level, depth)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import struct
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from dwarfgpu.backends.gpu_core.writing import CoreForm, WrittenStop
+from dwarfgpu.backends.gpu_core.writing import CoreForm, WrittenStop, write_host
+from dwarfgpu.errors import UsageError
 from tests.builders.core_layout import HARDWARE, Bytes, read_waves
 from tests.builders.gpu_cores import PROCESSORS, filled, written
 
@@ -101,3 +104,11 @@ def test_entries_of_the_note_may_grow(kind, sizes, tmp_path):
     machine = filled("gfx90a", waves=2)
     form = CoreForm(agent_size=sizes[0], queue_size=sizes[1])
     assert len(waves_of(tmp_path, machine, kind=kind, form=form)) == 2
+
+
+@pytest.mark.parametrize("address", [(1 << 64) - 4, 1 << 64, -8])
+def test_memory_behind_the_last_address_has_no_place(address):
+    """The addresses of program headers have 64 bits (gABI, "Program Header")."""
+    contents = SimpleNamespace(host=[(address, bytes(8))], device=[], form=SimpleNamespace(host_notes=b""))
+    with pytest.raises(UsageError, match=f"memory of 8 bytes at {address:#x} has no place in a core file"):
+        write_host(BytesIO(), contents)

@@ -79,6 +79,24 @@ def test_packed_integers_have_no_other_sign(bench):
         it.run("v_pk_mad_u16 v9, v0, v0, v0 neg_lo:[1,0,0]")
 
 
+@pytest.mark.parametrize(
+    "processor, word, operand",
+    [
+        ("gfx90a", 0x7E04A205, "s5"),  # v_swap_b32 v2, s5
+        ("gfx1030", 0x7E04CA05, "s5"),  # v_swap_b32 v2, s5
+        ("gfx1030", 0x7E048605, "s5"),  # v_movrels_b32 v2, s5
+        ("gfx1030", 0x7E04D0C1, "-1"),  # v_swaprel_b32 v2, -1
+    ],
+)
+def test_a_bad_encoding_is_not_taken_for_a_vector_register(bench, processor, word, operand):
+    """The source of these can only be a vector register (RDNA2 ISA document, 12.7): LLVM calls others invalid."""
+    it = bench(processor, 64 if processor == "gfx90a" else 32)
+    for number in range(8):
+        it.vector(number, np.zeros(it.lanes, np.uint32))
+    with pytest.raises(UnknownInstruction, match=f"{operand} in the place of a vector register"):
+        it.execute([word.to_bytes(4, "little")])
+
+
 def test_a_register_that_nothing_wrote_is_0_for_each_wave():
     column = np.full((3, 1), 1 << 63, np.uint64)
     for found in (UNSET | column, column | UNSET, column - UNSET, np.where(column > 0, column, UNSET)):
