@@ -173,9 +173,8 @@ class Simt:
         try:
             return self.lane_pcs(), None
         except DwarfGpuError as error:
-            active = mask or 0
-            lanes = range(self.lane_count)
-            return tuple(LanePc(self.pc) if active >> lane & 1 else LanePc(None, error) for lane in lanes), error
+            active, here, unknown = mask or 0, LanePc(self.pc), LanePc(None, error)
+            return tuple(here if active >> lane & 1 else unknown for lane in range(self.lane_count)), error
 
     def pcs_in_waves(self) -> tuple[Array, Array]:
         """Return where lanes are in many waves that are at one place, as ``[wave, lane]``: pcs, and which have one.
