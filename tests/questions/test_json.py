@@ -57,6 +57,7 @@ ASKED = {
     "maint print dwarf-expr": "even",
     "maint print cfi": "",
     "info address-spaces": "",
+    "info outstanding": "",
     "maint print registers": "v2",
     "maint info sections": "",
     "maint info address-aliases": "local#0x10",
