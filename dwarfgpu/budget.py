@@ -70,6 +70,17 @@ def take(count: int = 1) -> bool:
     return True
 
 
+def take_half(count: int) -> bool:
+    """Pay for something on the way to an answer; return whether that can be paid. Half is kept to show the answer."""
+    budget = _current.get()
+    if budget is None:
+        return True
+    if budget.left - count < budget.size // 2:
+        return False
+    budget.left -= count
+    return True
+
+
 def spend(count: int = 1) -> None:
     """Pay for some parts; raise an error if they cannot be paid."""
     budget = _current.get()

@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from dwarfgpu import bits as b
-from dwarfgpu import dialects
+from dwarfgpu import budget, dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
 from dwarfgpu.expr import locations
@@ -498,6 +498,10 @@ def _aspace_bregx(form: Format, rule: RegisterOffset) -> Expression:
 
 MAX_FRAMES = 100_000
 """The default of the number of frames at which unwinding ends."""
+FREE_FRAMES = 32
+"""Frames further out, as of a stack without an end, are paid from the budget."""
+LANE_COST = 4
+"""What a frame costs for each lane of a wave."""
 
 OUTERMOST = "outermost"
 """The rule of the return address says that the function has no caller."""
@@ -584,6 +588,8 @@ class CallStack:
             return End(FAILED, "the caller cannot be found: the return address has bits without a value")
         if inner.level + 1 >= self.max_frames:
             return End(LIMIT, f"there are more than {self.max_frames} frames (`set backtrace limit`)")
+        if inner.level >= FREE_FRAMES and not budget.take_half(LANE_COST * self.thread.target.lane_count):
+            return End(LIMIT, f"there are more than {inner.level + 1} frames{budget.exceeded('').message}")
         caller = Activation(self.thread, pc, inner, is_call=not information.is_signal_frame)
         return self._checked(caller, inner) or caller
 

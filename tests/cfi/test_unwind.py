@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from dwarfgpu import budget
+from dwarfgpu.cfi.activation import FREE_FRAMES, LANE_COST
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.locations import EMPTY, UNDEFINED
@@ -91,6 +93,15 @@ def test_more_frames_than_the_limit_end_the_stack():
     found = host([FRAME], chain(*[START + 5] * 50), max_frames=7)
     assert seen(found) == ([START] + [START + 5] * 6, "limit_exceeded")
     assert found.end.message == "there are more than 7 frames (`set backtrace limit`)"
+
+
+def test_frames_of_a_stack_without_end_are_paid_from_the_budget():
+    with budget.question(4000) as question:
+        found = host([FRAME], chain(*[START + 5] * 900), max_frames=10_000)
+        shown, end = seen(found)
+    assert (len(shown), end) == (FREE_FRAMES + 1 + 2000 // LANE_COST, "limit_exceeded")
+    assert found.end.message.startswith(f"there are more than {len(shown)} frames: the answer costs more than")
+    assert question.left >= 2000, "half is left to show them"
 
 
 @pytest.mark.parametrize(
