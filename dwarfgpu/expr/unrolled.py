@@ -118,7 +118,9 @@ class _Writer:
         if doubtful:
             test = " and ".join([f"{entry}.type.is_integral" for entry in doubtful])
             self.lines.append(f"if not ({test}): check_integral(step{number}, ({', '.join(entries)},))")
-        result = f"stacked{number}"
+        # named by its place, so that an array is given back as soon as another entry takes it
+        result = f"stacked{len(self.variables)}"
+        self.values.discard(result)
         if step.operation.outputs[0] in ("value", "integral") and step.needs <= _HARMLESS and Location not in step.fits:
             self.values.add(result)
         self.lines.append(f"{result} = run{number}({', '.join(('ev', *entries, *operands))})")
