@@ -499,7 +499,7 @@ def _aspace_bregx(form: Format, rule: RegisterOffset) -> Expression:
 MAX_FRAMES = 100_000
 """The default of the number of frames at which unwinding ends."""
 FREE_FRAMES = 32
-"""Frames further out, as of a stack without an end, are paid from the budget."""
+"""Frames further out, as of a stack without an end, are paid from the budget, and so are the places of their lanes."""
 LANE_COST = 4
 """What a frame costs for each lane of a wave."""
 

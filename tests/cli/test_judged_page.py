@@ -9,11 +9,11 @@ import re
 import pytest
 
 from dwarfgpu.verification.judging import lane_history
+from tests.builders.browser import Browser, errors_of, widths_in_a_frame
 from tests.builders.commands import run
 from tests.builders.judged_calls import GFX90A
 from tests.builders.judged_lanes import assembled, value_defects
 from tests.cli.test_report import Page
-from tests.cli.test_report_in_browser import Browser, errors_of, probed
 
 WORDS = ("X", "--grid", "80", "--work-group", "80", "zeros(80)", "40")
 GOOD = ("fixtures/asm/lane-pc.gfx90a.w64.co", *WORDS)
@@ -126,16 +126,6 @@ def test_a_browser_shows_it_without_an_error(browser, wrong, width, flags):
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_is_wider_than_the_screen(browser, wrong, width):
-    outer = wrong.with_name("outer.html")
-    script = """
-    window.addEventListener("load", function () { setTimeout(function () {
-      document.title = document.querySelector("iframe").contentDocument.getElementById("probe").textContent;
-    }, 200); });"""
-    frame = f'<iframe src="{probed(wrong, "[]").name}" style="width: {width}px; height: 900px; border: 0"></iframe>'
-    outer.write_text(f"{frame}<script>{script}</script>")
-    done = browser(outer, 1400, "--dump-dom", "--allow-file-access-from-files", "--virtual-time-budget=5000")
-    widths = re.findall(r"width (\d+) scroll (\d+)", done.stdout)
-    assert len(widths) == 2, (done.stdout[:500], errors_of(done))
-    for inner, needed in widths:
-        assert int(inner) == width
-        assert int(needed) <= width
+    for inner, needed in widths_in_a_frame(browser, wrong, width):
+        assert inner == width
+        assert needed <= width

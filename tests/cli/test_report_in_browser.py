@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
 import zlib
 from pathlib import Path
 
 import pytest
 
+from tests.builders.browser import Browser, errors_of, probed, widths_in_a_frame
 from tests.builders.commands import run
 
 pytestmark = pytest.mark.slow
@@ -17,23 +17,6 @@ pytestmark = pytest.mark.slow
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/lanes.json"
 FAST = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
-PROBE = """
-<script>
-function measured() {
-  var names = %s, lines = [];
-  var root = document.documentElement;
-  lines.push("width " + root.clientWidth + " scroll " + root.scrollWidth);
-  Array.prototype.forEach.call(document.querySelectorAll("details"), function (fold) { fold.open = true; });
-  lines.push("open width " + root.clientWidth + " scroll " + root.scrollWidth);
-  names.forEach(function (step) { lines.push(step()); });
-  var result = document.createElement("pre");
-  result.id = "probe";
-  result.textContent = lines.join("\\n");
-  document.body.appendChild(result);
-}
-window.addEventListener("load", measured);
-</script>
-"""
 STEPS = """[
   function () {
     var field = document.getElementById("filter");
@@ -80,23 +63,6 @@ STEPS = """[
 ]"""
 
 
-class Browser:
-    """Opens pages in a profile of its own."""
-
-    def __init__(self, program: str, folder: Path) -> None:
-        self.program = program
-        self.folder = folder
-
-    def __call__(self, page: Path, width: int, *flags: str) -> subprocess.CompletedProcess[str]:
-        command = [
-            *(self.program, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"),
-            "--disable-dev-shm-usage",
-            *("--disable-background-networking", "--enable-logging=stderr", f"--user-data-dir={self.folder}"),
-            *(f"--window-size={width},1600", *flags, page.as_uri()),
-        ]
-        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
-
-
 @pytest.fixture(scope="module")
 def browser(require_tool, tmp_path_factory) -> Browser:
     return Browser(require_tool("chromium", "chromium-browser"), tmp_path_factory.mktemp("profile"))
@@ -122,20 +88,6 @@ def page(request) -> Path:
     return request.getfixturevalue(request.param)
 
 
-def probed(page: Path, steps: str) -> Path:
-    """A page with one more script, which its policy would forbid, that writes what it measures to the end."""
-    content = page.read_text("utf-8")
-    without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", content)
-    probe = page.with_name("probed.html")
-    probe.write_text(without_policy.replace("</body>", f"{PROBE % steps}</body>"), "utf-8")
-    return probe
-
-
-def errors_of(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """What the console of the page got."""
-    return [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-
-
 @pytest.mark.parametrize("width", [360, 1280])
 def test_no_error_and_all_contents(browser, page, width):
     done = browser(page, width, "--dump-dom")
@@ -148,20 +100,9 @@ def test_no_error_and_all_contents(browser, page, width):
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_is_wider_than_the_screen(browser, page, width):
-    """A headless window may be wider than it is asked to be; a frame is exactly as wide."""
-    outer = page.with_name("outer.html")
-    script = """
-    window.addEventListener("load", function () { setTimeout(function () {
-      document.title = document.querySelector("iframe").contentDocument.getElementById("probe").textContent;
-    }, 200); });"""
-    frame = f'<iframe src="{probed(page, "[]").name}" style="width: {width}px; height: 900px; border: 0"></iframe>'
-    outer.write_text(f"{frame}<script>{script}</script>")
-    done = browser(outer, 1400, "--dump-dom", "--allow-file-access-from-files", "--virtual-time-budget=5000")
-    widths = re.findall(r"width (\d+) scroll (\d+)", done.stdout)
-    assert len(widths) == 2, (done.stdout[:500], errors_of(done))
-    for inner, needed in widths:
-        assert int(inner) == width
-        assert int(needed) <= width
+    for inner, needed in widths_in_a_frame(browser, page, width):
+        assert inner == width
+        assert needed <= width
 
 
 def test_the_keyboard_reaches_and_does_everything(browser, with_state):

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import budget
-from dwarfgpu.cfi.activation import Parted
+from dwarfgpu.cfi.activation import FREE_FRAMES, Parted
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 
 MAX_LANES = 1024
 """The limit of lanes. No GPU has more than 64 in a wave, and a work-group has no more than this."""
-
-
-FREE_FRAMES = 32
-"""In outer frames than these, as of a stack without an end, the lanes' places one by one are paid from the budget."""
 
 
 @frozen
