@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import NotFound, UsageError
@@ -202,11 +201,12 @@ def _wish(arguments: Arguments) -> CheckWish:
 
 def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Document:
     from dwarfgpu.memory_model.file_reports import check_code, check_paths
+    from dwarfgpu.questions.verification import jobs_of
     from dwarfgpu.render import memory_model as render
     from dwarfgpu.render import verification as text_of
 
     wish = _wish(arguments)
-    jobs = arguments.get("jobs") if arguments.has("jobs") else os.cpu_count() or 1
+    jobs = jobs_of(arguments)
     if jobs < 1:
         raise UsageError("--jobs is a number from 1 on")
     found = check_paths(words, wish, jobs) if words else iter([check_code(selection.opened.file, wish)])

@@ -75,7 +75,7 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
 
     ignored = _ignored(arguments)
     baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
-    jobs = arguments.get("jobs") if arguments.has("jobs") else os.cpu_count() or 1
+    jobs = jobs_of(arguments)
     reading = selection.reading()
     found: Iterable[FileReport]
     if selection.paths:
@@ -129,6 +129,12 @@ def _sarif(reports: Sequence[FileReport]) -> Document:
     from dwarfgpu.verification.rule_table import RULES
 
     return sarif_document(reports, RULES, max(map(_status, reports), default=0))
+
+
+def jobs_of(arguments: Arguments) -> int:
+    """Return how many processes check files: as many as `--jobs` says, or one for each processor."""
+    jobs: int = arguments.get("jobs") if arguments.has("jobs") else os.cpu_count() or 1
+    return jobs
 
 
 def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule], status: int) -> Document:
