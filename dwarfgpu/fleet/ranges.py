@@ -117,8 +117,6 @@ class RemoteFile:
     def __init__(self, url: str, path: str) -> None:
         self.url = url
         self.path = path
-        self.fetched = 0
-        """How many bytes were fetched."""
         self.error: MalformedFile | None = None
         """Why a block could not be fetched."""
         self._system, self._name = file_system(url)
@@ -161,7 +159,6 @@ class RemoteFile:
             data = self._system.cat_file(self._name, start=start, end=end)
         except Exception as error:  # noqa: BLE001 (each file system has errors of its own)
             raise MalformedFile("unreadable", f"{self.url}: {_reason(error)}") from None
-        self.fetched += len(data)
         if len(data) != end - start:
             message = f"{self.url}: {end - start} bytes were asked for, {len(data)} came"
             raise MalformedFile("unreadable", message, hint="its server must serve ranges, or the file has changed")
@@ -446,8 +443,3 @@ def with_urls(row: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, str) and folder in value:
             row[name] = re.sub(f"{re.escape(folder)}([A-Za-z0-9]+)/", r"\1://", value)
     return row
-
-
-def bytes_fetched() -> int:
-    """Return how many bytes of the files that are here now were fetched."""
-    return sum(remote.fetched for remote in regular_files.remote_files.values())

@@ -24,7 +24,6 @@ SCOPES = ("singlethread", "wavefront", "workgroup", "agent", "system")
 ONE_SPACE = "-one-as"
 """How the name of a scope ends that orders only accesses to the same address space."""
 SCOPE_NAMES = tuple(name for scope in SCOPES for name in (scope, scope + ONE_SPACE))
-RULE_SETS = ("text", "llvm22")
 
 
 @frozen

@@ -51,8 +51,6 @@ Rows = Any
 
 LATEST = 256
 """How many memory instructions later an access is performed, at the latest."""
-SPECIAL_RESULTS = ("vcc_lo", "vcc_hi", "m0")
-"""The special registers that scalar loads write; what writes others is complete at once."""
 RESTS, RUNS = 0.2, 0.4
 """How likely a wave rests for some time instead of running, and how likely it does not run this time."""
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
 _RELATIVE = re.compile(r"\*?([A-Za-z_$][\w$.:]*)\+(0[xX][0-9a-fA-F]+|\d+)$")
-MAX_STRING = 1 << 16
 
 
 @frozen
