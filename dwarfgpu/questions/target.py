@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.program.stack.frame import registers_of
+from dwarfgpu.program.stack.register_contents import registers_of
 from dwarfgpu.program.stack.selectors import wave_of
 from dwarfgpu.questions.document import Document
 from dwarfgpu.render.layout import beside, range_text, shown, table, wrapped

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import contextmanager
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,7 +23,6 @@ from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.table import find as find_operation
-from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
@@ -55,11 +55,17 @@ if TYPE_CHECKING:
     from dwarfgpu.program.language.operands import ScalarOperand
     from dwarfgpu.program.stack.call_stack import Stack
     from dwarfgpu.program.stack.execution import Execution
+    from dwarfgpu.program.stack.lane_state import LanePc
     from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.program.variables.quantity import Quantity
-    from dwarfgpu.targets.target import Target, TargetRegister
+    from dwarfgpu.targets.target import Target
+
+    Places = list[tuple["Frame | DwarfGpuError", Sequence[int]]]
+
+MOST_PARTS = 16
+"""For so many choices of lanes a frame keeps what was found."""
 
 
 class Frame:
@@ -105,6 +111,11 @@ class Frame:
         self._lanes: dict[int | None, LaneSet] = {}
         self.all_lanes: LaneSet | None = None
         """All lanes of the wave, once a question was about them together."""
+        self._parts: dict[tuple[int | None, ...], LaneSet] = {}
+        """Some of the lanes, once a question was about them together."""
+        self._pcs: tuple[LanePc, ...] | None = None
+        self._places: dict[tuple[int | None, ...], Places] = {}
+        """Where lanes are that have been asked for, as long as those are the places of all lanes."""
         self.selected_lane: int | None = None
         """The lane that a question without one is about; None when none is selected."""
         self._is_one = stack is None or isinstance(stack.wave, int)
@@ -297,9 +308,13 @@ class Frame:
         frame = frames[min(depth, len(frames) - 1)]
         if not self._is_repaired:
             frame = frame.as_written()
+        self._lend(frame)
+        return frame
+
+    def _lend(self, frame: Frame) -> None:
+        """Let a frame report to the one who asks this frame."""
         frame.trace, frame.repaired = self.trace, self.repaired
         frame.possible_repairs, frame.kept = self.possible_repairs, self.kept
-        return frame
 
     def at_pc(self, pc: int) -> Frame:
         """Return the frame as lanes see it that are at another place of the function."""
@@ -307,7 +322,7 @@ class Frame:
             return self
         return self._among(frames_at(self.state, self.state.loaded.at(pc), pc, 0, self.stack, self.activation))
 
-    def by_place(self, numbers: tuple[int | None, ...]) -> list[tuple[Frame | DwarfGpuError, Sequence[int]]]:
+    def by_place(self, numbers: tuple[int | None, ...]) -> Places:
         """Return some lanes grouped by where they are: the frame as they see it, or why they have none, and which.
 
         Lanes are given by their positions among the numbers.
@@ -316,6 +331,19 @@ class Frame:
         pcs = None if stack is None or not self._is_one else stack.lane_pcs(self.level)
         if pcs is None:
             return [(self, range(len(numbers)))]
+        if self._pcs is not pcs:
+            self._pcs, self._places = pcs, {}
+        places = self._places.get(numbers)
+        if places is None:
+            places = self._grouped(pcs, numbers)
+            if len(self._places) < MOST_PARTS:
+                self._places[numbers] = places
+        for place, _positions in places:
+            if place is not self and not isinstance(place, DwarfGpuError):
+                self._lend(place)
+        return places
+
+    def _grouped(self, pcs: tuple[LanePc, ...], numbers: tuple[int | None, ...]) -> Places:
         groups: dict[Any, tuple[Frame | DwarfGpuError, list[int]]] = {}
         for position, lane in enumerate(numbers):
             at = pcs[lane] if lane is not None and 0 <= lane < len(pcs) else None
@@ -335,22 +363,27 @@ class Frame:
         places = self.by_place(numbers) if quantity.depends_on_place else [(self, range(len(numbers)))]
         for place, positions in places:
             if isinstance(place, DwarfGpuError):
-                place.message += f" (lane {numbers[positions[0]]})"
-                raise place
+                error = copy(place)
+                error.message += f" (lane {numbers[positions[0]]})"
+                raise error
             yield place, tuple(numbers[position] for position in positions)
 
     def lane_set(self, numbers: tuple[int | None, ...]) -> LaneSet:
         """Return some lanes as one set."""
         if len(numbers) == 1:
             return self.lane(numbers[0])
-        count = self.target.lane_count
         wave = 0 if self.stack is None else self.stack.wave
         if numbers is self._every or numbers == self._every:
             if self.all_lanes is None:
-                self.all_lanes = LaneSet.of(range(count), wave)
+                self.all_lanes = LaneSet.of(range(self.target.lane_count), wave)
             return self.all_lanes
-        known = [self.lane(number).lane for number in numbers]
-        return LaneSet.of(known, wave) if known else LaneSet(0, wave, None)  # type: ignore[arg-type]
+        part = self._parts.get(numbers)
+        if part is None:
+            known = [self.lane(number).lane for number in numbers]
+            part = LaneSet.of(known, wave) if known else LaneSet(0, wave, None)  # type: ignore[arg-type]
+            if self._is_one and known and len(self._parts) < MOST_PARTS:
+                self._parts[numbers] = part
+        return part
 
     def lane_sets(self, numbers: tuple[int | None, ...]) -> list[tuple[tuple[int | None, ...], LaneSet]]:
         """Return some lanes as sets that can be asked: all together, or one by one without numpy."""
@@ -433,13 +466,13 @@ class Frame:
         return self.state.code_of(unit, self.code)
 
     def key_of(self, lanes: LaneSet) -> tuple[Any, ...] | None:
-        """Return the key under which an answer is kept for all lanes of a wave or for one; None for other sets."""
+        """Return the key under which an answer is kept for lanes that are asked often; None for other sets."""
         if lanes is self.all_lanes:
             return ()
         wave, lane = lanes.wave, lanes.lane
         if self._is_one and lanes.count == 1 and type(wave) is int and (lane is None or type(lane) is int):
             return wave, lane
-        return None
+        return next(((numbers,) for numbers, part in self._parts.items() if part is lanes), None)
 
     def context(self, lanes: LaneSet, unit: FileUnit | None = None) -> Context:
         """Return the context of an evaluation that finds a location (A.2.5.1)."""
@@ -456,9 +489,7 @@ class Frame:
     @cached_property
     def _base(self) -> Context:
         function = self.function
-        unit = None
-        if function is not None and self.code is not None:
-            unit = self.unit_info(function.unit, self.code)
+        unit = None if function is None or self.code is None else self.unit_info(function.unit, self.code)
         state = self.state
         is_executing = self.activation is not None
         return Context(
@@ -804,66 +835,6 @@ def _based(base: Expression) -> Expression:
     return Expression(base.data, (instruction,), base.form, base.dialect, section=base.section, offset=base.offset)
 
 
-# --- The contents of registers ------------------------------------------------------------------------------------
-
-NOT_SAVED, UNAVAILABLE = "not saved", "unavailable"
-
-
-@frozen
-class RegisterContents:
-    """What a register holds, as a pattern; ``undefined`` has the bits of which nothing is known."""
-
-    register: TargetRegister
-    bits: int = 0
-    undefined: int = 0
-    missing: str = ""
-    """Why nothing is known: ``not saved``, ``unavailable``, or what went wrong."""
-
-    def elements(self) -> list[int | None]:
-        """Return the value of each lane of a vector register, or the whole of any other; None where it is not known."""
-        size = self.register.lane_bits or self.register.bit_size
-        mask = (1 << size) - 1
-        return [
-            None if self.missing or self.undefined >> shift & mask else self.bits >> shift & mask
-            for shift in range(0, self.register.bit_size, size)
-        ]
-
-
-def registers_of(frame: Frame) -> Iterator[TargetRegister]:
-    """Yield the registers of the target, by number; after them those without a DWARF number."""
-    yield from frame.target.registers()
-    for family in frame.target.unnumbered:
-        yield from (family.register(family.first + position) for position in range(family.count))
-
-
 def no_registers() -> UsageError:
     """Return the error of a question that needs registers where there is no state."""
     return UsageError("The program has no registers now.", kind="no_machine")
-
-
-def contents(frame: Frame, register: TargetRegister) -> RegisterContents:
-    """Return what a register holds in a frame."""
-    activation = frame.activation
-    if activation is None:
-        raise no_registers()
-    if register.number == frame.target.program_counter:
-        return RegisterContents(register, activation.pc)
-    thread = activation.thread
-    order = frame.target.byte_order
-    try:
-        if register.number < 0:  # no call frame information can name it
-            data = thread.backend.read_register(register, thread.wave, None)  # type: ignore[arg-type]
-            if activation.level:
-                return RegisterContents(register, missing=NOT_SAVED)
-            return RegisterContents(register, int.from_bytes(data, order))
-        location = activation.register(register.number, thread.lanes)
-        if is_undefined(location):
-            return RegisterContents(register, missing=NOT_SAVED)
-        reading = thread.accessor.read(location, register.bit_size)
-    except DwarfGpuError as error:
-        is_known = error.kind in ("register_unavailable", "memory_unavailable")
-        return RegisterContents(register, missing=UNAVAILABLE if is_known else f"error: {error.message}")
-    undefined = int(reading.undefined)
-    if undefined == (1 << register.bit_size) - 1:
-        return RegisterContents(register, missing=NOT_SAVED)
-    return RegisterContents(register, int(reading.bits), undefined)

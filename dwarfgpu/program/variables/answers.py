@@ -408,8 +408,10 @@ class Values(ShownInNotebooks):
 
     def _explained(self, reason: Reason, slot: int) -> Reason:
         """Return a reason, with what the description of the variable tells of it."""
+        if reason.kind != UNDEFINED:
+            return reason
         chunk = next((chunk for chunk in self._chunks if chunk.position_of(slot) >= 0), None)
-        if reason.kind != UNDEFINED or chunk is None:
+        if chunk is None:
             return reason
         try:
             explained = chunk.quantity.explain(self._lane_set(slot, chunk.quantity.frame))

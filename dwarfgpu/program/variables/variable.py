@@ -130,7 +130,7 @@ class Variable(Quantity):
     def __repr__(self) -> str:
         return f"Variable({self.name!r})"
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The name, without scopes."""
         return self.die.name or "(unnamed)"

@@ -172,6 +172,39 @@ def test_an_assignment_goes_to_where_each_lane_has_the_variable():
     assert frame["lane"].value(entered[0]) == 14 * entered[0]
 
 
+def test_what_is_kept_for_lanes_follows_the_machine():
+    """Where the lanes are, and what is in them, is kept until something is written."""
+    example, program = attached(*VARIANTS[0], ("lex_1_1_then", None))
+    frame = program[0].frame(0)
+
+    def answers():
+        values = frame["lane"].values()
+        lanes = frame.eval("lane + left", [lane for lane in range(64) if (MASKS.entry & MASKS.first) >> lane & 1])
+        return values.states, values.array.tolist(), lanes.array.tolist(), lanes.states
+
+    before = answers()
+    assert answers() == before
+    moved = Masks(MASKS.entry, MASKS.first, MASKS.second ^ 0xF0F000)  # lanes 12 to 15 and 20 to 23 change places
+    machine = program.state.backend
+    example.put(machine, 0, "lex_1_1_then", moved)
+    _example, there = attached(*VARIANTS[0], ("lex_1_1_then", None))
+    example.put(there.state.backend, 0, "lex_1_1_then", moved)
+    after = answers()
+    assert after[0] != before[0]
+    assert after[0] == there[0].frame(0)["lane"].values().states
+    example.put(machine, 0, "lex_1_1_then", MASKS)
+    assert answers() == before
+
+
+def test_an_error_of_lanes_names_its_own_lane_each_time():
+    _example, program = attached(*VARIANTS[0], ("lex_1_1_then", None))
+    frame = program[0].frame(0)
+    for _ in range(2):
+        with pytest.raises(Unavailable) as raised:
+            frame["lane"].write("7", [4, NEVER_ENTERED])
+        assert str(raised.value).count("(lane 0)") == 1
+
+
 def test_a_register_of_as_many_elements_as_lanes_is_whole_in_every_lane():
     _example, program = attached(*VARIANTS[0], ("lex_start", None))
     array = program[0].frame(0).eval("$v1").array
