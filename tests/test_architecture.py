@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -181,6 +182,7 @@ class Module(NamedTuple):
     is_package: bool
     source: str
 
+    @cache  # noqa: B019 (the modules stay as long as the tests)
     def tree(self) -> ast.Module:
         return ast.parse(self.source, self.path)
 
@@ -216,7 +218,8 @@ def unit_of(name: str) -> str | None:
     return max(candidates, key=len, default=None) if inner else ""
 
 
-def imports_of(module: Module, known: set[str]) -> list[Import]:
+@cache
+def imports_of(module: Module, known: frozenset[str]) -> list[Import]:
     """All imports of a module wherever they stand, also in functions and with a constant name for importlib."""
     found: list[Import] = []
 
@@ -236,10 +239,17 @@ def imports_of(module: Module, known: set[str]) -> list[Import]:
 
 
 def is_type_checking(test: ast.expr) -> bool:
-    return ast.unparse(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+    return dotted(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
 
 
-def targets_of(node: ast.AST, module: Module, known: set[str]) -> list[str]:
+def dotted(node: ast.expr) -> str:
+    """A name such as ``sys.stdout``; of an attribute of anything else its own name behind a point."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return f"{dotted(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else ""
+
+
+def targets_of(node: ast.AST, module: Module, known: frozenset[str]) -> list[str]:
     """The modules that one node imports."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
@@ -250,12 +260,12 @@ def targets_of(node: ast.AST, module: Module, known: set[str]) -> list[str]:
             parents = package.split(".")
             base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [node.module])])
         return [imported_from(base, alias.name, known) for alias in node.names]
-    if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in IMPORTERS:
+    if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in IMPORTERS:
         return [a.value for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     return []
 
 
-def imported_from(base: str, name: str, known: set[str]) -> str:
+def imported_from(base: str, name: str, known: frozenset[str]) -> str:
     """The module that ``from base import name`` needs."""
     inner = f"{base}.{name}"
     return inner if inner in known or (base == PROJECT and not is_dunder(name)) else base
@@ -267,7 +277,7 @@ def is_dunder(name: str) -> bool:
 
 def import_breaches(modules: list[Module]) -> list[str]:
     """Every import that the tables do not allow."""
-    known = {module.name for module in modules}
+    known = frozenset(module.name for module in modules)
     breaches = []
     for module in modules:
         unit = unit_of(module.name)
@@ -308,14 +318,14 @@ def call_breaches(modules: list[Module]) -> list[str]:
         if is_in(inner, NO_INPUT_OUTPUT):
             refused |= {"open", "input", "sys.stdout", "sys.stderr", "sys.stdin"}
         names = [n for n in ast.walk(module.tree()) if isinstance(n, ast.Name | ast.Attribute)]
-        found = [(n.lineno, ast.unparse(n)) for n in names if ast.unparse(n) in refused]
+        found = [(n.lineno, dotted(n)) for n in names if dotted(n) in refused]
         breaches.extend(f"{module.at(line)}: no {name} here" for line, name in found)
     return breaches
 
 
 def program_breaches(modules: list[Module]) -> list[str]:
     """Every import inside program/ that runs against its layers."""
-    known = {module.name for module in modules}
+    known = frozenset(module.name for module in modules)
     prefix = "program."
     breaches = []
     for module in modules:
@@ -335,7 +345,7 @@ def program_breaches(modules: list[Module]) -> list[str]:
 
 def circles(modules: list[Module]) -> list[list[str]]:
     """The modules that need each other when they run, late imports included: each circle with its members."""
-    known = {module.name for module in modules}
+    known = frozenset(module.name for module in modules)
     needed = {
         module.name: {item.target for item in imports_of(module, known) if not item.for_types} & known - {module.name}
         for module in modules

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
@@ -476,12 +476,10 @@ def expected(world: World, node: Node, lane: int, offset: int, size: int) -> tup
 
 
 WORLDS = {"one lane": generic_worlds(), "lanes": gpu_worlds()}
-more = settings(max_examples=150)
 
 
 @pytest.mark.parametrize("kind", WORLDS)
 def test_a_read_gives_the_bits_of_the_parts(kind):
-    @more
     @given(reads(WORLDS[kind]))
     def check(drawn):
         world, node, offset, size = drawn
@@ -500,7 +498,6 @@ def test_a_read_gives_the_bits_of_the_parts(kind):
 def test_dereferencing_gives_the_bits_or_says_that_some_are_undefined(kind):
     """In all lanes at once, and in each lane alone."""
 
-    @more
     @given(reads(WORLDS[kind]))
     def check(drawn):
         world, node, offset, size = drawn
@@ -538,7 +535,6 @@ def test_a_read_past_the_storage_is_an_error(kind):
 def test_a_write_changes_the_bits_of_the_parts_and_no_others(kind):
     """To all places of each bit. A location with an undefined or a constant bit cannot be written at all."""
 
-    @more
     @given(reads(WORLDS[kind]), st.randoms(use_true_random=False))
     def check(drawn, random):
         world, node, offset, size = drawn
