@@ -75,6 +75,10 @@ class Frame:
     known.
     """
 
+    _active: tuple[int, tuple[int, ...]] = (0, ())
+    """The mask of lanes that was asked for last, and the lanes in it."""
+    _pcs: tuple[LanePc, ...] | None = None
+
     def __init__(  # noqa: PLR0913 (only `frames_at` and a copy make one)
         self,
         state: Execution,
@@ -113,9 +117,8 @@ class Frame:
         """All lanes of the wave, once a question was about them together."""
         self._parts: dict[tuple[int | None, ...], LaneSet] = {}
         """Some of the lanes, once a question was about them together."""
-        self._pcs: tuple[LanePc, ...] | None = None
         self._places: dict[tuple[int | None, ...], Places] = {}
-        """Where lanes are that have been asked for, as long as those are the places of all lanes."""
+        """Where lanes are that have been asked for, as long as `_pcs` are the places of all lanes."""
         self.selected_lane: int | None = None
         """The lane that a question without one is about; None when none is selected."""
         self._is_one = stack is None or isinstance(stack.wave, int)
@@ -269,7 +272,11 @@ class Frame:
             if lanes != "active":
                 raise UsageError(f"{lanes!r} names no lanes", hint="give numbers, active, or all")
             mask = self.active_mask
-            return tuple(lane for lane in every if mask is None or mask >> lane & 1)
+            if mask is None:
+                return every
+            if self._active[0] != mask:
+                self._active = mask, tuple(lane for lane in every if mask >> lane & 1)
+            return self._active[1]
         return tuple(None if lane is None else lane_in(self.target, lane) for lane in numbers)
 
     def in_lane(self, lane: int | None) -> Frame:
