@@ -91,8 +91,10 @@ def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) 
         elif kind == "exec":
             texts.append("b.exec")
         elif kind in _FLOATING:
-            operand = next(sources)
-            texts.append(f"uniform({writer.scalar(operand, BITS[kind])}, '{KINDS[kind]}')")
+            text = writer.scalar(next(sources), BITS[kind])
+            if BITS[kind] == 16:  # the low half of a register
+                text = f"{text} & 0xffff"
+            texts.append(f"uniform({text}, '{KINDS[kind]}')")
         else:
             texts.append(writer.scalar(next(sources), int(kind[1:])))
     call = f"{writer.operation(instruction.name, meaning.function, meaning.results[0])}({', '.join(texts)})"

@@ -51,6 +51,16 @@ def test_halfs_are_compared_with_constants(bench):
     assert [bool(mask >> lane & 1) for lane in range(64)] == (HALFS > -1).tolist()
 
 
+@pytest.mark.parametrize("waves", [1, 3])
+def test_a_scalar_operation_on_halfs_reads_low_halves(bench, waves):
+    """What is in the other half of a scalar register has no part in it (GFX12 ISA document, "Scalar ALU")."""
+    it = bench("gfx1200", 32, waves=waves)
+    it.scalar(4, 0x0001_3C00)  # 1.0
+    it.scalar(5, 0xFFFF_4000)  # 2.0
+    it.run("s_add_f16 s6, s4, s5\ns_mul_f16 s7, s5, s5\ns_cmp_lt_f16 s4, s5\ns_cselect_b32 s8, 1, 0")
+    assert [int(np.ravel(it.batch.scalar[number])[0]) for number in (6, 7, 8)] == [0x4200, 0x4400, 1]
+
+
 def test_the_number_of_bits_may_be_in_the_high_half(bench):
     """GFX11: the third source of v_alignbit_b32 has 16 bits."""
     it = bench("gfx1100", 32)
