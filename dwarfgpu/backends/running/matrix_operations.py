@@ -40,8 +40,13 @@ def write_matrix(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     left, right, third = (instruction.operand(name) for name in ("src0", "src1", "src2"))
     if left is None or right is None or third is None:
         raise UnknownInstruction(f"{instruction.mnemonic} without an operand")
-    if not blocks_of(shape, left.count, writer.lanes, writer.generation):
+    blocks = blocks_of(shape, left.count, writer.lanes, writer.generation)
+    if not blocks:
         raise UnknownInstruction(f"{instruction.mnemonic} of {writer.lanes} lanes: where its elements are is not known")
+    together = 1 << modifiers.broadcast
+    if together > 1 and not shape.is_sparse and (together > blocks or chosen >= together):
+        text = f"{instruction.mnemonic} with cbsz:{modifiers.broadcast} abid:{chosen}, and {blocks} blocks of A"
+        raise UnknownInstruction(text)
     other = target if shape.is_sparse else third
     texts = [_registers(writer, operand) for operand in (left, right)]
     texts.append(_registers(writer, other) if other.kind in _FILES else writer.name(constant_of(other, shape)))

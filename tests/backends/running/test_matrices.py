@@ -252,6 +252,21 @@ def test_blocks_and_lanes_are_broadcast(require_tool):
                     assert bench.read(D + i, "f4")[0, 4 * block + j] == wanted, (cbsz, abid, blgp, block, i, j)
 
 
+@pytest.mark.parametrize(
+    "text, blocks",
+    [
+        (f"v_mfma_f32_4x4x1f32 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:5", 16),
+        (f"v_mfma_f32_4x4x1f32 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:2 abid:4", 16),
+        (f"v_mfma_f32_16x16x8bf16 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:1", 1),
+    ],
+)
+def test_blocks_that_a_matrix_does_not_have_are_not_broadcast(require_tool, text, blocks):
+    """CBSZ is at most the logarithm of the blocks, ABID less than the blocks of a group (CDNA ISA documents, "MFMA")."""
+    bench = InstructionBench(require_tool("llvm-mc-22"), "gfx90a", 64)
+    with pytest.raises(UnknownInstruction, match=f"with cbsz:.* and {blocks} blocks of A"):
+        bench.run(text)
+
+
 def test_doubles_are_negated(require_tool):
     bench = InstructionBench(require_tool("llvm-mc-22"), "gfx942", 64)
     left, right, other = RANDOM.integers(-9, 9, (3, 64)).astype(np.float64)
