@@ -261,7 +261,7 @@ def test_blocks_and_lanes_are_broadcast(require_tool):
     ],
 )
 def test_blocks_that_a_matrix_does_not_have_are_not_broadcast(require_tool, text, blocks):
-    """CBSZ is at most the logarithm of the blocks, ABID less than the blocks of a group (CDNA ISA documents, "MFMA")."""
+    """CBSZ is at most the logarithm of the blocks, ABID less than a group has (CDNA ISA documents, "MFMA")."""
     bench = InstructionBench(require_tool("llvm-mc-22"), "gfx90a", 64)
     with pytest.raises(UnknownInstruction, match=f"with cbsz:.* and {blocks} blocks of A"):
         bench.run(text)
