@@ -49,6 +49,77 @@ class UnusualList(Exception):
     """What is read is not what compilers write. It never leaves this module."""
 
 
+class PackedRanges:
+    """The ranges of a list, in order and apart from each other, packed in a number until their addresses are needed."""
+
+    __slots__ = ("_base", "_highs", "_lows", "count", "size", "width")
+
+    def __init__(self, base: int, lows: int, highs: int, width: int, count: int, size: int) -> None:
+        self._base = base
+        self._lows = lows
+        self._highs = highs
+        self.width = width
+        """How many bytes each number had."""
+        self.count = count
+        """How many ranges there are."""
+        self.size = size
+        """The sum of their sizes."""
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Return the ranges."""
+        length, add = self.count * (1 + 2 * self.width), self._base.__add__
+        unpack = _lanes(self.width, self.count)[-1]
+        lows, highs = (map(add, unpack(packed.to_bytes(length, "little"))) for packed in (self._lows, self._highs))
+        return list(zip(lows, highs, strict=True))
+
+
+def packed_ranges(data: bytes, position: int, context: ListContext) -> PackedRanges | None:
+    """Return the ranges of a list of ``.debug_rnglists`` that are offset pairs of numbers of one length.
+
+    Most lists of compilers are so. The order and the size of all ranges are told at once, without taking them apart.
+    """
+    base = -1 if context.base is None else context.base
+    if not 0 <= base < (1 << 8 * context.address_size) - 1 - MOST:
+        return None
+    end = data.find(0, position, position + 7 * _RUN + 1)  # no byte of such numbers is 0
+    length = end - position
+    for width in _TOGETHER:
+        count, rest = divmod(length, 1 + 2 * width)
+        if rest or not 0 < count <= _RUN:
+            continue
+        number = int.from_bytes(data[position:end], "little")
+        fixed, expected, groups, lane, every, all_but_last, ones = _packed_lanes(width, count)
+        if number & fixed != expected:
+            continue
+        first, second, third = groups  # of each number, the seven bits of each byte
+        pairs = (number >> 8 & first) + (number >> 9 & second) + (number >> 10 & third)
+        lows, highs = pairs & ones, pairs >> 8 * width & ones
+        guard = every << lane - 1
+        if ((highs | guard) - lows - every) & guard != guard:
+            return None  # one is empty, or ends before it begins
+        others = every & all_but_last
+        guard &= all_but_last
+        if ((lows >> lane | guard) - (highs & all_but_last) - others) & guard != guard:
+            return None  # two touch, overlap or are in another order
+        return PackedRanges(base, lows, highs, width, count, (highs - lows) % ((1 << lane) - 1))
+    return None
+
+
+@lru_cache(None)
+def _packed_lanes(width: int, count: int) -> tuple[int, int, tuple[int, int, int], int, int, int, int]:
+    """Return what a list of pairs is unpacked with; a lane is the bits of a pair.
+
+    This is the bits that do not depend on the numbers and what they are, the seven bits of each byte of both numbers
+    once all are next to each other, the bits of a lane, a one in each lane, all bits but those of the last lane, and
+    the bits of the first number of each pair.
+    """
+    every, fixed, expected, groups, _unpack = _lanes(width, count)
+    lane = 8 * (1 + 2 * width)
+    first, second, third = (*[group | group << 8 * width for group in groups], 0)[:3]
+    ones = every * ((1 << 8 * width) - 1)
+    return fixed, expected, (first, second, third), lane, every, (1 << lane * (count - 1)) - 1, ones
+
+
 def quick_ranges(
     data: bytes, position: int, context: ListContext, addresses: Sequence[int]
 ) -> list[tuple[int, int]] | None:

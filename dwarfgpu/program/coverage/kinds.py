@@ -93,9 +93,9 @@ class ExpressionSite(Protocol):
 
 _OF_FUNCTION = frozenset(("frame_base", "is_baseless_kernel"))
 _BASE = "kind of the frame base"
-_FIRST = ("is_baseless_kernel",)
+FIRST = ("is_baseless_kernel",)
 """What is asked first of most expressions."""
-_OF_TYPE = frozenset(("size", "is_private_pointer", "is_sole_local"))
+OF_TYPE = frozenset(("size", "is_private_pointer", "is_sole_local"))
 
 
 class KnownExpression:
@@ -183,7 +183,7 @@ class KindReader:
             if type(node) is Meaning:
                 return node
             question, branches = node
-            if question is _FIRST and scope is not None and question in scope.facts:
+            if question is FIRST and scope is not None and question in scope.facts:
                 node = branches.get(scope.facts[question])
                 continue
             if answered is None:
@@ -292,7 +292,7 @@ class _Answers:
         scope = self._site.scope
         if name in _OF_FUNCTION and scope is not None:
             store = scope.facts
-        elif name in _OF_TYPE:
+        elif name in OF_TYPE:
             store = self._site.family
         else:
             store = self._given
@@ -320,7 +320,7 @@ class _Answers:
         def ask(*arguments: int) -> Any:
             answer = self.answer(name, *arguments)
             if all(question != (name, *arguments) for question, _answer in self.trail):
-                self.trail.append((_FIRST if name == _FIRST[0] else (name, *arguments), answer))
+                self.trail.append((FIRST if name == FIRST[0] else (name, *arguments), answer))
             return answer
 
         return ask

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import AUTO
-from dwarfgpu.program.coverage.availability import REASONS, STATIC, FileAvailability, VariableAvailability
-from dwarfgpu.program.coverage.kinds import KINDS
+from dwarfgpu.program.coverage.availability import (
+    LEFT_OUT,
+    REASONS,
+    FileAvailability,
+    LeftOut,
+    VariableAvailability,
+    count_bytes,
+)
+from dwarfgpu.program.coverage.kinds import KINDS, Meaning
+from dwarfgpu.program.coverage.unit_walk import STATIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +25,10 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
-    from dwarfgpu.program.coverage.availability import Counts
     from dwarfgpu.program.coverage.code_scope import CodeScope
+    from dwarfgpu.program.coverage.unit_walk import Said
+
+    Key = TypeVar("Key", "Unit", "CodeScope")
 
 
 @frozen
@@ -72,32 +82,36 @@ class Tally:
 
     def add(self, record: VariableAvailability) -> None:
         """Add a variable."""
-        self.add_counts(record.scope, record.written, record.repaired, record.missing)
-
-    def add_counts(self, scope: CodeScope | None, written: Counts, repaired: Counts, missing: Counts) -> None:
-        """Add a variable of which nothing else is known."""
-        counts = self.counts
-        if scope is None:
-            counts[3] += 1
-            counts[4] += bool(written)
+        if record.scope is None:
+            self.add_static(is_located=bool(record.written))
             return
+        self.counts[0] += 1
+        self.counts[1] += bool(record.written and not record.missing)
+        self.counts[2] += not record.written
+        for sums, counts in zip(self._sums(), (record.written, record.repaired, record.missing), strict=True):
+            for kind, count in counts:
+                sums[kind] += count
+
+    def add_row(self, scope: CodeScope, said: Said, start: int | None) -> None:
+        """Add a variable of a scope of which nothing else is known."""
+        is_located, is_missing = count_bytes(scope, said, start, self.written, self.repaired, self.missing)
+        counts = self.counts
         counts[0] += 1
-        if not written:
+        if not is_located:
             counts[2] += 1
-        elif not missing:
+        elif not is_missing:
             counts[1] += 1
-        if written:
-            sums = self.written
-            for kind, count in written:
-                sums[kind] += count
-        if repaired:
-            sums = self.repaired
-            for kind, count in repaired:
-                sums[kind] += count
-        if missing:
-            sums = self.missing
-            for reason, count in missing:
-                sums[reason] += count
+
+    def add_left_out(self, size: int, count: int) -> None:
+        """Add variables that a copy of so many bytes of code leaves out."""
+        self.counts[0] += count
+        self.counts[2] += count
+        self.missing[LEFT_OUT] += size * count
+
+    def add_static(self, *, is_located: bool) -> None:
+        """Add a variable outside of functions."""
+        self.counts[3] += 1
+        self.counts[4] += is_located
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
@@ -202,32 +216,18 @@ def file_coverage(
     """Return the sums over a file: over all variables, or those that are wanted."""
     units: dict[Unit, Tally] = {}
     functions: dict[CodeScope, Tally] = {}
-    repairs: dict[str, int] = {}
-    available = FileAvailability(file, dialect, repair)
     repaired_as: dict[tuple[str, ...], int] = {}
-    last: CodeScope | None = None
-    add = Tally().add_counts
-    for row in available.rows():
-        if wanted is not None and not wanted(VariableAvailability.of_row(row)):
-            continue
-        unit, _offset, _kind, scope, written, repaired, missing, entries, _reason, _start = row
-        if scope is None:
-            units.setdefault(unit, Tally()).add_counts(None, written, repaired, missing)
-        else:
-            function = scope.function
-            if function is not last:
-                last = function
-                tally = functions.get(function)
-                if tally is None:
-                    tally = functions[function] = Tally()
-                add = tally.add_counts
-            add(scope, written, repaired, missing)
-        if entries:
-            names = entries[0][2].repairs
-            if len(entries) > 1:
-                names = tuple(dict.fromkeys([name for entry in entries for name in entry[2].repairs]))
-            if names:
-                repaired_as[names] = repaired_as.get(names, 0) + 1
+    available = FileAvailability(file, dialect, repair)
+    if wanted is None:
+        _add_all(available, units, functions, repaired_as)
+    else:
+        for record in available:
+            if wanted(record):
+                scope = record.scope
+                (_tally(units, record.unit) if scope is None else _tally(functions, scope.function)).add(record)
+                if record.repairs:
+                    repaired_as[record.repairs] = repaired_as.get(record.repairs, 0) + 1
+    repairs: dict[str, int] = {}
     for names, count in repaired_as.items():
         for name in names:
             repairs[name] = repairs.get(name, 0) + count
@@ -246,6 +246,48 @@ def file_coverage(
         available.scopes_without_code,
         tuple(file.dwarf.problems),
     )
+
+
+def _add_all(
+    available: FileAvailability,
+    units: dict[Unit, Tally],
+    functions: dict[CodeScope, Tally],
+    repaired_as: dict[tuple[str, ...], int],
+) -> None:
+    """Add all variables to the sums, and count the sets of repairs that tell what they mean."""
+    last: CodeScope | None = None
+    tally = Tally()
+    for row in available.rows():
+        if row.__class__ is LeftOut:
+            count = row.count
+            if count:
+                _tally(functions, row.scope.function).add_left_out(row.scope.size, count)
+            continue
+        unit, _offset, _kind, scope, said, start = row
+        if scope is None:
+            is_located = bool(VariableAvailability.of_row(row).written)
+            _tally(units, unit).add_static(is_located=is_located)
+        else:
+            function = scope.function
+            if function is not last:
+                last, tally = function, _tally(functions, function)
+            tally.add_row(scope, said, start)
+        if said.__class__ is Meaning:
+            names = said.repairs
+        elif said.__class__ is tuple:
+            names = tuple(dict.fromkeys([name for entry in said for name in entry[2].repairs]))
+        else:
+            continue
+        if names:
+            repaired_as[names] = repaired_as.get(names, 0) + 1
+
+
+def _tally(tallies: dict[Key, Tally], key: Key) -> Tally:
+    """Return the sum of a unit or a function."""
+    tally = tallies.get(key)
+    if tally is None:
+        tally = tallies[key] = Tally()
+    return tally
 
 
 def _worst(part: UnitCoverage | FunctionCoverage) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ def test_functions_of_one_name_are_told_apart_by_their_linkage_names():
         entry = die("subprogram", named(name), *((("linkage_name", "string", linkage),) if linkage else ()))
         file = CodeObject(open_image(gpu(types=[entry]), name="test"))
         (found,) = [one for unit in file.dwarf.units for one in unit.dies() if one.name == name]
-        return CodeScope(found.unit, found.offset, dw.DW_TAG_subprogram, None, [(low, low + 4)])
+        return CodeScope(found.unit, found.offset, dw.DW_TAG_subprogram, None, [(low, low + 4)], 4)
 
     functions = [function("f", "_Z1fi", 0), function("f", None, 4), function("f", "f", 8), function("g", "_Z1gv", 12)]
     assert [*distinct_names(functions).values()] == ["f (_Z1fi)", "f", "f", "g"]
