@@ -7,6 +7,7 @@ declares is left out, and a variable outside of functions has no scope, but may 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,7 +16,7 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.coverage.kinds import EMPTY, ILL_FORMED, NO_LOCATION, SEVERAL, UNDEFINED, KindReader, Meaning
-from dwarfgpu.program.coverage.unit_walk import EMPTY_LIST, NO_ATTRIBUTE, STATIC, UNREADABLE, UnitWalk
+from dwarfgpu.program.coverage.unit_walk import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, UNREADABLE, FunctionCopy, UnitWalk
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.coverage.code_scope import CodeScope
-    from dwarfgpu.program.coverage.unit_walk import AbstractVariables, FunctionCopy, Row, Said
+    from dwarfgpu.program.coverage.unit_walk import AbstractVariables, Row, Said
 
-LEFT_OUT = "not in this copy"
 ELSEWHERE = "list has other addresses"
 BEFORE, AFTER, BETWEEN = "before its first entry", "after its last entry", "between its entries"
 REASONS = {
@@ -304,25 +304,31 @@ def _count_list(
 
     Nothing is added for a list whose entries overlap or are in another order than the addresses.
     """
-    before = scope.before
+    base, lows, highs, below_parts = scope.edges
     counted_entries: list[tuple[Meaning, int]] = []
     default: list[Meaning] = []
-    covered = below_end = below_first = 0
+    covered = below = below_first = 0
     end = -1
     for low, high, meaning in entries:
         if high < 0:
             default.append(meaning)
             continue
-        if low < end:
-            return False, False, False
-        below = below_end if low == end else before(low)  # most entries begin where the last one ends
-        if end < 0:
-            below_first = below
+        if low != end:  # most entries begin where the last one ends
+            if low < end:
+                return False, False, False
+            place = low - base  # as in `CodeScope.before`
+            part = bisect_right(lows, place) - 1
+            below = 0 if part < 0 else below_parts[part] + min(place, highs[part])
+            if end < 0:
+                below_first = below
         end = high
-        below_end = before(high)
-        if below_end != below:
-            covered += below_end - below
-            counted_entries.append((meaning, below_end - below))
+        place = high - base
+        part = bisect_right(lows, place) - 1
+        above = 0 if part < 0 else below_parts[part] + min(place, highs[part])
+        if above != below:
+            covered += above - below
+            counted_entries.append((meaning, above - below))
+            below = above
     size = scope.size
     if default:
         counted_entries.append((default[0] if len(default) == 1 else together(default), size - covered))
@@ -336,7 +342,7 @@ def _count_list(
     if not counted_entries:
         missing[ELSEWHERE] = missing.get(ELSEWHERE, 0) + size
     elif covered < size:
-        after = size - below_end
+        after = size - below
         between = size - covered - below_first - after
         for reason, count in ((BEFORE, below_first), (AFTER, after), (BETWEEN, between)):
             if count:
@@ -364,34 +370,6 @@ def _count_spans(
     return is_located, is_missing
 
 
-@frozen(eq=False)
-class LeftOut:
-    """Variables of an abstract instance that a copy of it does not have."""
-
-    scope: CodeScope
-    """The copy."""
-    variables: AbstractVariables
-    seen: set[int]
-    """The offsets in the section of those that it has."""
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        offsets = self.variables.offsets
-        if not self.seen:
-            return len(offsets)
-        start, seen = self.variables.unit.offset, self.seen
-        return len(offsets) - sum([start + offset in seen for offset in offsets])
-
-    def rows(self) -> Iterator[Row]:
-        """Yield them one by one."""
-        unit = self.variables.unit
-        for offset, plan in zip(self.variables.offsets, self.variables.plans, strict=True):
-            if unit.offset + offset not in self.seen:
-                assert plan.kind is not None  # noqa: S101 (it is a variable)
-                yield unit, offset, plan.kind, self.scope, LEFT_OUT, None
-
-
 class FileAvailability:
     """The variables of a file. Iterating yields the records of all units, each when it is known.
 
@@ -412,12 +390,12 @@ class FileAvailability:
 
     def __iter__(self) -> Iterator[VariableAvailability]:
         for row in self.rows():
-            if isinstance(row, LeftOut):
+            if isinstance(row, FunctionCopy):
                 yield from map(VariableAvailability.of_row, row.rows())
             else:
                 yield VariableAvailability.of_row(row)
 
-    def rows(self) -> Iterator[Row | LeftOut]:
+    def rows(self) -> Iterator[Row | FunctionCopy]:
         """Yield what the walk tells of the variables, and what copies leave out: sums of a file need no records."""
         waiting: list[FunctionCopy] = []
         for unit in counted(tuple(self.dwarf.compile_units()), "units"):
@@ -427,26 +405,28 @@ class FileAvailability:
             try:
                 yield from walk.rows()
                 for copy in walk.copies:
-                    variables = self.abstract.get(copy.origin)
-                    if variables is None:
-                        waiting.append(copy)
+                    if self._complete(copy):
+                        yield copy
                     else:
-                        yield self._left_out(copy, variables)
+                        waiting.append(copy)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
             self.scopes_without_code += walk.scopes_without_code
             unit.release()
         try:
             for copy in waiting:
-                variables = self.abstract.get(copy.origin)
-                if variables is not None:
-                    yield self._left_out(copy, variables)
+                if self._complete(copy):
+                    yield copy
         except DwarfGpuError as error:
             self.dwarf.note(error)
 
-    def _left_out(self, copy: FunctionCopy, variables: AbstractVariables) -> LeftOut:
-        self.spend(len(variables.offsets))
-        return LeftOut(copy.scope, variables, copy.seen)
+    def _complete(self, copy: FunctionCopy) -> bool:
+        """Tell a copy which variables the abstract instance has; return whether that is known."""
+        copy.variables = self.abstract.get(copy.origin)
+        if copy.variables is None:
+            return False
+        self.spend(len(copy.variables.offsets))
+        return True
 
     def spend(self, count: int) -> None:
         """Count what has been read of lists; an error when entries share far more of them than a compiler writes."""

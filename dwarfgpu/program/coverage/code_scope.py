@@ -63,7 +63,7 @@ class CodeScope:
         """How many bytes of code it has."""
         self.is_own = is_own
         """Whether these are its own, and not those of what is around it."""
-        self._edges: tuple[Sequence[int], Sequence[int], Sequence[int]] | None = None
+        self._edges: tuple[int, Sequence[int], Sequence[int], Sequence[int]] | None = None
         self.frame_base: tuple[bytes, Format] | None
         self.facts: dict[Hashable, Any]
         self.function: CodeScope
@@ -92,22 +92,27 @@ class CodeScope:
         return self.frame_base is not None
 
     @property
-    def edges(self) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-        """Where parts of the code begin and end, and for each how many bytes are before it, less its beginning."""
+    def edges(self) -> tuple[int, Sequence[int], Sequence[int], Sequence[int]]:
+        """An address, and counted from it where parts of the code begin and end, and what tells how much is before one.
+
+        The last number of a part is how many bytes of the code are below it, less where it begins.
+        """
         if self._edges is None:
-            lows, highs = zip(*self.spans, strict=True) if self.size else ((), ())
-            sums = accumulate(map(sub, highs, lows), initial=0)
-            self._edges = lows, highs, list(map(sub, sums, lows))
+            code = self._code
+            base, lows, highs = (0, *zip(*code, strict=True)) if isinstance(code, list) else code.bounds()
+            below = accumulate(map(sub, highs, lows), initial=0)
+            self._edges = base, lows, highs, list(map(sub, below, lows))
         return self._edges
 
     def before(self, address: int) -> int:
         """Return how many bytes of the code are below an address."""
-        lows, highs, sums = self._edges or self.edges
+        base, lows, highs, below = self._edges or self.edges
+        address -= base
         index = bisect_right(lows, address) - 1
         if index < 0:
             return 0
         high = highs[index]
-        return sums[index] + (address if address < high else high)
+        return below[index] + (address if address < high else high)
 
     @property
     def die(self) -> Die:

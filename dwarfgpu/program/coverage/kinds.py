@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.objfile.info.dies import Attribute
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.loaded import Surroundings
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.coverage.code_scope import CodeScope
 
@@ -75,8 +76,8 @@ class ExpressionSite(Protocol):
     """Where an expression is, as far as kinds depend on it."""
 
     @property
-    def attribute(self) -> Attribute:
-        """The attribute that the expression is of."""
+    def die(self) -> Die:
+        """The entry of the variable."""
 
     @property
     def producer(self) -> str | None:
@@ -276,13 +277,13 @@ class KindReader:
 class _Answers:
     """What repairs ask of the place of an expression, each question answered once and noted."""
 
-    __slots__ = ("_given", "_real", "_site", "expression", "reader", "trail")
+    __slots__ = ("_around", "_given", "_site", "expression", "reader", "trail")
 
     def __init__(self, reader: KindReader, expression: Expression, site: ExpressionSite) -> None:
         self.reader = reader
         self.expression = expression
         self._site = site
-        self._real: Site | None = None
+        self._around: Surroundings | None = None
         self._given: dict[Hashable, Any] = {}
         self.trail: list[tuple[tuple[Hashable, ...], Any]] = []
 
@@ -312,9 +313,9 @@ class _Answers:
                 return None if base is None else self.reader.code.base_register(base)
         except DwarfGpuError:
             return None
-        if self._real is None:
-            self._real = self.reader.code.site(self.expression, self._site.attribute)
-        return getattr(self._real, name)(*arguments)
+        if self._around is None:
+            self._around = self.reader.code.surroundings(self.expression, self._site.die)
+        return getattr(self._around, name)(*arguments)
 
     def _noted(self, name: str) -> Callable[..., Any]:
         def ask(*arguments: int) -> Any:

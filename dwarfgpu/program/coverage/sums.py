@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.coverage.availability import (
-    LEFT_OUT,
     REASONS,
     FileAvailability,
-    LeftOut,
     VariableAvailability,
     count_bytes,
 )
 from dwarfgpu.program.coverage.kinds import KINDS, Meaning
-from dwarfgpu.program.coverage.unit_walk import STATIC
+from dwarfgpu.program.coverage.unit_walk import LEFT_OUT, STATIC, FunctionCopy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,9 +74,9 @@ class Tally:
 
     def __init__(self) -> None:
         self.counts = [0, 0, 0, 0, 0]
-        self.written: dict[str, int] = defaultdict(int)
-        self.repaired: dict[str, int] = defaultdict(int)
-        self.missing: dict[str, int] = defaultdict(int)
+        self.written: dict[str, int] = {}
+        self.repaired: dict[str, int] = {}
+        self.missing: dict[str, int] = {}
 
     def add(self, record: VariableAvailability) -> None:
         """Add a variable."""
@@ -90,7 +88,7 @@ class Tally:
         self.counts[2] += not record.written
         for sums, counts in zip(self._sums(), (record.written, record.repaired, record.missing), strict=True):
             for kind, count in counts:
-                sums[kind] += count
+                sums[kind] = sums.get(kind, 0) + count
 
     def add_row(self, scope: CodeScope, said: Said, start: int | None) -> None:
         """Add a variable of a scope of which nothing else is known."""
@@ -106,7 +104,7 @@ class Tally:
         """Add variables that a copy of so many bytes of code leaves out."""
         self.counts[0] += count
         self.counts[2] += count
-        self.missing[LEFT_OUT] += size * count
+        self.missing[LEFT_OUT] = self.missing.get(LEFT_OUT, 0) + size * count
 
     def add_static(self, *, is_located: bool) -> None:
         """Add a variable outside of functions."""
@@ -115,10 +113,10 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
-        self.counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
+        self.counts = list(map(add, self.counts, other.counts))
         for mine, theirs in zip(self._sums(), other._sums(), strict=True):
-            for key, count in theirs.items():
-                mine[key] += count
+            for kind, count in theirs.items():
+                mine[kind] = mine.get(kind, 0) + count
 
     def _sums(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         return self.written, self.repaired, self.missing
@@ -258,8 +256,8 @@ def _add_all(
     last: CodeScope | None = None
     tally = Tally()
     for row in available.rows():
-        if row.__class__ is LeftOut:
-            count = row.count
+        if row.__class__ is FunctionCopy:
+            count = row.left_out()
             if count:
                 _tally(functions, row.scope.function).add_left_out(row.scope.size, count)
             continue
@@ -275,7 +273,11 @@ def _add_all(
         if said.__class__ is Meaning:
             names = said.repairs
         elif said.__class__ is tuple:
-            names = tuple(dict.fromkeys([name for entry in said for name in entry[2].repairs]))
+            names = said[0][2].repairs
+            for entry in said:
+                if entry[2].repairs != names:
+                    names = tuple(dict.fromkeys([name for entry in said for name in entry[2].repairs]))
+                    break
         else:
             continue
         if names:

@@ -6,13 +6,14 @@ no object for it. Entries that are written in a rare way are decoded as a `Die` 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.forms import class_of
-from dwarfgpu.objfile.info.pc_ranges import is_dead, listed, ranges_of
+from dwarfgpu.objfile.info.pc_ranges import dead_from, listed, ranges_of
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 from dwarfgpu.objfile.lists.location_lists import read_location_list
 from dwarfgpu.objfile.lists.quick_lists import packed_ranges, quick_locations, quick_ranges
@@ -191,16 +192,40 @@ class AbstractVariables:
         self.plans: list[EntryPlan] = []
 
 
+LEFT_OUT = "not in this copy"
+
+
 class FunctionCopy:
     """A function that is a copy of an abstract instance, and which of its variables it has."""
 
-    __slots__ = ("origin", "scope", "seen")
+    __slots__ = ("origin", "scope", "seen", "variables")
 
     def __init__(self, origin: tuple[str, int], scope: CodeScope) -> None:
         self.origin = origin
         self.scope = scope
-        self.seen: set[int] = set()
+        self.seen: list[int] = []
         """The offsets in the section of what its variables complete."""
+        self.variables: AbstractVariables | None = None
+        """The variables of the abstract instance, once that is known."""
+
+    def left_out(self) -> int:
+        """Return how many of the variables it does not have."""
+        if self.variables is None:
+            return 0
+        offsets, start = self.variables.offsets, self.variables.unit.offset
+        if not self.seen:
+            return len(offsets)
+        return len(offsets) - len({place - start for place in self.seen}.intersection(offsets))
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the variables that it does not have."""
+        if self.variables is None:
+            return
+        unit, seen = self.variables.unit, set(self.seen)
+        for offset, plan in zip(self.variables.offsets, self.variables.plans, strict=True):
+            if unit.offset + offset not in seen:
+                assert plan.kind is not None  # noqa: S101 (it is a variable)
+                yield unit, offset, plan.kind, self.scope, LEFT_OUT, None
 
 
 class _VariableSite:
@@ -218,16 +243,24 @@ class _VariableSite:
         self.scope = scope
 
     @property
-    def attribute(self) -> Attribute:
-        # of a location that another entry has, nothing but the entry counts
-        die = self._walk.unit.die_known_at(self.offset)
-        return die._attribute(max(self._plan.location, 0))  # noqa: SLF001 (by its index, without a name)
+    def die(self) -> Die:
+        return self._walk.unit.die_known_at(self.offset)
 
     @property
     def family(self) -> dict[Hashable, Any]:
         if self._family is None:
             self._family = self._walk.family(self.offset, self._plan, self._target)
         return self._family
+
+
+class _IndexedLists:
+    """The lists of a unit that have an index: their section, its content, and where each list begins."""
+
+    __slots__ = ("data", "places", "section")
+
+    def __init__(self, unit: Unit, kind: str) -> None:
+        self.section, self.places = unit.tables.list_places(kind)
+        self.data = unit.tables.list_data(self.section) if self.places else b""
 
 
 class UnitWalk:
@@ -260,6 +293,7 @@ class UnitWalk:
         """The location or the constant of entries that others complete, by their offset in the section."""
         self._context: ListContext | None = None
         self._addresses: Sequence[int] = ()
+        self._dead = dead_from(unit.address_size)
         try:
             self.producer = unit.producer
         except DwarfGpuError as error:
@@ -270,6 +304,14 @@ class UnitWalk:
             self._addresses = unit.tables.addresses
         except DwarfGpuError:  # of a unit that needs none
             pass
+
+    @cached_property
+    def _range_lists(self) -> _IndexedLists:
+        return _IndexedLists(self.unit, "rnglist")
+
+    @cached_property
+    def _location_lists(self) -> _IndexedLists:
+        return _IndexedLists(self.unit, "loclist")
 
     def rows(self) -> Iterator[Row]:  # noqa: C901, PLR0912, PLR0915 (one loop over all entries)
         """Yield the variables."""
@@ -284,6 +326,7 @@ class UnitWalk:
         """The abstract instance that the entry is in."""
         others: dict[Abbreviation, EntryPlan] = {}
         known = table.keep(EntryPlans, lambda table: EntryPlans(table, version))
+        meanings = self._meanings
         sizes, plans, wide = known.sizes, known.plans, table.rows
         while position < end:
             try:
@@ -345,9 +388,19 @@ class UnitWalk:
                     target += start
             if role == VARIABLE:
                 if copy is not None and target >= 0:
-                    copy.seen.add(target)
-                if scope is None or scope.size:
-                    yield self._variable(at, plan, values, target, scope)
+                    copy.seen.append(target)
+                if scope is None:
+                    yield self._variable(at, plan, values, target, None)
+                elif scope.size:
+                    said = None
+                    if plan.is_expression and plan.start < 0:  # most variables: what `_meaning_at` would give
+                        said = meanings.get(values[plan.location_at])
+                        if said.__class__ is tuple and said[0] is FIRST:
+                            said = said[1].get(scope.facts.get(FIRST, _NOT_ASKED))
+                    if said.__class__ is Meaning:
+                        yield unit, at, plan.kind, scope, said, None
+                    else:
+                        yield self._variable(at, plan, values, target, scope)
                 if plan.has_children:
                     owners.append((scope, copy, instance))
             elif plan.is_abstract:
@@ -424,17 +477,23 @@ class UnitWalk:
             low, size = values[plan.low_at], values[plan.high_at]
             if kind == INDEXED:
                 low = self._addresses[low]
-            return ([], 0) if not size or is_dead(low, unit.address_size) else ([(low, low + size)], size)
+            return ([(low, low + size)], size) if size and low < self._dead else ([], 0)
         if kind == ODD:
             die = unit.die_known_at(offset)
             spans = ranges_of(die)
             if die.number(dw.DW_AT_ranges) is not None:
                 self._spend(len(spans))
         else:
-            section, place = unit.tables.list_offset(plan.ranges_form, values[plan.ranges_at], "rnglist")
+            form, value, lists = plan.ranges_form, values[plan.ranges_at], None
+            if form == dw.DW_FORM_rnglistx:
+                lists = self._range_lists
+            if lists is not None and value < len(lists.places):
+                section, data, place = lists.section, lists.data, lists.places[value]
+            else:
+                section, place = unit.tables.list_offset(form, value, "rnglist")
+                data = unit.tables.list_data(section)
             quick = None
             if self._context is not None and section.startswith(".debug_rnglists"):
-                data = unit.tables.list_data(section)
                 packed = packed_ranges(data, place, self._context)
                 if packed is not None:
                     self._spend(packed.count)
@@ -456,7 +515,7 @@ class UnitWalk:
         said: Said
         try:
             if plan.is_expression:
-                said = self._meaning(values[plan.location_at], offset, plan, target, scope)
+                said = self._meaning_at(values[plan.location_at], _VariableSite(self, offset, plan, target, scope))
             elif plan.list_form:
                 site = _VariableSite(self, offset, plan, target, scope)
                 said = self._of_list(plan.list_form, values[plan.location_at], self.unit, site)
@@ -516,15 +575,23 @@ class UnitWalk:
 
     def _of_list(self, form: int, value: Any, unit: Unit, site: _VariableSite) -> Said:
         """Return what the list that an attribute names says."""
-        section, offset = unit.tables.list_offset(form, value, "loclist")
-        data = unit.tables.list_data(section)
+        lists = self._location_lists if form == dw.DW_FORM_loclistx and unit is self.unit else None
+        if lists is not None and value < len(lists.places):
+            section, data, offset = lists.section, lists.data, lists.places[value]
+        else:
+            section, offset = unit.tables.list_offset(form, value, "loclist")
+            data = unit.tables.list_data(section)
         quick = None
         if unit is self.unit and self._context is not None and section.startswith(".debug_loclists"):
             quick = quick_locations(data, offset, self._context, self._addresses)
         meaning = self._meaning_at
         if quick is not None:
             self._spend(len(quick))
-            return tuple([(low, high, meaning(data[begin:end], site)) for low, high, begin, end in quick]) or EMPTY_LIST
+            get, entries = self._meanings.get, []
+            for low, high, begin, end in quick:
+                known = get(data[begin:end])
+                entries.append((low, high, known if known.__class__ is Meaning else meaning(data[begin:end], site)))
+            return tuple(entries) or EMPTY_LIST
         location_list = read_location_list(data, offset, section=section, context=unit.list_context)
         if location_list.error is not None:
             raise location_list.error.again()
@@ -537,23 +604,15 @@ class UnitWalk:
 
     # --- What expressions say -------------------------------------------------------------------------------------
 
-    def _meaning(self, data: bytes, offset: int, plan: EntryPlan, target: int, scope: CodeScope | None) -> Meaning:
-        """Return what an expression says that is the whole location of a variable."""
-        node = self._meanings.get(data)
-        if node.__class__ is tuple and node[0] is FIRST and scope is not None:
-            node = node[1].get(scope.facts.get(FIRST, _NOT_ASKED))
-        if node.__class__ is Meaning:
-            return node
-        return self._meaning_at(data, _VariableSite(self, offset, plan, target, scope))
-
     def _meaning_at(self, data: bytes, site: _VariableSite) -> Meaning:
+        """Return what an expression says of the variable at a place."""
         node = self._meanings.get(data)
         while node.__class__ is tuple:
             question, branches = node
-            if question[0] in OF_TYPE:
-                answers = site.family
-            elif question is FIRST and site.scope is not None:
+            if question is FIRST and site.scope is not None:
                 answers = site.scope.facts
+            elif question[0] in OF_TYPE:
+                answers = site.family
             else:
                 break
             node = branches.get(answers.get(question, _NOT_ASKED))
