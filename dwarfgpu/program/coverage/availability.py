@@ -8,19 +8,30 @@ declares is left out, and a variable outside of functions has no scope, but may 
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.repairs import AUTO
-from dwarfgpu.program.coverage.kinds import EMPTY, ILL_FORMED, NO_LOCATION, SEVERAL, UNDEFINED, KindReader, Meaning
+from dwarfgpu.program.coverage.kinds import (
+    EMPTY,
+    ILL_FORMED,
+    NO_LOCATION,
+    SEVERAL,
+    UNDEFINED,
+    KindReader,
+    Meaning,
+    meaning_of,
+)
 from dwarfgpu.program.coverage.unit_walk import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, UNREADABLE, FunctionCopy, UnitWalk
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
@@ -48,7 +59,9 @@ REASONS = {
 FREE = 1 << 20
 """So much is read of lists whatever the size of the file; then no more than the sections have bytes."""
 
-Counts: TypeAlias = "dict[str, int]"
+Bytes: TypeAlias = "dict[Meaning | str, int]"
+"""Bytes of code by what is said of a variable there, or by the reason why nothing is."""
+Counts: TypeAlias = "tuple[tuple[str, int], ...]"
 """Bytes by the kind of location, or by the reason why there is none."""
 
 
@@ -87,12 +100,8 @@ class VariableAvailability:
     """``parameter``, ``local``, ``constant``, or ``static`` outside of functions."""
     scope: CodeScope | None
     """Where it is declared; None outside of functions."""
-    written: tuple[tuple[str, int], ...]
-    """How many bytes of the scope have a location of which kind, as the file has it."""
-    repaired: tuple[tuple[str, int], ...]
-    """The same with the repairs."""
-    missing: tuple[tuple[str, int], ...]
-    """How many bytes have none for which reason."""
+    said: tuple[tuple[Meaning | str, int], ...]
+    """What is said of how many bytes of the scope, or why nothing is."""
     entries: tuple[Listed, ...]
     """What its location list, or its one location, says."""
     reason: str | None
@@ -104,9 +113,7 @@ class VariableAvailability:
     def of_row(cls, row: Row) -> VariableAvailability:
         """Return the record of what the walk has told of a variable."""
         unit, offset, kind, scope, said, start = row
-        written: Counts = {}
-        repaired: Counts = {}
-        missing: Counts = {}
+        counts: Bytes = {}
         if isinstance(said, str):
             entries: tuple[Listed, ...] = ()
             reason: str | None = said
@@ -115,29 +122,40 @@ class VariableAvailability:
             entries = tuple([Listed(*entry) for entry in every])
             reason = None
         if scope is not None:
-            count_bytes(scope, said, start, written, repaired, missing)
-            if isinstance(said, tuple) and list(missing) == [ELSEWHERE]:
+            count_bytes(scope, said, start, counts)
+            if isinstance(said, tuple) and list(counts) == [ELSEWHERE]:
                 reason = ELSEWHERE
         elif entries:
-            meaning = together([entry.meaning for entry in entries])
-            if meaning.written in NO_LOCATION:
+            meaning = together(tuple([entry.meaning for entry in entries]))
+            counts[meaning] = 0
+            if not meaning.is_located:
                 reason = meaning.written
-            else:
-                written = {meaning.written: 0}
-            if meaning.repaired not in NO_LOCATION:
-                repaired = {meaning.repaired: 0}
-        sums = (tuple(counts.items()) for counts in (written, repaired, missing))
-        return cls(unit, offset, kind, scope, *sums, entries, reason, start)
+        return cls(unit, offset, kind, scope, tuple(counts.items()), entries, reason, start)
+
+    @property
+    def written(self) -> Counts:
+        """How many bytes of the scope have a location of which kind, as the file has it."""
+        return by_kind(self.said)[0]
+
+    @property
+    def repaired(self) -> Counts:
+        """The same with the repairs."""
+        return by_kind(self.said)[1]
+
+    @property
+    def missing(self) -> Counts:
+        """How many bytes have none for which reason."""
+        return () if self.scope is None else by_kind(self.said)[2]
 
     @property
     def size(self) -> int:
         """How many bytes of code its scope has."""
-        return sum([count for _kind, count in self.written]) + sum([count for _reason, count in self.missing])
+        return sum([count for _said, count in self.said])
 
     @property
     def located(self) -> int:
         """How many of them have a location, as the file has it."""
-        return sum([count for _kind, count in self.written])
+        return sum([count for said, count in self.said if isinstance(said, Meaning) and said.is_located])
 
     @property
     def repairs(self) -> tuple[str, ...]:
@@ -195,13 +213,20 @@ class VariableAvailability:
     def spans(self) -> Iterator[CoveredSpan]:
         """Yield its scope in parts that differ in the kind of location, by address."""
         if self.scope is None:
-            return iter(())
-        return _spans_of(self.scope, self.entries, self.reason, self.start)
+            return
+        for low, high, said in _stretches(self.scope, self.entries, self.reason, self.start):
+            if isinstance(said, str):
+                yield CoveredSpan(low, high, None, None, said)
+                continue
+            written = said.written if said.is_located else None
+            repaired = None if said.repaired in NO_LOCATION else said.repaired
+            yield CoveredSpan(low, high, written, repaired, None if said.is_located else said.written)
 
 
-def _spans_of(
+def _stretches(
     scope: CodeScope, entries: Sequence[Listed], reason: str | None, start: int | None
-) -> Iterator[CoveredSpan]:
+) -> Iterator[tuple[int, int, Meaning | str]]:
+    """Yield the parts of a scope, where each begins and ends, with what is said there or why nothing is."""
     bounded = sorted((entry for entry in entries if entry.high >= 0), key=_beginning)
     others = [entry for entry in entries if entry.high < 0]
     first = min((entry.low for entry in bounded), default=0)
@@ -222,35 +247,24 @@ def _spans_of(
                 if entry.high > begin:
                     active.append(entry)
             if active or others:
-                yield _located_span(begin, end, active or others)
+                yield begin, end, together(tuple([entry.meaning for entry in active or others]))
             else:
-                why = reason or (BEFORE if begin < first else AFTER if begin >= last else BETWEEN)
-                yield CoveredSpan(begin, end, None, None, why)
-
-
-def _located_span(low: int, high: int, entries: Sequence[Listed]) -> CoveredSpan:
-    meaning = entries[0].meaning if len(entries) == 1 else together([entry.meaning for entry in entries])
-    is_missing = meaning.written in NO_LOCATION
-    return CoveredSpan(
-        low,
-        high,
-        None if is_missing else meaning.written,
-        None if meaning.repaired in NO_LOCATION else meaning.repaired,
-        meaning.written if is_missing else None,
-    )
+                yield begin, end, reason or (BEFORE if begin < first else AFTER if begin >= last else BETWEEN)
 
 
 def _beginning(entry: Listed) -> int:
     return entry.low
 
 
-def together(meanings: Sequence[Meaning]) -> Meaning:
+@lru_cache(maxsize=4096)
+def together(meanings: tuple[Meaning, ...]) -> Meaning:
     """Return the kind of several locations at a time; what says nothing does not count beside one that does."""
-    repairs = tuple(dict.fromkeys(name for meaning in meanings for name in meaning.repairs))
-    return Meaning(
+    if len(meanings) == 1:
+        return meanings[0]
+    return meaning_of(
         _together([meaning.written for meaning in meanings]),
         _together([meaning.repaired for meaning in meanings]),
-        repairs,
+        tuple(dict.fromkeys(name for meaning in meanings for name in meaning.repairs)),
         any(meaning.is_entry_value for meaning in meanings),
     )
 
@@ -264,50 +278,49 @@ def _together(kinds: list[str]) -> str:
     return located[0] if len(set(located)) == 1 else SEVERAL
 
 
-def count_bytes(
-    scope: CodeScope, said: Said, start: int | None, written: Counts, repaired: Counts, missing: Counts
-) -> tuple[bool, bool]:
-    """Add the bytes of a variable's scope to the sums; return whether some have a location, and whether some have none.
+def by_kind(said: Iterable[tuple[Meaning | str, int]]) -> tuple[Counts, Counts, Counts]:
+    """Return bytes with a location by kind, as the file has it and with the repairs, and those without by reason."""
+    written: dict[str, int] = {}
+    repaired: dict[str, int] = {}
+    missing: dict[str, int] = {}
+    for meaning, count in said:
+        if isinstance(meaning, str):
+            missing[meaning] = missing.get(meaning, 0) + count
+            continue
+        where = written if meaning.is_located else missing
+        where[meaning.written] = where.get(meaning.written, 0) + count
+        if meaning.repaired not in NO_LOCATION:
+            repaired[meaning.repaired] = repaired.get(meaning.repaired, 0) + count
+    return tuple(written.items()), tuple(repaired.items()), tuple(missing.items())
 
-    ``written`` and ``repaired`` are those with a location, as the file has it and with the repairs, by kind, and
-    ``missing`` are those without one as the file has it, by reason.
-    """
+
+def count_bytes(scope: CodeScope, said: Said, start: int | None, counts: Bytes) -> tuple[bool, bool]:
+    """Add the bytes of a variable's scope; return whether some have a location, and whether some have none."""
     if isinstance(said, tuple):
-        if start is None:
-            is_located, is_missing, is_plain = _count_list(scope, said, written, repaired, missing)
-            if is_plain:
-                return is_located, is_missing
-        return _count_spans(scope, said, start, written, repaired, missing)
+        here = _count_list(scope, said) if start is None else None
+        if here is None:
+            here = _count_spans(scope, said, start)
+        is_located = is_missing = False
+        for key, count in here.items():
+            counts[key] = counts.get(key, 0) + count
+            if isinstance(key, str) or not key.is_located:
+                is_missing = True
+            else:
+                is_located = True
+        return is_located, is_missing
     size = scope.size if start is None else scope.size - scope.before(start)
-    if isinstance(said, str):
-        missing[said] = missing.get(said, 0) + size
-        return False, True
-    return _count(said, size, written, repaired, missing)
+    counts[said] = counts.get(said, 0) + size
+    is_located = isinstance(said, Meaning) and said.is_located
+    return is_located, not is_located
 
 
-def _count(meaning: Meaning, count: int, written: Counts, repaired: Counts, missing: Counts) -> tuple[bool, bool]:
-    """Add bytes of which an expression tells the place."""
-    kind = meaning.repaired
-    if kind not in NO_LOCATION:
-        repaired[kind] = repaired.get(kind, 0) + count
-    kind = meaning.written
-    is_missing = kind in NO_LOCATION
-    where = missing if is_missing else written
-    where[kind] = where.get(kind, 0) + count
-    return not is_missing, is_missing
-
-
-def _count_list(
-    scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]], written: Counts, repaired: Counts, missing: Counts
-) -> tuple[bool, bool, bool]:
-    """Add the bytes of a list; return whether some have a location, whether some have none, and whether it was done.
-
-    Nothing is added for a list whose entries overlap or are in another order than the addresses.
-    """
+def _count_list(scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]]) -> Bytes | None:
+    """Return the bytes of a list; None if its entries overlap, or are in another order than the addresses."""
+    counts: Bytes = {}
     base, lows, highs, below_parts = scope.edges
-    counted_entries: list[tuple[Meaning, int]] = []
     default: list[Meaning] = []
-    covered = below = below_first = 0
+    below = below_first = 0
+    covered = 0
     end = -1
     for low, high, meaning in entries:
         if high < 0:
@@ -315,59 +328,46 @@ def _count_list(
             continue
         if low != end:  # most entries begin where the last one ends
             if low < end:
-                return False, False, False
+                return None
             place = low - base  # as in `CodeScope.before`
             part = bisect_right(lows, place) - 1
-            below = 0 if part < 0 else below_parts[part] + min(place, highs[part])
+            below = 0
+            if part >= 0:
+                top = highs[part]
+                below = below_parts[part] + (min(top, place))
             if end < 0:
                 below_first = below
         end = high
         place = high - base
         part = bisect_right(lows, place) - 1
-        above = 0 if part < 0 else below_parts[part] + min(place, highs[part])
-        if above != below:
-            covered += above - below
-            counted_entries.append((meaning, above - below))
-            below = above
+        if part >= 0:
+            top = highs[part]
+            above = below_parts[part] + (min(top, place))
+            if above != below:
+                covered += above - below
+                counts[meaning] = counts.get(meaning, 0) + above - below
+                below = above
     size = scope.size
     if default:
-        counted_entries.append((default[0] if len(default) == 1 else together(default), size - covered))
-        covered = size
-    is_located = False
-    is_missing = covered < size
-    for meaning, count in counted_entries:
-        has_location, has_none = _count(meaning, count, written, repaired, missing)
-        is_located |= has_location
-        is_missing |= has_none
-    if not counted_entries:
-        missing[ELSEWHERE] = missing.get(ELSEWHERE, 0) + size
+        meaning = together(tuple(default))
+        counts[meaning] = counts.get(meaning, 0) + size - covered
+    elif not covered:
+        counts[ELSEWHERE] = size
     elif covered < size:
         after = size - below
         between = size - covered - below_first - after
         for reason, count in ((BEFORE, below_first), (AFTER, after), (BETWEEN, between)):
             if count:
-                missing[reason] = missing.get(reason, 0) + count
-    return is_located, is_missing, True
+                counts[reason] = count
+    return counts
 
 
-def _count_spans(
-    scope: CodeScope,
-    entries: Sequence[tuple[int, int, Meaning]],
-    start: int | None,
-    written: Counts,
-    repaired: Counts,
-    missing: Counts,
-) -> tuple[bool, bool]:
-    """Add the bytes of a list whose entries overlap, or of a variable whose scope begins later than its block."""
-    is_located = is_missing = False
-    for span in _spans_of(scope, [Listed(*entry) for entry in entries], None, start):
-        count = span.high - span.low
-        for kind, sums in ((span.written, written), (span.repaired, repaired), (span.reason, missing)):
-            if kind is not None:
-                sums[kind] = sums.get(kind, 0) + count
-        is_located |= span.written is not None
-        is_missing |= span.reason is not None
-    return is_located, is_missing
+def _count_spans(scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]], start: int | None) -> Bytes:
+    """Return the bytes of a list whose entries overlap, or of a variable whose scope begins later than its block."""
+    counts: Bytes = {}
+    for low, high, key in _stretches(scope, [Listed(*entry) for entry in entries], None, start):
+        counts[key] = counts.get(key, 0) + high - low
+    return counts
 
 
 class FileAvailability:

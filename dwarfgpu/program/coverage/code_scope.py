@@ -97,12 +97,17 @@ class CodeScope:
 
         The last number of a part is how many bytes of the code are below it, less where it begins.
         """
-        if self._edges is None:
+        edges = self._edges
+        if edges is None:
+            lows: Sequence[int]
+            highs: Sequence[int]
             code = self._code
-            base, lows, highs = (0, *zip(*code, strict=True)) if isinstance(code, list) else code.bounds()
-            below = accumulate(map(sub, highs, lows), initial=0)
-            self._edges = base, lows, highs, list(map(sub, below, lows))
-        return self._edges
+            base, lows, highs = (0, [], []) if isinstance(code, list) else code.bounds()
+            if isinstance(code, list) and code:
+                lows, highs = zip(*code, strict=True)
+            sums = accumulate(map(sub, highs, lows), initial=0)
+            self._edges = edges = base, lows, highs, [count - low for count, low in zip(sums, lows, strict=False)]
+        return edges
 
     def before(self, address: int) -> int:
         """Return how many bytes of the code are below an address."""
@@ -112,7 +117,7 @@ class CodeScope:
         if index < 0:
             return 0
         high = highs[index]
-        return below[index] + (address if address < high else high)
+        return below[index] + (min(high, address))
 
     @property
     def die(self) -> Die:

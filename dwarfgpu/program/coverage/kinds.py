@@ -6,6 +6,7 @@ evaluated: what only an evaluation tells is `OPEN`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve
@@ -55,9 +56,9 @@ _WHOLE = {
 }
 
 
-@frozen
+@frozen(eq=False)
 class Meaning:
-    """What an expression says of a variable."""
+    """What an expression says of a variable. `meaning_of` makes each once, so that sums can be kept by them."""
 
     written: str
     """The kind as it is written, or one of `NO_LOCATION`."""
@@ -68,8 +69,15 @@ class Meaning:
     is_entry_value: bool = False
     """Whether it needs what a register or an expression was at the entry of the function."""
 
+    @property
+    def is_located(self) -> bool:
+        """Whether this is a location, as the file has it."""
+        return self.written not in NO_LOCATION
 
-CONSTANT_MEANING = Meaning(CONSTANT, CONSTANT)
+
+meaning_of = cache(Meaning)
+"""Return what an expression says, by the fields of `Meaning`, all in their order."""
+CONSTANT_MEANING = meaning_of(CONSTANT, CONSTANT, (), False)
 
 
 class ExpressionSite(Protocol):
@@ -160,7 +168,7 @@ class KindReader:
         known = KnownExpression(expression, self._results(expression), is_idiom=is_idiom)
         if not is_idiom and not known.has_base:
             kind = self._kind(known.found, known, ILL_FORMED)
-            known.meaning = Meaning(kind, kind, (), known.is_entry_value)
+            known.meaning = meaning_of(kind, kind, (), known.is_entry_value)
         return known
 
     def _results(self, expression: Expression) -> verify.ResultKinds:
@@ -204,7 +212,7 @@ class KindReader:
         if repairs:
             again = KnownExpression(expression, self._results(expression), is_idiom=False)
             repaired = self._kind(again.found, again, self._base(site.scope) if again.has_base else "")
-        meaning = Meaning(written, repaired, repairs, known.is_entry_value)
+        meaning = meaning_of(written, repaired, repairs, known.is_entry_value)
         node: Any = meaning
         place: Any = None
         branches, key = known.answers, (site.producer, base)

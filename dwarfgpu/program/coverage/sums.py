@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
@@ -12,17 +11,20 @@ from dwarfgpu.program.coverage.availability import (
     REASONS,
     FileAvailability,
     VariableAvailability,
+    by_kind,
     count_bytes,
+    together,
 )
 from dwarfgpu.program.coverage.kinds import KINDS, Meaning
 from dwarfgpu.program.coverage.unit_walk import LEFT_OUT, STATIC, FunctionCopy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.coverage.availability import Bytes, Counts
     from dwarfgpu.program.coverage.code_scope import CodeScope
     from dwarfgpu.program.coverage.unit_walk import Said
 
@@ -70,84 +72,91 @@ class CoverageSum:
 class Tally:
     """A sum that is being made."""
 
-    __slots__ = ("counts", "missing", "repaired", "written")
+    __slots__ = ("nowhere", "said", "statics", "statics_located", "variables", "whole")
 
     def __init__(self) -> None:
-        self.counts = [0, 0, 0, 0, 0]
-        self.written: dict[str, int] = {}
-        self.repaired: dict[str, int] = {}
-        self.missing: dict[str, int] = {}
+        self.variables = self.whole = self.nowhere = self.statics = self.statics_located = 0
+        self.said: Bytes = {}
 
     def add(self, record: VariableAvailability) -> None:
         """Add a variable."""
         if record.scope is None:
             self.add_static(is_located=bool(record.written))
             return
-        self.counts[0] += 1
-        self.counts[1] += bool(record.written and not record.missing)
-        self.counts[2] += not record.written
-        for sums, counts in zip(self._sums(), (record.written, record.repaired, record.missing), strict=True):
-            for kind, count in counts:
-                sums[kind] = sums.get(kind, 0) + count
+        self.variables += 1
+        self.whole += bool(record.written and not record.missing)
+        self.nowhere += not record.written
+        self._add_bytes(record.said)
 
-    def add_row(self, scope: CodeScope, said: Said, start: int | None) -> None:
+    def add_list(self, scope: CodeScope, said: Said, start: int | None) -> None:
         """Add a variable of a scope of which nothing else is known."""
-        is_located, is_missing = count_bytes(scope, said, start, self.written, self.repaired, self.missing)
-        counts = self.counts
-        counts[0] += 1
+        is_located, is_missing = count_bytes(scope, said, start, self.said)
+        self.variables += 1
         if not is_located:
-            counts[2] += 1
+            self.nowhere += 1
         elif not is_missing:
-            counts[1] += 1
+            self.whole += 1
 
-    def add_left_out(self, size: int, count: int) -> None:
-        """Add variables that a copy of so many bytes of code leaves out."""
-        self.counts[0] += count
-        self.counts[2] += count
-        self.missing[LEFT_OUT] = self.missing.get(LEFT_OUT, 0) + size * count
+    def add_everywhere(self, said: Meaning | str, variables: int, size: int) -> None:
+        """Add variables of which the same is said everywhere in their scopes, which have so many bytes."""
+        self.variables += variables
+        if isinstance(said, str) or not said.is_located:
+            self.nowhere += variables
+        else:
+            self.whole += variables
+        self.said[said] = self.said.get(said, 0) + size
 
     def add_static(self, *, is_located: bool) -> None:
         """Add a variable outside of functions."""
-        self.counts[3] += 1
-        self.counts[4] += is_located
+        self.statics += 1
+        self.statics_located += is_located
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
-        self.counts = list(map(add, self.counts, other.counts))
-        for mine, theirs in zip(self._sums(), other._sums(), strict=True):
-            for kind, count in theirs.items():
-                mine[kind] = mine.get(kind, 0) + count
+        self.variables += other.variables
+        self.whole += other.whole
+        self.nowhere += other.nowhere
+        self.statics += other.statics
+        self.statics_located += other.statics_located
+        self._add_bytes(other.said.items())
 
-    def _sums(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        return self.written, self.repaired, self.missing
+    def _add_bytes(self, said: Iterable[tuple[Meaning | str, int]]) -> None:
+        sums = self.said
+        for key, count in said:
+            sums[key] = sums.get(key, 0) + count
+
+    @property
+    def missing(self) -> int:
+        """How many bytes have no location, as the file has it."""
+        return sum([count for said, count in self.said.items() if isinstance(said, str) or not said.is_located])
 
     def sum(self) -> CoverageSum:
         """Return the sum as it is now."""
-        variables, whole, nowhere, statics, statics_located = self.counts
-        located = sum(self.written.values())
+        written, repaired, missing = by_kind(self.said.items())
+        located = sum([count for _kind, count in written])
         return CoverageSum(
-            variables,
-            whole,
-            nowhere,
-            located + sum(self.missing.values()),
+            self.variables,
+            self.whole,
+            self.nowhere,
+            located + sum([count for _reason, count in missing]),
             located,
-            sum(self.repaired.values()),
-            _ordered(self.written, KINDS),
-            _ordered(self.repaired, KINDS),
-            _ordered(self.missing, tuple(REASONS)),
-            statics,
-            statics_located,
+            sum([count for _kind, count in repaired]),
+            _ordered(written, KINDS),
+            _ordered(repaired, KINDS),
+            _ordered(missing, tuple(REASONS)),
+            self.statics,
+            self.statics_located,
         )
 
 
-def _ordered(counts: dict[str, int], names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+def _ordered(counts: Counts, names: tuple[str, ...]) -> Counts:
     """Return counts in the order of the names; of several memories by their spaces."""
 
     def place(item: tuple[str, int]) -> tuple[int, str]:
         first = item[0] if item[0] in names else item[0].partition(" ")[0]
         return (names.index(first) if first in names else len(names)), item[0]
 
-    return tuple(sorted(((name, count) for name, count in counts.items() if count), key=place))
+    return tuple(sorted(((name, count) for name, count in counts if count), key=place))
 
 
 @frozen
@@ -255,33 +264,56 @@ def _add_all(
     """Add all variables to the sums, and count the sets of repairs that tell what they mean."""
     last: CodeScope | None = None
     tally = Tally()
+    alike: dict[Meaning | str, list[int]] = {}
+    """How many variables of the function are of which the same is said everywhere, and the bytes of their scopes."""
+
+    def add_alike() -> None:
+        for said, (count, size) in alike.items():
+            tally.add_everywhere(said, count, size)
+            if isinstance(said, Meaning) and said.repairs:
+                repaired_as[said.repairs] += count
+        alike.clear()
+
     for row in available.rows():
-        if row.__class__ is FunctionCopy:
+        if isinstance(row, FunctionCopy):
             count = row.left_out()
             if count:
-                _tally(functions, row.scope.function).add_left_out(row.scope.size, count)
+                _tally(functions, row.scope.function).add_everywhere(LEFT_OUT, count, count * row.scope.size)
             continue
         unit, _offset, _kind, scope, said, start = row
-        if scope is None:
-            is_located = bool(VariableAvailability.of_row(row).written)
-            _tally(units, unit).add_static(is_located=is_located)
-        else:
-            function = scope.function
-            if function is not last:
-                last, tally = function, _tally(functions, function)
-            tally.add_row(scope, said, start)
-        if said.__class__ is Meaning:
-            names = said.repairs
-        elif said.__class__ is tuple:
-            names = said[0][2].repairs
-            for entry in said:
-                if entry[2].repairs != names:
-                    names = tuple(dict.fromkeys([name for entry in said for name in entry[2].repairs]))
-                    break
-        else:
+        if scope is not None and scope.function is not last:
+            add_alike()
+            last = scope.function
+            tally = _tally(functions, last)
+        if isinstance(said, tuple) or start is not None or scope is None:
+            for names in _repairs(said):
+                repaired_as[names] = repaired_as.get(names, 0) + 1
+            if scope is None:
+                is_located = bool(VariableAvailability.of_row(row).written)
+                _tally(units, unit).add_static(is_located=is_located)
+            else:
+                tally.add_list(scope, said, start)
             continue
-        if names:
-            repaired_as[names] = repaired_as.get(names, 0) + 1
+        known = alike.get(said)
+        if known is None:
+            alike[said] = [1, scope.size]
+            for names in _repairs(said):
+                repaired_as.setdefault(names, 0)
+        else:
+            known[0] += 1
+            known[1] += scope.size
+    add_alike()
+
+
+def _repairs(said: Said) -> Iterator[tuple[str, ...]]:
+    """Yield the repairs that tell what is said of a variable, if there are some."""
+    names: tuple[str, ...] = ()
+    if isinstance(said, Meaning):
+        names = said.repairs
+    elif isinstance(said, tuple):
+        names = together(tuple(dict.fromkeys([entry[2] for entry in said]))).repairs
+    if names:
+        yield names
 
 
 def _tally(tallies: dict[Key, Tally], key: Key) -> Tally:
@@ -293,7 +325,7 @@ def _tally(tallies: dict[Key, Tally], key: Key) -> Tally:
 
 
 def _worst(part: UnitCoverage | FunctionCoverage) -> tuple[int, int, int]:
-    missing = sum(part.tally.missing.values())
+    missing = part.tally.missing
     unit = part.unit if isinstance(part, UnitCoverage) else part.scope.unit
     return -missing, unit.offset, 0 if isinstance(part, UnitCoverage) else part.scope.offset
 

@@ -89,12 +89,12 @@ class EntryPlan:
     """
 
     __slots__ = ("_wanted", "abbreviation", "base_at", "code", "constant", "has_children", "high_at", "is_abstract",
-                 "is_bare", "is_code", "is_expression", "is_global", "is_inner", "is_noted", "kind", "list_form",
-                 "location", "location_at", "low_at", "origin_at", "pick", "ranges_at", "ranges_form", "role", "size",
-                 "start", "tag", "type", "unpack")  # fmt: skip
+                 "is_bare", "is_code", "is_expression", "is_global", "is_inner", "is_noted", "is_noted_leaf",
+                 "kind", "list_form", "location", "location_at", "low_at", "origin_at", "pick", "ranges_at",
+                 "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
 
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
-        attributes, layout, codes = abbreviation.attributes, abbreviation.layout, abbreviation.forms
+        attributes, layout = abbreviation.attributes, abbreviation.layout
         index_of = abbreviation.index_of
         self.abbreviation = abbreviation
         self.tag = tag = abbreviation.tag
@@ -103,8 +103,7 @@ class EntryPlan:
         self.kind = _VARIABLES.get(tag)
         self.location, self.constant = index_of(dw.DW_AT_location), index_of(dw.DW_AT_const_value)
         self.start, self.type = index_of(dw.DW_AT_start_scope), index_of(dw.DW_AT_type)
-        low, high, ranges = (index_of(number) for number in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges))
-        has_code = ranges >= 0 or (low >= 0 and high >= 0)
+        has_code = dw.DW_AT_ranges in attributes or (dw.DW_AT_low_pc in attributes and dw.DW_AT_high_pc in attributes)
         self.role = PASSED
         if tag in _SCOPES:
             self.role = SCOPE
@@ -119,47 +118,51 @@ class EntryPlan:
         self.is_code = tag in _SCOPES and has_code
         self.is_noted = self.kind is not None and not is_declared
         """Whether an abstract instance has it as a variable."""
+        self.is_noted_leaf = self.is_noted and not self.has_children and layout.size > 0
         self.is_inner = tag == dw.DW_TAG_lexical_block
         """Whether what it owns belongs to an abstract instance, too."""
         self.is_bare = _WHERE.isdisjoint(attributes)
         """Whether neither it nor an entry that it completes says where the variable is."""
 
+        self._choose_values(version)
+        self.size = layout.size
+        self.unpack: Unpack | None = layout.picking_unpack(self._wanted) if layout.size >= 0 else None
+        """Reads the values of an entry of fixed size."""
+        self.pick: Pick = self._first_pick
+        """Reads those of any other, and the next position. It replaces itself, so look it up each time."""
+
+    def _choose_values(self, version: int) -> None:
+        """Choose the values that are read: where a variable is, where code is, and which entry this one completes."""
+        abbreviation, codes, index_of = self.abbreviation, self.abbreviation.forms, self.abbreviation.index_of
+        low, high, ranges = (index_of(number) for number in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges))
         wanted: list[int] = []
         form = codes[self.location] if self.role == VARIABLE and self.location >= 0 else 0
         self.is_expression = form == dw.DW_FORM_exprloc
         self.list_form = form if version >= 5 and form in _LIST_FORMS else 0
         if self.is_expression or self.list_form:
             wanted.append(self.location)
-        self.code, self.ranges_form = NO_CODE, 0
-        if self.is_code:
-            self.code = ODD
-            if ranges >= 0:
-                if codes[ranges] in _LIST_FORMS:
-                    self.code, self.ranges_form = LISTED, codes[ranges]
-                    wanted.append(ranges)
-            elif codes[high] in _SIZES and class_of(codes[high], dw.DW_AT_high_pc, version) == "constant":
-                if codes[low] == dw.DW_FORM_addr or codes[low] in _ADDRESS_INDEX:
-                    self.code = PLAIN if codes[low] == dw.DW_FORM_addr else INDEXED
-                    wanted += (low, high)
+        self.code, self.ranges_form = ODD if self.is_code else NO_CODE, 0
+        if self.is_code and ranges >= 0:
+            if codes[ranges] in _LIST_FORMS:
+                self.code, self.ranges_form = LISTED, codes[ranges]
+                wanted.append(ranges)
+        elif self.is_code and codes[high] in _SIZES and class_of(codes[high], dw.DW_AT_high_pc, version) == "constant":
+            self.code = PLAIN if codes[low] == dw.DW_FORM_addr else INDEXED if codes[low] in _ADDRESS_INDEX else ODD
+            wanted += (low, high)
         base = index_of(dw.DW_AT_frame_base) if self.role == SCOPE else -1
         if base >= 0:
             wanted.append(base)
         origin = index_of(dw.DW_AT_abstract_origin)
-        is_read = origin >= 0 and codes[origin] in _REFERENCES and (self.role == VARIABLE or tag in FUNCTIONS)
+        is_read = origin >= 0 and codes[origin] in _REFERENCES and (self.role == VARIABLE or self.tag in FUNCTIONS)
         self.is_global = is_read and codes[origin] == dw.DW_FORM_ref_addr
         """Whether the reference to the abstract origin counts in the section, and not in the unit."""
         if is_read:
             wanted.append(origin)
-        self._wanted = tuple(sorted({index for index in wanted if layout.slots[index] >= 0}))
+        self._wanted = tuple(sorted({index for index in wanted if abbreviation.layout.slots[index] >= 0}))
         self.location_at, self.ranges_at, self.low_at, self.high_at, self.base_at, self.origin_at = (
             self._wanted.index(index) if index in self._wanted else -1
             for index in (self.location, ranges, low, high, base, origin)
         )
-        self.size = layout.size
-        self.unpack: Unpack | None = layout.picking_unpack(self._wanted) if layout.size >= 0 else None
-        """Reads the values of an entry of fixed size."""
-        self.pick: Pick = self._first_pick
-        """Reads those of any other, and the next position. It replaces itself, so look it up each time."""
 
     def _first_pick(self, data: bytes, position: int) -> tuple[Any, ...]:
         self.pick = self.abbreviation.layout.picker(self._wanted)
@@ -169,10 +172,9 @@ class EntryPlan:
 class EntryPlans:
     """The plans of a table of abbreviations by code."""
 
-    __slots__ = ("_version", "plans", "sizes")
+    __slots__ = ("plans", "sizes")
 
     def __init__(self, table: AbbreviationTable, version: int) -> None:
-        self._version = version
         self.plans = [None if each is None else EntryPlan(each, version) for each in table.dense]
         self.sizes = [
             plan.size if plan is not None and plan.role <= SKIPPED and not plan.has_children and plan.size > 0 else 0
@@ -182,14 +184,15 @@ class EntryPlans:
 
 
 class AbstractVariables:
-    """The variables of an abstract instance: their offsets in the unit, and their plans."""
+    """The variables of an abstract instance by their offsets in the unit, with the plans of all such variables."""
 
-    __slots__ = ("offsets", "plans", "unit")
+    __slots__ = ("noted", "offsets", "unit")
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, noted: dict[int, EntryPlan]) -> None:
         self.unit = unit
         self.offsets: list[int] = []
-        self.plans: list[EntryPlan] = []
+        self.noted = noted
+        """The plans by the offset in the section."""
 
 
 LEFT_OUT = "not in this copy"
@@ -222,10 +225,12 @@ class FunctionCopy:
         if self.variables is None:
             return
         unit, seen = self.variables.unit, set(self.seen)
-        for offset, plan in zip(self.variables.offsets, self.variables.plans, strict=True):
-            if unit.offset + offset not in seen:
-                assert plan.kind is not None  # noqa: S101 (it is a variable)
-                yield unit, offset, plan.kind, self.scope, LEFT_OUT, None
+        for offset in self.variables.offsets:
+            place = unit.offset + offset
+            if place not in seen:
+                kind = self.variables.noted[place].kind
+                assert kind is not None  # noqa: S101 (it is a variable)
+                yield unit, offset, kind, self.scope, LEFT_OUT, None
 
 
 class _VariableSite:
@@ -326,7 +331,7 @@ class UnitWalk:
         """The abstract instance that the entry is in."""
         others: dict[Abbreviation, EntryPlan] = {}
         known = table.keep(EntryPlans, lambda table: EntryPlans(table, version))
-        meanings = self._meanings
+        meanings, noted = self._meanings, self._noted
         sizes, plans, wide = known.sizes, known.plans, table.rows
         while position < end:
             try:
@@ -350,6 +355,11 @@ class UnitWalk:
                     plan = others.get(abbreviation)
                     if plan is None:
                         plan = others[abbreviation] = EntryPlan(abbreviation, version)
+                if instance is not None and plan.is_noted_leaf:
+                    instance.offsets.append(at)
+                    noted[start + at] = plan
+                    position = begin + plan.size
+                    continue
                 role = plan.role
                 if role <= SKIPPED or (instance is not None and not plan.is_code):
                     position = plan.abbreviation.layout.skip(data, begin)
@@ -358,8 +368,7 @@ class UnitWalk:
                         is_open = plan.is_inner or plan.is_noted
                         if plan.is_noted:
                             instance.offsets.append(at)
-                            instance.plans.append(plan)
-                            self._noted[start + at] = plan
+                            noted[start + at] = plan
                     if plan.has_children:
                         if is_open:
                             owners.append((scope, copy, instance))
@@ -398,7 +407,7 @@ class UnitWalk:
                         if said.__class__ is tuple and said[0] is FIRST:
                             said = said[1].get(scope.facts.get(FIRST, _NOT_ASKED))
                     if said.__class__ is Meaning:
-                        yield unit, at, plan.kind, scope, said, None
+                        yield unit, at, plan.kind or LOCAL, scope, said, None
                     else:
                         yield self._variable(at, plan, values, target, scope)
                 if plan.has_children:
@@ -406,7 +415,7 @@ class UnitWalk:
             elif plan.is_abstract:
                 if plan.has_children:
                     owners.append((scope, copy, instance))
-                    instance = self.abstract[unit.section, start + at] = AbstractVariables(unit)
+                    instance = self.abstract[unit.section, start + at] = AbstractVariables(unit, noted)
             else:
                 is_inside = instance is None  # code in an abstract instance is of nothing around it
                 inner = self._scope(at, plan, values, scope if is_inside else None)
@@ -473,7 +482,7 @@ class UnitWalk:
         kind = plan.code
         if kind == INDEXED and values[plan.low_at] >= len(self._addresses):
             kind = ODD
-        if kind == INDEXED or kind == PLAIN:
+        if kind in (INDEXED, PLAIN):
             low, size = values[plan.low_at], values[plan.high_at]
             if kind == INDEXED:
                 low = self._addresses[low]
