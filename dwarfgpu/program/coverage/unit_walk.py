@@ -74,6 +74,8 @@ _REFERENCES = frozenset((*forms.REF_UNIT, dw.DW_FORM_ref_addr))
 """The forms of references to entries of `.debug_info`."""
 _WHERE = frozenset((dw.DW_AT_location, dw.DW_AT_const_value, dw.DW_AT_specification, dw.DW_AT_abstract_origin))
 """What an entry has that says where its variable is, or which other entry does."""
+_HERE = frozenset((dw.DW_AT_location, dw.DW_AT_const_value, dw.DW_AT_start_scope))
+"""What an entry has itself that says where its variable is, or from which address on."""
 _NOT_ASKED = object()
 
 PASSED, SKIPPED, VARIABLE, SCOPE = range(4)
@@ -89,9 +91,9 @@ class EntryPlan:
     """
 
     __slots__ = ("_wanted", "abbreviation", "base_at", "code", "constant", "has_children", "high_at", "is_abstract",
-                 "is_bare", "is_code", "is_expression", "is_global", "is_inner", "is_noted", "is_noted_leaf",
-                 "kind", "list_form", "location", "location_at", "low_at", "origin_at", "pick", "ranges_at",
-                 "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
+                 "is_bare", "is_code", "is_expression", "is_global", "is_incomplete", "is_inner", "is_noted",
+                 "is_noted_leaf", "kind", "list_form", "location", "location_at", "low_at", "origin_at", "pick",
+                 "ranges_at", "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
 
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
         attributes, layout = abbreviation.attributes, abbreviation.layout
@@ -121,6 +123,8 @@ class EntryPlan:
         self.is_noted_leaf = self.is_noted and not self.has_children and layout.size > 0
         self.is_inner = tag == dw.DW_TAG_lexical_block
         """Whether what it owns belongs to an abstract instance, too."""
+        self.is_incomplete = self.role == VARIABLE and _HERE.isdisjoint(attributes)
+        """Whether only another entry can say where the variable is."""
         self.is_bare = _WHERE.isdisjoint(attributes)
         """Whether neither it nor an entry that it completes says where the variable is."""
 
@@ -406,7 +410,9 @@ class UnitWalk:
                         said = meanings.get(values[plan.location_at])
                         if said.__class__ is tuple and said[0] is FIRST:
                             said = said[1].get(scope.facts.get(FIRST, _NOT_ASKED))
-                    if said.__class__ is Meaning:
+                    elif plan.is_incomplete and target in noted and noted[target].is_bare:
+                        said = NO_ATTRIBUTE  # as `_elsewhere` would say
+                    if said.__class__ is Meaning or said is NO_ATTRIBUTE:
                         yield unit, at, plan.kind or LOCAL, scope, said, None
                     else:
                         yield self._variable(at, plan, values, target, scope)
@@ -462,6 +468,11 @@ class UnitWalk:
         if plan.code == NO_CODE:
             if plan.tag not in FUNCTIONS and parent is not None:
                 code, size = parent.spans, parent.size
+        elif plan.code == INDEXED and values[plan.low_at] < len(self._addresses):
+            low = self._addresses[values[plan.low_at]]
+            if low < self._dead and values[plan.high_at]:
+                size = values[plan.high_at]
+                code = [(low, low + size)]
         else:
             try:
                 code, size = self._code(offset, plan, values)
@@ -479,15 +490,10 @@ class UnitWalk:
     ) -> tuple[list[tuple[int, int]] | PackedRanges, int]:
         """Return the addresses of the code of an entry, and how many there are."""
         unit = self.unit
-        kind = plan.code
-        if kind == INDEXED and values[plan.low_at] >= len(self._addresses):
-            kind = ODD
-        if kind in (INDEXED, PLAIN):
+        if plan.code == PLAIN:
             low, size = values[plan.low_at], values[plan.high_at]
-            if kind == INDEXED:
-                low = self._addresses[low]
             return ([(low, low + size)], size) if size and low < self._dead else ([], 0)
-        if kind == ODD:
+        if plan.code != LISTED:  # also for an index that leads nowhere
             die = unit.die_known_at(offset)
             spans = ranges_of(die)
             if die.number(dw.DW_AT_ranges) is not None:
