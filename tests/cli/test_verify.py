@@ -170,8 +170,162 @@ def test_few_findings_of_a_rule_are_shown_unless_all_are_asked_for(tmp_path):
     path.write_bytes(gpu(*(variable(f"v{n}", location="DW_OP_drop") for n in range(30))))
     done = run("verify", path, "--ignore", "line")
     assert done.stdout.count("(expression-stack-underflow)") == 10
-    assert "and 20 more of expression-stack-underflow (--all shows them)" in done.stdout
+    assert "and 20 more of expression-stack-underflow (--all shows them)" in " ".join(done.stdout.split())
     assert run("verify", path, "--all").stdout.count("(expression-stack-underflow)") == 30
+
+
+def test_everything_that_is_printed_fits_80_columns(tmp_path):
+    broken = tmp_path / "x"
+    broken.write_bytes(b"x")
+    done = run(
+        "verify", "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "fixtures/amdgpu/code-object-v5.gfx906.co", broken
+    )
+    words = " ".join(done.stdout.split())
+    assert "more of expression-deprecated" in words
+    assert "1 file could not be read" in words
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_rules_and_parts_are_ignored(bad):
+    done = run("verify", bad, "--ignore", "line,entry", "--ignore", "expression-stack-underflow")
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1)
+    done = run("verify", bad, "--ignore", "entri")
+    assert done.returncode == 2
+    assert "there is no rule 'entri'" in done.stderr
+    assert "did you mean entry?" in done.stderr
+
+
+def test_several_files_and_one_that_is_none(bad):
+    done = run("verify", bad, GOOD, "README.md", "--jobs", "2", "--ignore", "line")
+    assert done.returncode == 3
+    assert "3 files, " in done.stdout
+    assert "(1 file could not be read)" in done.stdout
+    assert "README.md: this is neither an ELF file nor an offload bundle" in done.stderr
+
+
+def test_json_and_a_baseline(bad, tmp_path):
+    done = run("verify", bad, GOOD, "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert document["schema"] == 1
+    assert [each["file"] for each in document["files"]] == [str(bad), GOOD]
+    assert {each["rule"] for each in document["findings"]} >= {"expression-stack-underflow", "entry-attribute-twice"}
+    finding = next(each for each in document["findings"] if each["rule"] == "expression-stack-underflow")
+    assert finding["path"][-1] == "DW_TAG_variable a"
+    assert finding["section"] == ".debug_info"
+    known = tmp_path / "known.json"
+    assert run("verify", bad, "--json", "-o", known).returncode == 1
+    done = run("verify", bad, "--baseline", known)
+    assert done.returncode == 0
+    assert f"({len(document['findings'])} of the baseline)" in done.stdout
+    elsewhere = {**document, "findings": [
+        {**each, "path": [entry.replace(" k.cl", " /else/where/k.cl") for entry in each["path"]]}
+        for each in document["findings"]
+    ]}  # fmt: skip
+    known.write_text(json.dumps(elsewhere))  # written on another computer
+    assert run("verify", bad, "--baseline", known).returncode == 0
+    known.write_text("[]")
+    done = run("verify", bad, "--baseline", known)
+    assert (done.returncode, done.stdout) == (2, "")
+    done = run("verify", bad, "--baseline", GOOD)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{GOOD} is not the JSON of `dwarfgpu verify`" in done.stderr
+    lines = [json.loads(line) for line in run("verify", bad, "--jsonl").stdout.splitlines()]
+    assert lines[-1]["errors"] == 2
+
+
+def test_sarif(bad):
+    done = run("verify", bad, "README.md", "--sarif")
+    log = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert log["version"] == "2.1.0"
+    (found,) = log["runs"]
+    rules = found["tool"]["driver"]["rules"]
+    assert len({rule["id"] for rule in rules}) == len(rules) > 100
+    for result in found["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("error", "warning")
+        assert result["message"]["text"]
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert found["invocations"][0]["executionSuccessful"] is False
+
+
+SARIF_KEYS = {
+    "log": {"$schema", "version", "runs"},
+    "run": {"tool", "invocations", "results"},
+    "rule": {"id", "shortDescription", "help", "defaultConfiguration"},
+    "result": {"ruleId", "ruleIndex", "level", "message", "locations", "properties"},
+    "location": {"physicalLocation", "logicalLocations"},
+}
+"""The properties that are written; all are of SARIF 2.1.0 (sections 3.13, 3.14, 3.27, 3.28 and 3.49)."""
+
+
+def test_sarif_has_what_its_standard_requires(tmp_path):
+    """Required properties, URIs without characters that are none of them, and lines that count from 1."""
+    bad = tmp_path / "a file, 100% \u00e4.co"
+    bad.write_bytes((ROOT / "fixtures/host/split.gcc.v5.dwo").read_bytes())
+    log = json.loads(run("verify", bad, ROOT / "fixtures/compilers/hip.clang19.gfx1100.w32.O2.v5.co", "--sarif").stdout)
+    assert set(log) == SARIF_KEYS["log"]
+    (of_tool,) = log["runs"]
+    assert set(of_tool) == SARIF_KEYS["run"]
+    driver = of_tool["tool"]["driver"]
+    assert driver["name"] == "dwarfgpu"
+    for rule in driver["rules"]:
+        assert set(rule) == SARIF_KEYS["rule"]
+        assert rule["shortDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
+    assert len(of_tool["results"]) > 2
+    for result in of_tool["results"]:
+        assert set(result) == SARIF_KEYS["result"]
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        (location,) = result["locations"]
+        assert set(location) <= SARIF_KEYS["location"]
+        physical = location["physicalLocation"]
+        assert re.fullmatch(r"([A-Za-z0-9._~/!$&'()*+,;=@-]|%[0-9A-F]{2})+", physical["artifactLocation"]["uri"])
+        region = physical.get("region", {"startLine": 1})
+        assert region["startLine"] >= 1
+    of_bad = [result for result in of_tool["results"] if result["properties"]["file"] == str(bad)]
+    assert of_bad
+
+
+def test_a_baseline_is_updated(bad, tmp_path):
+    """What is known is not reported; what is new is, until the baseline has it; what is gone does no harm."""
+    known = tmp_path / "known.json"
+    assert run("verify", GOOD, "--json", "-o", known).returncode == 0
+    assert run("verify", bad, "--baseline", known).returncode == 1
+    assert run("verify", bad, "--json", "-o", known).returncode == 1
+    assert run("verify", bad, "--baseline", known).returncode == 0
+    assert run("verify", GOOD, "--baseline", known).returncode == 0
+
+
+def test_rules_are_listed_and_explained():
+    done = run("verify", "--rules")
+    assert done.returncode == 0
+    assert "entry-lanes  error  [A.3.3.5 (4)]" in done.stdout.splitlines()
+    rules = json.loads(run("verify", "--rules", "--json").stdout)["rules"]
+    assert {"rule", "severity", "clause", "summary", "advice"} == set(rules[0])
+    assert run("verify", "--explain", "entry-lanes").stdout.startswith("entry-lanes: error [A.3.3.5 (4)]\n")
+    assert run("verify", "--explain", "nothing").returncode == 2
+
+
+def test_few_findings_of_a_rule_are_shown_unless_all_are_asked_for(tmp_path):
+    path = tmp_path / "many.co"
+    path.write_bytes(gpu(*(variable(f"v{n}", location="DW_OP_drop") for n in range(30))))
+    done = run("verify", path, "--ignore", "line")
+    assert done.stdout.count("(expression-stack-underflow)") == 10
+    assert "and 20 more of expression-stack-underflow (--all shows them)" in " ".join(done.stdout.split())
+    assert run("verify", path, "--all").stdout.count("(expression-stack-underflow)") == 30
+
+
+def test_everything_that_is_printed_fits_80_columns(tmp_path):
+    broken = tmp_path / "x"
+    broken.write_bytes(b"x")
+    done = run(
+        "verify", "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "fixtures/amdgpu/code-object-v5.gfx906.co", broken
+    )
+    assert "more of expression-deprecated" in done.stdout
+    assert "1 file could not be read" in " ".join(done.stdout.split())
+    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_a_state_says_what_fails_in_it():
