@@ -96,7 +96,7 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
             if reports[-1].error is not None:
                 document.problems.append(reports[-1].error)
             yield from text_of.report_text(reports[-1], output.style, output.width, shows_all=arguments.has("all"))
-        yield from text_of.summary_text(reports)
+        yield from text_of.summary_text(reports, output.width)
 
     def files() -> Iterator[dict[str, Any]]:
         for report in found:

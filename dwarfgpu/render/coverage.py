@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.pictures import Strip, StripPart
 
-NAME = 34
+NAME = 32
 """The length of a name that has a line of its own above the rest of its row."""
 CALL = " > "
 """Between a function and the call that is inlined in it."""

@@ -81,7 +81,8 @@ def report_text(
         else:
             yield from _finding_text(finding, style, width)
     for name, count in more.items():
-        yield f"{shown(report.name)}: and {count} more of {name}{'' if shows_all else ' (--all shows them)'}"
+        hint = "" if shows_all else " (--all shows them)"
+        yield from fitted(f"{shown(report.name)}: and {count} more of {name}{hint}", width, 4)
 
 
 def _finding_text(finding: FileFinding, style: Style, width: int) -> Iterator[str]:
@@ -102,7 +103,7 @@ def _finding_text(finding: FileFinding, style: Style, width: int) -> Iterator[st
         yield from fitted(f"    an idiom of the producer, which dwarfgpu reads as meant: {finding.idiom}", width, 7)
 
 
-def summary_text(reports: Sequence[FileReport]) -> Iterator[str]:
+def summary_text(reports: Sequence[FileReport], width: int = 80) -> Iterator[str]:
     """Yield how much was checked, and what was found."""
     findings = [finding for report in reports for finding in report.findings]
     left_out = sum(sum((report.left_out or {}).values()) for report in reports)
@@ -120,7 +121,7 @@ def summary_text(reports: Sequence[FileReport]) -> Iterator[str]:
     notes += [f"{known} of the baseline"] * bool(known)
     broken = sum(report.error is not None for report in reports)
     notes += [f"{counted(broken, 'file')} could not be read"] * bool(broken)
-    yield what + (f" ({', '.join(notes)})" if notes else "")
+    yield from fitted(what + (f" ({', '.join(notes)})" if notes else ""), width, 4)
 
 
 def rules_text(rules: Iterable[CheckRule], width: int) -> Iterator[str]:

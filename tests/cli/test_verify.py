@@ -170,8 +170,20 @@ def test_few_findings_of_a_rule_are_shown_unless_all_are_asked_for(tmp_path):
     path.write_bytes(gpu(*(variable(f"v{n}", location="DW_OP_drop") for n in range(30))))
     done = run("verify", path, "--ignore", "line")
     assert done.stdout.count("(expression-stack-underflow)") == 10
-    assert "and 20 more of expression-stack-underflow (--all shows them)" in done.stdout
+    assert "and 20 more of expression-stack-underflow (--all shows them)" in " ".join(done.stdout.split())
     assert run("verify", path, "--all").stdout.count("(expression-stack-underflow)") == 30
+
+
+def test_everything_that_is_printed_fits_80_columns(tmp_path):
+    broken = tmp_path / "x"
+    broken.write_bytes(b"x")
+    done = run(
+        "verify", "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "fixtures/amdgpu/code-object-v5.gfx906.co", broken
+    )
+    words = " ".join(done.stdout.split())
+    assert "more of expression-deprecated" in words
+    assert "1 file could not be read" in words
+    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_a_state_says_what_fails_in_it():

@@ -35,6 +35,12 @@ def test_the_summary_fits_a_screen():
     assert any("objects" in line and "5.0%" in line for line in lines)
 
 
+def test_long_names_of_functions_fit_a_screen():
+    lines = asked("fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co").splitlines()
+    assert any("(__clang_ocl_kern_imp_records)" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
 def test_the_sums_add_up():
     data = document(FAST)
     for part in (data, *data["functions"], *data["units"]):

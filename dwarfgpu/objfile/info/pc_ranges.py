@@ -85,7 +85,12 @@ class Budget:
 
 def is_dead(address: int, address_size: int) -> bool:
     """Return whether a linker has put a tombstone here: all ones for code that it dropped (DWARF 6 drafts, 2.4.3)."""
-    return address >= (1 << 8 * address_size) - 2
+    return address >= dead_from(address_size)
+
+
+def dead_from(address_size: int) -> int:
+    """Return the address from which on all are tombstones."""
+    return (1 << 8 * address_size) - 2
 
 
 class AddressSpans:

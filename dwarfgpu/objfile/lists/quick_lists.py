@@ -49,6 +49,96 @@ class UnusualList(Exception):
     """What is read is not what compilers write. It never leaves this module."""
 
 
+class PackedRanges:
+    """The ranges of a list, in order and apart from each other, packed in a number until their addresses are needed."""
+
+    __slots__ = ("_base", "_highs", "_lows", "count", "size", "width")
+
+    def __init__(self, base: int, lows: int, highs: int, width: int, count: int, size: int) -> None:
+        self._base = base
+        self._lows = lows
+        self._highs = highs
+        self.width = width
+        """How many bytes each number had."""
+        self.count = count
+        """How many ranges there are."""
+        self.size = size
+        """The sum of their sizes."""
+
+    def bounds(self) -> tuple[int, Sequence[int], Sequence[int]]:
+        """Return the base address, and where the ranges begin and end, counted from it."""
+        length = self.count * (1 + 2 * self.width)
+        unpack = _lanes(self.width, self.count)[-1]
+        lows, highs = self._lows.to_bytes(length, "little"), self._highs.to_bytes(length, "little")
+        return self._base, unpack(lows), unpack(highs)
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Return the ranges."""
+        base, lows, highs = self.bounds()
+        return [(base + low, base + high) for low, high in zip(lows, highs, strict=True)]
+
+
+def packed_ranges(data: bytes, position: int, context: ListContext) -> PackedRanges | None:
+    """Return the ranges of a list of ``.debug_rnglists`` that are offset pairs of numbers of one length.
+
+    Most lists of compilers are so. The order and the size of all ranges are told at once, without taking them apart.
+    """
+    base = -1 if context.base is None else context.base
+    if not 0 <= base < (1 << 8 * context.address_size) - 1 - MOST:
+        return None
+    end = data.find(0, position, position + 7 * _RUN + 1)  # no byte of such numbers is 0
+    for lanes in _packed_lanes(end - position):
+        number = int.from_bytes(data[position:end], "little")
+        if number & lanes.fixed != lanes.expected:
+            continue
+        pairs = (number >> 8 & lanes.first) + (number >> 9 & lanes.second) + (number >> 10 & lanes.third)
+        lows, highs = pairs & lanes.low, pairs >> lanes.half & lanes.low
+        sizes = highs - lows
+        guard = lanes.guard
+        if (sizes + guard - lanes.every) & guard != guard:
+            return None  # one is empty, or ends before it begins
+        if lanes.count > 1:
+            guard = lanes.guard_of_others
+            if ((lows >> lanes.bits) + guard - (highs & lanes.others) - lanes.every_other) & guard != guard:
+                return None  # two touch, overlap or are in another order
+        return PackedRanges(base, lows, highs, lanes.width, lanes.count, sizes % lanes.modulus)
+    return None
+
+
+class _PackedLanes:
+    """What a list of pairs is unpacked with. A lane is the bits of a pair, the first one in the lowest bits."""
+
+    __slots__ = ("bits", "count", "every", "every_other", "expected", "first", "fixed", "guard", "guard_of_others",
+                 "half", "low", "modulus", "others", "second", "third", "width")  # fmt: skip
+
+    def __init__(self, width: int, count: int) -> None:
+        self.width = width
+        """How many bytes a number has."""
+        self.count = count
+        self.every, self.fixed, self.expected, groups, _unpack = _lanes(width, count)
+        self.half = 8 * width
+        """Where the second number of a lane begins."""
+        self.bits = 8 * (1 + 2 * width)
+        self.first, self.second, self.third = (*[group | group << self.half for group in groups], 0)[:3]
+        """The seven bits of each byte of both numbers, once they are next to each other."""
+        self.low = self.every * ((1 << self.half) - 1)
+        """The first number of each lane."""
+        self.guard = self.every << self.bits - 1
+        """The highest bit of each lane: what is subtracted from it shows there."""
+        self.others = (1 << self.bits * (count - 1)) - 1
+        """All lanes but the last one."""
+        self.every_other, self.guard_of_others = self.every & self.others, self.guard & self.others
+        self.modulus = (1 << self.bits) - 1
+        """The remainder by it is the sum of all lanes."""
+
+
+@lru_cache(None)
+def _packed_lanes(length: int) -> tuple[_PackedLanes, ...]:
+    """Return what lists of so many bytes can be unpacked with."""
+    counts = [(width, *divmod(length, 1 + 2 * width)) for width in _TOGETHER]
+    return tuple([_PackedLanes(width, count) for width, count, rest in counts if not rest and 0 < count <= _RUN])
+
+
 def quick_ranges(
     data: bytes, position: int, context: ListContext, addresses: Sequence[int]
 ) -> list[tuple[int, int]] | None:

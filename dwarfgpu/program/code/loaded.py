@@ -6,7 +6,6 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu import budget, dialects
-from dwarfgpu.cfi.activation import OUTSIDE_CODE, Information, NoInformation, no_information
 from dwarfgpu.dwarf_constants import (
     DW_AT_frame_base,
     DW_AT_location,
@@ -23,14 +22,13 @@ from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
-from dwarfgpu.program.code.code_lookup import NOWHERE, CallFrame, calls_at, functions_at
 from dwarfgpu.program.code.repairs import OFF, Site, may_be_idiom, read_as_meant, register_of_base
-from dwarfgpu.program.code.scopes import scope_edges
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from dwarfgpu.cfi.activation import Information
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.context import DieReference
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute, Block, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.code.scopes import FunctionScope
@@ -142,6 +141,8 @@ class LoadedCode:
 
     def information_at(self, pc: int) -> Information:
         """Return the call frame information of an address; where several entries cover it, that of ``.debug_frame``."""
+        from dwarfgpu.cfi.activation import Information, no_information
+
         address = self.in_file(pc)
         frames = self.file.frames
         broken: DwarfGpuError | None = None
@@ -180,6 +181,9 @@ class LoadedCode:
 
     def _functions_between(self, pc: int, address: int) -> tuple[FunctionScope, ...]:
         """Return the functions at an address; between two edges of scopes they are the same everywhere."""
+        from dwarfgpu.program.code.code_lookup import functions_at
+        from dwarfgpu.program.code.scopes import scope_edges
+
         function = self.function_at(pc)
         if function is None:
             return functions_at(self.file, address)
@@ -202,6 +206,8 @@ class LoadedCode:
         address = self.in_file(pc)
         calls = self._calls.get(address)
         if calls is None:
+            from dwarfgpu.program.code.code_lookup import calls_at
+
             calls = self._calls[address] = calls_at(self.file, address, self.functions_at(pc))
         return calls
 
@@ -259,7 +265,7 @@ class LoadedCode:
 
     def site(self, expression: Expression, attribute: Attribute) -> Site:
         """Return what repairs ask of the place of an expression."""
-        around = _Surroundings(self, attribute.die, expression)
+        around = self.surroundings(expression, attribute.die)
         return Site(
             attribute.name,
             around.unit.producer,
@@ -275,6 +281,10 @@ class LoadedCode:
             around.type_name,
         )
 
+    def surroundings(self, expression: Expression, die: Die) -> Surroundings:
+        """Return what is around an expression of an entry."""
+        return Surroundings(self, die, expression)
+
 
 def _local_size(kernel: Kernel) -> int | None:
     """Return how many bytes of local memory a kernel has; None if the file does not say."""
@@ -285,7 +295,7 @@ def _local_size(kernel: Kernel) -> int | None:
     return None
 
 
-class _Surroundings:
+class Surroundings:
     """What is around an expression of an entry, as repairs ask for it. What is broken is not there."""
 
     def __init__(self, code: LoadedCode, die: Die, expression: Expression) -> None:
@@ -384,7 +394,11 @@ class Loaded:
     def calls_at(self, pc: int) -> tuple[CallFrame, ...]:
         """Return the calls at an address, the innermost first; a call of nothing in code that is not known."""
         code = self.at(pc)
-        return (NOWHERE,) if code is None else code.calls_at(pc)
+        if code is None:
+            from dwarfgpu.program.code.code_lookup import NOWHERE
+
+            return (NOWHERE,)
+        return code.calls_at(pc)
 
     def information_at(self, pc: int) -> Information:
         """Return the call frame information of an address, looked up once."""
@@ -402,6 +416,8 @@ class Loaded:
     def _look_up(self, pc: int) -> Information:
         code = self.at(pc)
         if code is None:
+            from dwarfgpu.cfi.activation import OUTSIDE_CODE, NoInformation
+
             message = f"the address {pc:#x} is not in any loaded code"
             raise NoInformation(OUTSIDE_CODE, message)
         return code.information_at(pc)

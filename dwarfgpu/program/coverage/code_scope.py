@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from operator import lt
+from itertools import accumulate
+from operator import lt, sub
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
@@ -13,10 +14,11 @@ from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.scopes import qualified_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lists.quick_lists import PackedRanges
 
 FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))
 MAX_CHAIN = 256
@@ -27,7 +29,8 @@ class CodeScope:
     """A function, an inlined call or a block that variables are declared in."""
 
     __slots__ = (
-        "_sums",
+        "_code",
+        "_edges",
         "facts",
         "frame_base",
         "function",
@@ -35,7 +38,6 @@ class CodeScope:
         "offset",
         "parent",
         "size",
-        "spans",
         "tag",
         "unit",
     )
@@ -46,7 +48,8 @@ class CodeScope:
         offset: int,
         tag: int,
         parent: CodeScope | None,
-        spans: list[tuple[int, int]],
+        code: list[tuple[int, int]] | PackedRanges,
+        size: int,
         *,
         is_own: bool = True,
     ) -> None:
@@ -55,37 +58,66 @@ class CodeScope:
         """The offset of the entry in the unit."""
         self.tag = tag
         self.parent = parent
-        self.spans = spans
-        """The addresses of the code, in order and apart from each other."""
+        self._code = code
+        self.size = size
+        """How many bytes of code it has."""
         self.is_own = is_own
         """Whether these are its own, and not those of what is around it."""
-        self.size = sum([high - low for low, high in spans])
-        self.function: CodeScope = self if parent is None or tag == dw.DW_TAG_subprogram else parent.function
-        """The function whose code it is part of."""
-        self.facts: dict[Hashable, Any] = {} if self.function is self else self.function.facts
-        """What is known of that function."""
-        self.frame_base: tuple[bytes, Format] | None = None if self.function is self else self.function.frame_base
-        self._sums: list[int] | None = None
+        self._edges: tuple[int, Sequence[int], Sequence[int], Sequence[int]] | None = None
+        self.frame_base: tuple[bytes, Format] | None
+        self.facts: dict[Hashable, Any]
+        self.function: CodeScope
+        if parent is None or tag == dw.DW_TAG_subprogram:
+            self.function = self
+            """The function whose code it is part of."""
+            self.facts = {}
+            """What is known of that function."""
+            self.frame_base = None
+        else:
+            self.function = parent.function
+            self.facts = parent.facts
+            self.frame_base = parent.frame_base
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The addresses of the code, in order and apart from each other."""
+        code = self._code
+        if not isinstance(code, list):
+            self._code = code = code.spans()
+        return code
 
     @property
     def has_expression_base(self) -> bool:
         """Whether its function has a frame base that is an expression."""
         return self.frame_base is not None
 
+    @property
+    def edges(self) -> tuple[int, Sequence[int], Sequence[int], Sequence[int]]:
+        """An address, and counted from it where parts of the code begin and end, and what tells how much is before one.
+
+        The last number of a part is how many bytes of the code are below it, less where it begins.
+        """
+        edges = self._edges
+        if edges is None:
+            lows: Sequence[int]
+            highs: Sequence[int]
+            code = self._code
+            base, lows, highs = (0, [], []) if isinstance(code, list) else code.bounds()
+            if isinstance(code, list) and code:
+                lows, highs = zip(*code, strict=True)
+            sums = accumulate(map(sub, highs, lows), initial=0)
+            self._edges = edges = base, lows, highs, [count - low for count, low in zip(sums, lows, strict=False)]
+        return edges
+
     def before(self, address: int) -> int:
         """Return how many bytes of the code are below an address."""
-        spans = self.spans
-        if len(spans) == 1:
-            low, high = spans[0]
-            return 0 if address <= low else min(address, high) - low
-        if self._sums is None:
-            self._sums = [0]
-            for low, high in spans:
-                self._sums.append(self._sums[-1] + high - low)
-        index = bisect_right(spans, (address,))  # the spans that begin below it
-        if not index:
+        base, lows, highs, below = self._edges or self.edges
+        address -= base
+        index = bisect_right(lows, address) - 1
+        if index < 0:
             return 0
-        return self._sums[index] - max(0, spans[index - 1][1] - address)
+        high = highs[index]
+        return below[index] + (min(high, address))
 
     @property
     def die(self) -> Die:

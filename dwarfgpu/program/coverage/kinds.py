@@ -6,6 +6,7 @@ evaluated: what only an evaluation tells is `OPEN`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.objfile.info.dies import Attribute
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.loaded import Surroundings
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.coverage.code_scope import CodeScope
 
@@ -54,9 +56,9 @@ _WHOLE = {
 }
 
 
-@frozen
+@frozen(eq=False)
 class Meaning:
-    """What an expression says of a variable."""
+    """What an expression says of a variable. `meaning_of` makes each once, so that sums can be kept by them."""
 
     written: str
     """The kind as it is written, or one of `NO_LOCATION`."""
@@ -67,16 +69,23 @@ class Meaning:
     is_entry_value: bool = False
     """Whether it needs what a register or an expression was at the entry of the function."""
 
+    @property
+    def is_located(self) -> bool:
+        """Whether this is a location, as the file has it."""
+        return self.written not in NO_LOCATION
 
-CONSTANT_MEANING = Meaning(CONSTANT, CONSTANT)
+
+meaning_of = cache(Meaning)
+"""Return what an expression says, by the fields of `Meaning`, all in their order."""
+CONSTANT_MEANING = meaning_of(CONSTANT, CONSTANT, (), False)
 
 
 class ExpressionSite(Protocol):
     """Where an expression is, as far as kinds depend on it."""
 
     @property
-    def attribute(self) -> Attribute:
-        """The attribute that the expression is of."""
+    def die(self) -> Die:
+        """The entry of the variable."""
 
     @property
     def producer(self) -> str | None:
@@ -93,9 +102,9 @@ class ExpressionSite(Protocol):
 
 _OF_FUNCTION = frozenset(("frame_base", "is_baseless_kernel"))
 _BASE = "kind of the frame base"
-_FIRST = ("is_baseless_kernel",)
+FIRST = ("is_baseless_kernel",)
 """What is asked first of most expressions."""
-_OF_TYPE = frozenset(("size", "is_private_pointer", "is_sole_local"))
+OF_TYPE = frozenset(("size", "is_private_pointer", "is_sole_local"))
 
 
 class KnownExpression:
@@ -159,7 +168,7 @@ class KindReader:
         known = KnownExpression(expression, self._results(expression), is_idiom=is_idiom)
         if not is_idiom and not known.has_base:
             kind = self._kind(known.found, known, ILL_FORMED)
-            known.meaning = Meaning(kind, kind, (), known.is_entry_value)
+            known.meaning = meaning_of(kind, kind, (), known.is_entry_value)
         return known
 
     def _results(self, expression: Expression) -> verify.ResultKinds:
@@ -183,7 +192,7 @@ class KindReader:
             if type(node) is Meaning:
                 return node
             question, branches = node
-            if question is _FIRST and scope is not None and question in scope.facts:
+            if question is FIRST and scope is not None and question in scope.facts:
                 node = branches.get(scope.facts[question])
                 continue
             if answered is None:
@@ -203,7 +212,7 @@ class KindReader:
         if repairs:
             again = KnownExpression(expression, self._results(expression), is_idiom=False)
             repaired = self._kind(again.found, again, self._base(site.scope) if again.has_base else "")
-        meaning = Meaning(written, repaired, repairs, known.is_entry_value)
+        meaning = meaning_of(written, repaired, repairs, known.is_entry_value)
         node: Any = meaning
         place: Any = None
         branches, key = known.answers, (site.producer, base)
@@ -276,13 +285,13 @@ class KindReader:
 class _Answers:
     """What repairs ask of the place of an expression, each question answered once and noted."""
 
-    __slots__ = ("_given", "_real", "_site", "expression", "reader", "trail")
+    __slots__ = ("_around", "_given", "_site", "expression", "reader", "trail")
 
     def __init__(self, reader: KindReader, expression: Expression, site: ExpressionSite) -> None:
         self.reader = reader
         self.expression = expression
         self._site = site
-        self._real: Site | None = None
+        self._around: Surroundings | None = None
         self._given: dict[Hashable, Any] = {}
         self.trail: list[tuple[tuple[Hashable, ...], Any]] = []
 
@@ -292,7 +301,7 @@ class _Answers:
         scope = self._site.scope
         if name in _OF_FUNCTION and scope is not None:
             store = scope.facts
-        elif name in _OF_TYPE:
+        elif name in OF_TYPE:
             store = self._site.family
         else:
             store = self._given
@@ -312,15 +321,15 @@ class _Answers:
                 return None if base is None else self.reader.code.base_register(base)
         except DwarfGpuError:
             return None
-        if self._real is None:
-            self._real = self.reader.code.site(self.expression, self._site.attribute)
-        return getattr(self._real, name)(*arguments)
+        if self._around is None:
+            self._around = self.reader.code.surroundings(self.expression, self._site.die)
+        return getattr(self._around, name)(*arguments)
 
     def _noted(self, name: str) -> Callable[..., Any]:
         def ask(*arguments: int) -> Any:
             answer = self.answer(name, *arguments)
             if all(question != (name, *arguments) for question, _answer in self.trail):
-                self.trail.append((_FIRST if name == _FIRST[0] else (name, *arguments), answer))
+                self.trail.append((FIRST if name == FIRST[0] else (name, *arguments), answer))
             return answer
 
         return ask

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import AUTO
-from dwarfgpu.program.coverage.availability import REASONS, STATIC, FileAvailability, VariableAvailability
-from dwarfgpu.program.coverage.kinds import KINDS
+from dwarfgpu.program.coverage.availability import (
+    REASONS,
+    FileAvailability,
+    VariableAvailability,
+    by_kind,
+    count_bytes,
+    together,
+)
+from dwarfgpu.program.coverage.kinds import KINDS, Meaning
+from dwarfgpu.program.coverage.unit_walk import LEFT_OUT, STATIC, FunctionCopy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
-    from dwarfgpu.program.coverage.availability import Counts
+    from dwarfgpu.program.coverage.availability import Bytes, Counts
     from dwarfgpu.program.coverage.code_scope import CodeScope
+    from dwarfgpu.program.coverage.unit_walk import Said
+
+    Key = TypeVar("Key", "Unit", "CodeScope")
 
 
 @frozen
@@ -62,80 +72,91 @@ class CoverageSum:
 class Tally:
     """A sum that is being made."""
 
-    __slots__ = ("counts", "missing", "repaired", "written")
+    __slots__ = ("nowhere", "said", "statics", "statics_located", "variables", "whole")
 
     def __init__(self) -> None:
-        self.counts = [0, 0, 0, 0, 0]
-        self.written: dict[str, int] = defaultdict(int)
-        self.repaired: dict[str, int] = defaultdict(int)
-        self.missing: dict[str, int] = defaultdict(int)
+        self.variables = self.whole = self.nowhere = self.statics = self.statics_located = 0
+        self.said: Bytes = {}
 
     def add(self, record: VariableAvailability) -> None:
         """Add a variable."""
-        self.add_counts(record.scope, record.written, record.repaired, record.missing)
-
-    def add_counts(self, scope: CodeScope | None, written: Counts, repaired: Counts, missing: Counts) -> None:
-        """Add a variable of which nothing else is known."""
-        counts = self.counts
-        if scope is None:
-            counts[3] += 1
-            counts[4] += bool(written)
+        if record.scope is None:
+            self.add_static(is_located=bool(record.written))
             return
-        counts[0] += 1
-        if not written:
-            counts[2] += 1
-        elif not missing:
-            counts[1] += 1
-        if written:
-            sums = self.written
-            for kind, count in written:
-                sums[kind] += count
-        if repaired:
-            sums = self.repaired
-            for kind, count in repaired:
-                sums[kind] += count
-        if missing:
-            sums = self.missing
-            for reason, count in missing:
-                sums[reason] += count
+        self.variables += 1
+        self.whole += bool(record.written and not record.missing)
+        self.nowhere += not record.written
+        self._add_bytes(record.said)
+
+    def add_list(self, scope: CodeScope, said: Said, start: int | None) -> None:
+        """Add a variable of a scope of which nothing else is known."""
+        is_located, is_missing = count_bytes(scope, said, start, self.said)
+        self.variables += 1
+        if not is_located:
+            self.nowhere += 1
+        elif not is_missing:
+            self.whole += 1
+
+    def add_everywhere(self, said: Meaning | str, variables: int, size: int) -> None:
+        """Add variables of which the same is said everywhere in their scopes, which have so many bytes."""
+        self.variables += variables
+        if isinstance(said, str) or not said.is_located:
+            self.nowhere += variables
+        else:
+            self.whole += variables
+        self.said[said] = self.said.get(said, 0) + size
+
+    def add_static(self, *, is_located: bool) -> None:
+        """Add a variable outside of functions."""
+        self.statics += 1
+        self.statics_located += is_located
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
-        self.counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
-        for mine, theirs in zip(self._sums(), other._sums(), strict=True):
-            for key, count in theirs.items():
-                mine[key] += count
+        self.variables += other.variables
+        self.whole += other.whole
+        self.nowhere += other.nowhere
+        self.statics += other.statics
+        self.statics_located += other.statics_located
+        self._add_bytes(other.said.items())
 
-    def _sums(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        return self.written, self.repaired, self.missing
+    def _add_bytes(self, said: Iterable[tuple[Meaning | str, int]]) -> None:
+        sums = self.said
+        for key, count in said:
+            sums[key] = sums.get(key, 0) + count
+
+    @property
+    def missing(self) -> int:
+        """How many bytes have no location, as the file has it."""
+        return sum([count for said, count in self.said.items() if isinstance(said, str) or not said.is_located])
 
     def sum(self) -> CoverageSum:
         """Return the sum as it is now."""
-        variables, whole, nowhere, statics, statics_located = self.counts
-        located = sum(self.written.values())
+        written, repaired, missing = by_kind(self.said.items())
+        located = sum([count for _kind, count in written])
         return CoverageSum(
-            variables,
-            whole,
-            nowhere,
-            located + sum(self.missing.values()),
+            self.variables,
+            self.whole,
+            self.nowhere,
+            located + sum([count for _reason, count in missing]),
             located,
-            sum(self.repaired.values()),
-            _ordered(self.written, KINDS),
-            _ordered(self.repaired, KINDS),
-            _ordered(self.missing, tuple(REASONS)),
-            statics,
-            statics_located,
+            sum([count for _kind, count in repaired]),
+            _ordered(written, KINDS),
+            _ordered(repaired, KINDS),
+            _ordered(missing, tuple(REASONS)),
+            self.statics,
+            self.statics_located,
         )
 
 
-def _ordered(counts: dict[str, int], names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+def _ordered(counts: Counts, names: tuple[str, ...]) -> Counts:
     """Return counts in the order of the names; of several memories by their spaces."""
 
     def place(item: tuple[str, int]) -> tuple[int, str]:
         first = item[0] if item[0] in names else item[0].partition(" ")[0]
         return (names.index(first) if first in names else len(names)), item[0]
 
-    return tuple(sorted(((name, count) for name, count in counts.items() if count), key=place))
+    return tuple(sorted(((name, count) for name, count in counts if count), key=place))
 
 
 @frozen
@@ -202,32 +223,18 @@ def file_coverage(
     """Return the sums over a file: over all variables, or those that are wanted."""
     units: dict[Unit, Tally] = {}
     functions: dict[CodeScope, Tally] = {}
-    repairs: dict[str, int] = {}
-    available = FileAvailability(file, dialect, repair)
     repaired_as: dict[tuple[str, ...], int] = {}
-    last: CodeScope | None = None
-    add = Tally().add_counts
-    for row in available.rows():
-        if wanted is not None and not wanted(VariableAvailability.of_row(row)):
-            continue
-        unit, _offset, _kind, scope, written, repaired, missing, entries, _reason, _start = row
-        if scope is None:
-            units.setdefault(unit, Tally()).add_counts(None, written, repaired, missing)
-        else:
-            function = scope.function
-            if function is not last:
-                last = function
-                tally = functions.get(function)
-                if tally is None:
-                    tally = functions[function] = Tally()
-                add = tally.add_counts
-            add(scope, written, repaired, missing)
-        if entries:
-            names = entries[0][2].repairs
-            if len(entries) > 1:
-                names = tuple(dict.fromkeys([name for entry in entries for name in entry[2].repairs]))
-            if names:
-                repaired_as[names] = repaired_as.get(names, 0) + 1
+    available = FileAvailability(file, dialect, repair)
+    if wanted is None:
+        _add_all(available, units, functions, repaired_as)
+    else:
+        for record in available:
+            if wanted(record):
+                scope = record.scope
+                (_tally(units, record.unit) if scope is None else _tally(functions, scope.function)).add(record)
+                if record.repairs:
+                    repaired_as[record.repairs] = repaired_as.get(record.repairs, 0) + 1
+    repairs: dict[str, int] = {}
     for names, count in repaired_as.items():
         for name in names:
             repairs[name] = repairs.get(name, 0) + count
@@ -248,8 +255,77 @@ def file_coverage(
     )
 
 
+def _add_all(
+    available: FileAvailability,
+    units: dict[Unit, Tally],
+    functions: dict[CodeScope, Tally],
+    repaired_as: dict[tuple[str, ...], int],
+) -> None:
+    """Add all variables to the sums, and count the sets of repairs that tell what they mean."""
+    last: CodeScope | None = None
+    tally = Tally()
+    alike: dict[Meaning | str, list[int]] = {}
+    """How many variables of the function are of which the same is said everywhere, and the bytes of their scopes."""
+
+    def add_alike() -> None:
+        for said, (count, size) in alike.items():
+            tally.add_everywhere(said, count, size)
+            if isinstance(said, Meaning) and said.repairs:
+                repaired_as[said.repairs] += count
+        alike.clear()
+
+    for row in available.rows():
+        if isinstance(row, FunctionCopy):
+            count = row.left_out()
+            if count:
+                _tally(functions, row.scope.function).add_everywhere(LEFT_OUT, count, count * row.scope.size)
+            continue
+        unit, _offset, _kind, scope, said, start = row
+        if scope is not None and scope.function is not last:
+            add_alike()
+            last = scope.function
+            tally = _tally(functions, last)
+        if isinstance(said, tuple) or start is not None or scope is None:
+            for names in _repairs(said):
+                repaired_as[names] = repaired_as.get(names, 0) + 1
+            if scope is None:
+                is_located = bool(VariableAvailability.of_row(row).written)
+                _tally(units, unit).add_static(is_located=is_located)
+            else:
+                tally.add_list(scope, said, start)
+            continue
+        known = alike.get(said)
+        if known is None:
+            alike[said] = [1, scope.size]
+            for names in _repairs(said):
+                repaired_as.setdefault(names, 0)
+        else:
+            known[0] += 1
+            known[1] += scope.size
+    add_alike()
+
+
+def _repairs(said: Said) -> Iterator[tuple[str, ...]]:
+    """Yield the repairs that tell what is said of a variable, if there are some."""
+    names: tuple[str, ...] = ()
+    if isinstance(said, Meaning):
+        names = said.repairs
+    elif isinstance(said, tuple):
+        names = together(tuple(dict.fromkeys([entry[2] for entry in said]))).repairs
+    if names:
+        yield names
+
+
+def _tally(tallies: dict[Key, Tally], key: Key) -> Tally:
+    """Return the sum of a unit or a function."""
+    tally = tallies.get(key)
+    if tally is None:
+        tally = tallies[key] = Tally()
+    return tally
+
+
 def _worst(part: UnitCoverage | FunctionCoverage) -> tuple[int, int, int]:
-    missing = sum(part.tally.missing.values())
+    missing = part.tally.missing
     unit = part.unit if isinstance(part, UnitCoverage) else part.scope.unit
     return -missing, unit.offset, 0 if isinstance(part, UnitCoverage) else part.scope.offset
 

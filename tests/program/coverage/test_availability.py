@@ -275,6 +275,15 @@ def test_what_a_copy_leaves_out_is_missing_in_it(is_first):
     assert known["x"].calls == known["y"].calls == ("k", "f")
 
 
+def test_code_in_an_abstract_instance_ends_before_the_rest_of_it():
+    inside = die("subprogram", named("inside"), ("low_pc", "addr", CODE + 0x40), ("high_pc", "data4", 0x10), X)
+    known = all_records(call(), types=[abstract(inside, Y)])
+    assert [(record.name, record.kind, sums(record)) for record in known] == [
+        ("x", "local", ({}, {"no location": 0x10})),
+        ("y", "local", ({}, {"not in this copy": 0x20})),
+    ]
+
+
 def test_a_copy_takes_over_the_location_of_the_abstract_instance():
     static = die("variable", named("x"), typed("int"), ("location", "exprloc", ops("DW_OP_addr 0x10000")), label="x")
     record = records(call(die("variable", ("abstract_origin", "ref4", "x"))), types=[abstract(static)])["x"]

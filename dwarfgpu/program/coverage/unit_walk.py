@@ -1,0 +1,664 @@
+"""The walk over the entries of a unit that finds its variables: in which code each is, and what says where it is.
+
+A whole file has hundreds of thousands of entries, so the walk decodes of each only the values that it needs, and makes
+no object for it. Entries that are written in a rare way are decoded as a `Die` instead.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.forms import class_of
+from dwarfgpu.objfile.info.pc_ranges import dead_from, listed, ranges_of
+from dwarfgpu.objfile.info.readers import FAILURES, truncated
+from dwarfgpu.objfile.lists.location_lists import read_location_list
+from dwarfgpu.objfile.lists.quick_lists import packed_ranges, quick_locations, quick_ranges
+from dwarfgpu.program.coverage.code_scope import FUNCTIONS, CodeScope, merged
+from dwarfgpu.program.coverage.kinds import CONSTANT_MEANING, FIRST, OF_TYPE, Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+
+    from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
+    from dwarfgpu.objfile.info.dies import Attribute, Die
+    from dwarfgpu.objfile.info.readers import Pick, Unpack
+    from dwarfgpu.objfile.info.unit import Unit
+    from dwarfgpu.objfile.lists.list_encoding import ListContext
+    from dwarfgpu.objfile.lists.quick_lists import PackedRanges
+    from dwarfgpu.program.coverage.kinds import KindReader
+
+PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
+
+NO_ATTRIBUTE = "no location"
+EMPTY_LIST = "list without entries"
+UNREADABLE = "list is broken"
+
+Said: TypeAlias = "Meaning | str | tuple[tuple[int, int, Meaning], ...]"
+"""What is said of the place of a variable: what holds wherever it is, why nothing is said, or the entries of its list.
+
+An entry is where it begins, the first address behind it (-1 for one that is valid wherever no other is), and what the
+expression says.
+"""
+Row: TypeAlias = "tuple[Unit, int, str, CodeScope | None, Said, int | None]"
+"""A variable: unit, offset of its entry in the unit, kind, scope, what is said of its place, and where its scope begins
+if that is later than the block that it is in (DW_AT_start_scope)."""
+
+_VARIABLES = {
+    dw.DW_TAG_formal_parameter: PARAMETER,
+    dw.DW_TAG_variable: LOCAL,
+    dw.DW_TAG_constant: CONSTANT,
+}
+_SCOPES = FUNCTIONS | {
+    dw.DW_TAG_lexical_block,
+    dw.DW_TAG_with_stmt,
+    dw.DW_TAG_catch_block,
+    dw.DW_TAG_try_block,
+    dw.DW_TAG_entry_point,
+}
+_CLOSED = frozenset((
+    *(dw.DW_TAG_subroutine_type, dw.DW_TAG_enumeration_type, dw.DW_TAG_array_type),
+    *(dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site),
+))  # fmt: skip
+"""Entries with no variable below them."""
+_ADDRESS_INDEX = frozenset((
+    *(dw.DW_FORM_addrx, dw.DW_FORM_addrx1, dw.DW_FORM_addrx2, dw.DW_FORM_addrx3, dw.DW_FORM_addrx4),
+))  # fmt: skip
+_SIZES = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_udata))
+"""The forms of sizes that are plain numbers in an entry."""
+_LIST_FORMS = frozenset((dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx, dw.DW_FORM_sec_offset))
+_REFERENCES = frozenset((*forms.REF_UNIT, dw.DW_FORM_ref_addr))
+"""The forms of references to entries of `.debug_info`."""
+_WHERE = frozenset((dw.DW_AT_location, dw.DW_AT_const_value, dw.DW_AT_specification, dw.DW_AT_abstract_origin))
+"""What an entry has that says where its variable is, or which other entry does."""
+_HERE = frozenset((dw.DW_AT_location, dw.DW_AT_const_value, dw.DW_AT_start_scope))
+"""What an entry has itself that says where its variable is, or from which address on."""
+_NOT_ASKED = object()
+
+PASSED, SKIPPED, VARIABLE, SCOPE = range(4)
+"""What an entry is to the walk: nothing, but it may own variables; nothing with all that it owns; and what it says."""
+NO_CODE, PLAIN, INDEXED, LISTED, ODD = range(5)
+"""How the code of an entry is given: an address and a size, the index of an address and a size, a list, or else."""
+
+
+class EntryPlan:
+    """What the walk does with the entries of one abbreviation, and which of their values it reads.
+
+    What ends in ``_at`` is the index of a value among those that are read; -1 where it is not.
+    """
+
+    __slots__ = ("_wanted", "abbreviation", "base_at", "code", "constant", "has_children", "high_at", "is_abstract",
+                 "is_bare", "is_code", "is_expression", "is_global", "is_incomplete", "is_inner", "is_noted",
+                 "is_noted_leaf", "kind", "list_form", "location", "location_at", "low_at", "origin_at", "pick",
+                 "ranges_at", "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
+
+    def __init__(self, abbreviation: Abbreviation, version: int) -> None:
+        attributes, layout = abbreviation.attributes, abbreviation.layout
+        index_of = abbreviation.index_of
+        self.abbreviation = abbreviation
+        self.tag = tag = abbreviation.tag
+        self.has_children = abbreviation.has_children
+        is_declared = dw.DW_AT_declaration in attributes
+        self.kind = _VARIABLES.get(tag)
+        self.location, self.constant = index_of(dw.DW_AT_location), index_of(dw.DW_AT_const_value)
+        self.start, self.type = index_of(dw.DW_AT_start_scope), index_of(dw.DW_AT_type)
+        has_code = dw.DW_AT_ranges in attributes or (dw.DW_AT_low_pc in attributes and dw.DW_AT_high_pc in attributes)
+        self.role = PASSED
+        if tag in _SCOPES:
+            self.role = SCOPE
+        elif self.kind is not None and (not is_declared or self.location >= 0):
+            self.role = VARIABLE
+        elif tag in _CLOSED:
+            self.role = SKIPPED
+        self.is_abstract = tag == dw.DW_TAG_subprogram and dw.DW_AT_inline in attributes and not has_code
+        """Whether this is the abstract instance of a function."""
+        if tag == dw.DW_TAG_subprogram and is_declared and not self.is_abstract:
+            self.role = SKIPPED
+        self.is_code = tag in _SCOPES and has_code
+        self.is_noted = self.kind is not None and not is_declared
+        """Whether an abstract instance has it as a variable."""
+        self.is_noted_leaf = self.is_noted and not self.has_children and layout.size > 0
+        self.is_inner = tag == dw.DW_TAG_lexical_block
+        """Whether what it owns belongs to an abstract instance, too."""
+        self.is_incomplete = self.role == VARIABLE and _HERE.isdisjoint(attributes)
+        """Whether only another entry can say where the variable is."""
+        self.is_bare = _WHERE.isdisjoint(attributes)
+        """Whether neither it nor an entry that it completes says where the variable is."""
+
+        self._choose_values(version)
+        self.size = layout.size
+        self.unpack: Unpack | None = layout.picking_unpack(self._wanted) if layout.size >= 0 else None
+        """Reads the values of an entry of fixed size."""
+        self.pick: Pick = self._first_pick
+        """Reads those of any other, and the next position. It replaces itself, so look it up each time."""
+
+    def _choose_values(self, version: int) -> None:
+        """Choose the values that are read: where a variable is, where code is, and which entry this one completes."""
+        abbreviation, codes, index_of = self.abbreviation, self.abbreviation.forms, self.abbreviation.index_of
+        low, high, ranges = (index_of(number) for number in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges))
+        wanted: list[int] = []
+        form = codes[self.location] if self.role == VARIABLE and self.location >= 0 else 0
+        self.is_expression = form == dw.DW_FORM_exprloc
+        self.list_form = form if version >= 5 and form in _LIST_FORMS else 0
+        if self.is_expression or self.list_form:
+            wanted.append(self.location)
+        self.code, self.ranges_form = ODD if self.is_code else NO_CODE, 0
+        if self.is_code and ranges >= 0:
+            if codes[ranges] in _LIST_FORMS:
+                self.code, self.ranges_form = LISTED, codes[ranges]
+                wanted.append(ranges)
+        elif self.is_code and codes[high] in _SIZES and class_of(codes[high], dw.DW_AT_high_pc, version) == "constant":
+            self.code = PLAIN if codes[low] == dw.DW_FORM_addr else INDEXED if codes[low] in _ADDRESS_INDEX else ODD
+            wanted += (low, high)
+        base = index_of(dw.DW_AT_frame_base) if self.role == SCOPE else -1
+        if base >= 0:
+            wanted.append(base)
+        origin = index_of(dw.DW_AT_abstract_origin)
+        is_read = origin >= 0 and codes[origin] in _REFERENCES and (self.role == VARIABLE or self.tag in FUNCTIONS)
+        self.is_global = is_read and codes[origin] == dw.DW_FORM_ref_addr
+        """Whether the reference to the abstract origin counts in the section, and not in the unit."""
+        if is_read:
+            wanted.append(origin)
+        self._wanted = tuple(sorted({index for index in wanted if abbreviation.layout.slots[index] >= 0}))
+        self.location_at, self.ranges_at, self.low_at, self.high_at, self.base_at, self.origin_at = (
+            self._wanted.index(index) if index in self._wanted else -1
+            for index in (self.location, ranges, low, high, base, origin)
+        )
+
+    def _first_pick(self, data: bytes, position: int) -> tuple[Any, ...]:
+        self.pick = self.abbreviation.layout.picker(self._wanted)
+        return self.pick(data, position)
+
+
+class EntryPlans:
+    """The plans of a table of abbreviations by code."""
+
+    __slots__ = ("plans", "sizes")
+
+    def __init__(self, table: AbbreviationTable, version: int) -> None:
+        self.plans = [None if each is None else EntryPlan(each, version) for each in table.dense]
+        self.sizes = [
+            plan.size if plan is not None and plan.role <= SKIPPED and not plan.has_children and plan.size > 0 else 0
+            for plan in self.plans
+        ]
+        """The size of entries of which nothing is read, and that own none; 0 for others."""
+
+
+class AbstractVariables:
+    """The variables of an abstract instance by their offsets in the unit, with the plans of all such variables."""
+
+    __slots__ = ("noted", "offsets", "unit")
+
+    def __init__(self, unit: Unit, noted: dict[int, EntryPlan]) -> None:
+        self.unit = unit
+        self.offsets: list[int] = []
+        self.noted = noted
+        """The plans by the offset in the section."""
+
+
+LEFT_OUT = "not in this copy"
+
+
+class FunctionCopy:
+    """A function that is a copy of an abstract instance, and which of its variables it has."""
+
+    __slots__ = ("origin", "scope", "seen", "variables")
+
+    def __init__(self, origin: tuple[str, int], scope: CodeScope) -> None:
+        self.origin = origin
+        self.scope = scope
+        self.seen: list[int] = []
+        """The offsets in the section of what its variables complete."""
+        self.variables: AbstractVariables | None = None
+        """The variables of the abstract instance, once that is known."""
+
+    def left_out(self) -> int:
+        """Return how many of the variables it does not have."""
+        if self.variables is None:
+            return 0
+        offsets, start = self.variables.offsets, self.variables.unit.offset
+        if not self.seen:
+            return len(offsets)
+        return len(offsets) - len({place - start for place in self.seen}.intersection(offsets))
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the variables that it does not have."""
+        if self.variables is None:
+            return
+        unit, seen = self.variables.unit, set(self.seen)
+        for offset in self.variables.offsets:
+            place = unit.offset + offset
+            if place not in seen:
+                kind = self.variables.noted[place].kind
+                assert kind is not None  # noqa: S101 (it is a variable)
+                yield unit, offset, kind, self.scope, LEFT_OUT, None
+
+
+class _VariableSite:
+    """The place of the location of a variable."""
+
+    __slots__ = ("_family", "_plan", "_target", "_walk", "offset", "producer", "scope")
+
+    def __init__(self, walk: UnitWalk, offset: int, plan: EntryPlan, target: int, scope: CodeScope | None) -> None:
+        self._walk = walk
+        self.offset = offset
+        self._plan = plan
+        self._target = target
+        self._family: dict[Hashable, Any] | None = None
+        self.producer = walk.producer
+        self.scope = scope
+
+    @property
+    def die(self) -> Die:
+        return self._walk.unit.die_known_at(self.offset)
+
+    @property
+    def family(self) -> dict[Hashable, Any]:
+        if self._family is None:
+            self._family = self._walk.family(self.offset, self._plan, self._target)
+        return self._family
+
+
+class _IndexedLists:
+    """The lists of a unit that have an index: their section, its content, and where each list begins."""
+
+    __slots__ = ("data", "places", "section")
+
+    def __init__(self, unit: Unit, kind: str) -> None:
+        self.section, self.places = unit.tables.list_places(kind)
+        self.data = unit.tables.list_data(self.section) if self.places else b""
+
+
+class UnitWalk:
+    """The walk over the entries of a unit. ``spend`` counts what is read of lists, and refuses what is too much."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        kinds: KindReader,
+        abstract: dict[tuple[str, int], AbstractVariables],
+        spend: Callable[[int], None],
+    ) -> None:
+        self.unit = unit
+        self.kinds = kinds
+        self.abstract = abstract
+        """The variables of abstract instances, by section and offset of the function."""
+        self._spend = spend
+        self.copies: list[FunctionCopy] = []
+        """All copies of abstract instances."""
+        self.scopes_without_code = 0
+        self._meanings: dict[bytes, Any] = {}
+        """For expressions: their meaning, or the first question that it depends on, with what follows."""
+        self._noted: dict[int, EntryPlan] = {}
+        """The variables of abstract instances, by their offset in the section."""
+        self._families: dict[Hashable, dict[Hashable, Any]] = {}
+        """What is known of all variables that have a type, by form and value of the reference to it."""
+        self._families_of: dict[int, dict[Hashable, Any]] = {}
+        """The same by the offset in the section of what variables complete."""
+        self._origins: dict[int, Attribute | None] = {}
+        """The location or the constant of entries that others complete, by their offset in the section."""
+        self._context: ListContext | None = None
+        self._addresses: Sequence[int] = ()
+        self._dead = dead_from(unit.address_size)
+        try:
+            self.producer = unit.producer
+        except DwarfGpuError as error:
+            unit.dwarf.note(error)
+            self.producer = None
+        try:
+            self._context = unit.list_context
+            self._addresses = unit.tables.addresses
+        except DwarfGpuError:  # of a unit that needs none
+            pass
+
+    @cached_property
+    def _range_lists(self) -> _IndexedLists:
+        return _IndexedLists(self.unit, "rnglist")
+
+    @cached_property
+    def _location_lists(self) -> _IndexedLists:
+        return _IndexedLists(self.unit, "loclist")
+
+    def rows(self) -> Iterator[Row]:  # noqa: C901, PLR0912, PLR0915 (one loop over all entries)
+        """Yield the variables."""
+        unit, start = self.unit, self.unit.offset
+        data, table, version = unit.data, unit.table, unit.version
+        position, end = unit.first, len(data)
+        at = position
+        owners: list[tuple[CodeScope | None, FunctionCopy | None, AbstractVariables | None]] = []
+        scope: CodeScope | None = None
+        copy: FunctionCopy | None = None
+        instance: AbstractVariables | None = None
+        """The abstract instance that the entry is in."""
+        others: dict[Abbreviation, EntryPlan] = {}
+        known = table.keep(EntryPlans, lambda table: EntryPlans(table, version))
+        meanings, noted = self._meanings, self._noted
+        sizes, plans, wide = known.sizes, known.plans, table.rows
+        while position < end:
+            try:
+                code = data[position]
+                if code > 127:
+                    code = wide[data[position + 1]][code]
+                size = sizes[code]
+                if size:
+                    position += size
+                    continue
+                if not code:
+                    position += 1
+                    if len(owners) < 2:
+                        break
+                    scope, copy, instance = owners.pop()
+                    continue
+                at = begin = position
+                plan = plans[code]
+                if plan is None:
+                    abbreviation, begin = table.at(data, position)
+                    plan = others.get(abbreviation)
+                    if plan is None:
+                        plan = others[abbreviation] = EntryPlan(abbreviation, version)
+                if instance is not None and plan.is_noted_leaf:
+                    instance.offsets.append(at)
+                    noted[start + at] = plan
+                    position = begin + plan.size
+                    continue
+                role = plan.role
+                if role <= SKIPPED or (instance is not None and not plan.is_code):
+                    position = plan.abbreviation.layout.skip(data, begin)
+                    is_open = role == PASSED
+                    if instance is not None:
+                        is_open = plan.is_inner or plan.is_noted
+                        if plan.is_noted:
+                            instance.offsets.append(at)
+                            noted[start + at] = plan
+                    if plan.has_children:
+                        if is_open:
+                            owners.append((scope, copy, instance))
+                        else:
+                            position = self._after_children(position)
+                    elif not owners:
+                        break
+                    continue
+                unpack = plan.unpack
+                if unpack is not None:
+                    values = unpack(data, begin)
+                    position = begin + plan.size
+                else:
+                    values = plan.pick(data, begin)
+                    position = values[-1]
+            except DwarfGpuError as error:
+                raise unit.error(error, at) from None
+            except FAILURES:
+                raise truncated(start + at, unit.section) from None
+            if position > end:
+                raise truncated(start + at, unit.section)
+            target = -1
+            if plan.origin_at >= 0:
+                target = values[plan.origin_at]
+                if not plan.is_global:
+                    target += start
+            if role == VARIABLE:
+                if copy is not None and target >= 0:
+                    copy.seen.append(target)
+                if scope is None:
+                    yield self._variable(at, plan, values, target, None)
+                elif scope.size:
+                    said = None
+                    if plan.is_expression and plan.start < 0:  # most variables: what `_meaning_at` would give
+                        said = meanings.get(values[plan.location_at])
+                        if said.__class__ is tuple and said[0] is FIRST:
+                            said = said[1].get(scope.facts.get(FIRST, _NOT_ASKED))
+                    elif plan.is_incomplete and target in noted and noted[target].is_bare:
+                        said = NO_ATTRIBUTE  # as `_elsewhere` would say
+                    if said.__class__ is Meaning or said is NO_ATTRIBUTE:
+                        yield unit, at, plan.kind or LOCAL, scope, said, None
+                    else:
+                        yield self._variable(at, plan, values, target, scope)
+                if plan.has_children:
+                    owners.append((scope, copy, instance))
+            elif plan.is_abstract:
+                if plan.has_children:
+                    owners.append((scope, copy, instance))
+                    instance = self.abstract[unit.section, start + at] = AbstractVariables(unit, noted)
+            else:
+                is_inside = instance is None  # code in an abstract instance is of nothing around it
+                inner = self._scope(at, plan, values, scope if is_inside else None)
+                inner_copy = copy if is_inside else None
+                if plan.tag in FUNCTIONS:
+                    inner_copy = None
+                    if not inner.size:
+                        self.scopes_without_code += 1
+                    elif target >= 0:
+                        inner_copy = FunctionCopy((unit.section, target), inner)
+                        self.copies.append(inner_copy)
+                if plan.has_children:
+                    owners.append((scope, copy, instance))
+                    scope, copy, instance = inner, inner_copy, None
+            if not owners:
+                break
+        if position > end:
+            raise truncated(start + at, unit.section)
+
+    def _after_children(self, position: int) -> int:
+        """Return the position behind the null entry that ends what an entry owns."""
+        unit = self.unit
+        data, table = unit.data, unit.table
+        depth, end = 1, len(data)
+        while position < end:
+            if not data[position]:
+                position += 1
+                depth -= 1
+                if not depth:
+                    break
+                continue
+            abbreviation, begin = table.at(data, position)
+            position = abbreviation.layout.skip(data, begin)
+            depth += abbreviation.has_children
+        return position
+
+    # --- Scopes ---------------------------------------------------------------------------------------------------
+
+    def _scope(self, offset: int, plan: EntryPlan, values: tuple[Any, ...], parent: CodeScope | None) -> CodeScope:
+        """Return the scope of what an entry owns."""
+        unit = self.unit
+        code: list[tuple[int, int]] | PackedRanges = []
+        size = 0
+        if plan.code == NO_CODE:
+            if plan.tag not in FUNCTIONS and parent is not None:
+                code, size = parent.spans, parent.size
+        elif plan.code == INDEXED and values[plan.low_at] < len(self._addresses):
+            low = self._addresses[values[plan.low_at]]
+            if low < self._dead and values[plan.high_at]:
+                size = values[plan.high_at]
+                code = [(low, low + size)]
+        else:
+            try:
+                code, size = self._code(offset, plan, values)
+            except DwarfGpuError as error:
+                self._note(error, offset)
+        scope = CodeScope(unit, offset, plan.tag, parent, code, size, is_own=plan.code != NO_CODE)
+        if plan.base_at >= 0 and scope.function is scope:
+            base = values[plan.base_at]
+            if type(base) is bytes:
+                scope.frame_base = base, unit.format
+        return scope
+
+    def _code(
+        self, offset: int, plan: EntryPlan, values: tuple[Any, ...]
+    ) -> tuple[list[tuple[int, int]] | PackedRanges, int]:
+        """Return the addresses of the code of an entry, and how many there are."""
+        unit = self.unit
+        if plan.code == PLAIN:
+            low, size = values[plan.low_at], values[plan.high_at]
+            return ([(low, low + size)], size) if size and low < self._dead else ([], 0)
+        if plan.code != LISTED:  # also for an index that leads nowhere
+            die = unit.die_known_at(offset)
+            spans = ranges_of(die)
+            if die.number(dw.DW_AT_ranges) is not None:
+                self._spend(len(spans))
+        else:
+            form, value, lists = plan.ranges_form, values[plan.ranges_at], None
+            if form == dw.DW_FORM_rnglistx:
+                lists = self._range_lists
+            if lists is not None and value < len(lists.places):
+                section, data, place = lists.section, lists.data, lists.places[value]
+            else:
+                section, place = unit.tables.list_offset(form, value, "rnglist")
+                data = unit.tables.list_data(section)
+            quick = None
+            if self._context is not None and section.startswith(".debug_rnglists"):
+                packed = packed_ranges(data, place, self._context)
+                if packed is not None:
+                    self._spend(packed.count)
+                    return packed, packed.size
+                quick = quick_ranges(data, place, self._context, self._addresses)
+            spans = listed(unit, section, place) if quick is None else quick
+            self._spend(len(spans))
+        spans = merged(spans)
+        return spans, sum([high - low for low, high in spans])
+
+    # --- Variables ------------------------------------------------------------------------------------------------
+
+    def _variable(
+        self, offset: int, plan: EntryPlan, values: tuple[Any, ...], target: int, scope: CodeScope | None
+    ) -> Row:
+        kind = plan.kind if scope is not None or plan.kind == CONSTANT else STATIC
+        assert kind is not None  # noqa: S101 (it is a variable)
+        start = None
+        said: Said
+        try:
+            if plan.is_expression:
+                said = self._meaning_at(values[plan.location_at], _VariableSite(self, offset, plan, target, scope))
+            elif plan.list_form:
+                site = _VariableSite(self, offset, plan, target, scope)
+                said = self._of_list(plan.list_form, values[plan.location_at], self.unit, site)
+            else:
+                said = self._elsewhere(offset, plan, target, scope)
+            if plan.start >= 0 and scope is not None:
+                start = self._start(offset, plan, scope)
+        except DwarfGpuError as error:
+            self._note(error, offset)
+            said, start = UNREADABLE, None
+        return self.unit, offset, kind, scope, said, start
+
+    def _start(self, offset: int, plan: EntryPlan, scope: CodeScope) -> int | None:
+        """Return where the scope of a declaration begins later than its block (DWARF 5, 3.9)."""
+        start = self.unit.die_known_at(offset)._attribute(plan.start)  # noqa: SLF001 (by its index, without a name)
+        if start.value_class == "rnglist":
+            spans = listed(self.unit, *start.list_place())
+            return min((low for low, _high in spans), default=None)
+        return scope.spans[0][0] + start.unsigned()
+
+    def _elsewhere(self, offset: int, plan: EntryPlan, target: int, scope: CodeScope | None) -> Said:
+        """Return what is said of a variable without a location of a common form: by another entry, or nothing."""
+        if plan.location < 0:
+            if plan.constant >= 0:
+                return CONSTANT_MEANING
+            if plan.is_bare:
+                return NO_ATTRIBUTE
+            noted = self._noted.get(target)
+            if noted is not None and noted.is_bare:
+                return NO_ATTRIBUTE
+        die = self.unit.die_known_at(offset)
+        site = _VariableSite(self, offset, plan, target, scope)
+        if plan.location >= 0:
+            return self._of_attribute(die._attribute(plan.location), site)  # noqa: SLF001 (by its index)
+        inherited = self._inherited(die, target)
+        if inherited is None:
+            return NO_ATTRIBUTE
+        return CONSTANT_MEANING if inherited.number == dw.DW_AT_const_value else self._of_attribute(inherited, site)
+
+    def _inherited(self, die: Die, target: int) -> Attribute | None:
+        """Return the location or the constant of the entry that another one completes."""
+        if target < 0 or target not in self._origins:
+            location = die.find_number(dw.DW_AT_location) or die.find_number(dw.DW_AT_const_value)
+            if target < 0:
+                return location
+            self._origins[target] = location
+        return self._origins[target]
+
+    def _of_attribute(self, attribute: Attribute, site: _VariableSite) -> Said:
+        unit = attribute.die.unit
+        kind = class_of(attribute.form, dw.DW_AT_location, unit.version)
+        if kind not in ("block", "exprloc", "loclist"):
+            raise MalformedFile("bad_class", f"DW_AT_location is no location ({attribute.form_name})")
+        if kind != "loclist":
+            return self._meaning_at(attribute.block().data, site)
+        return self._of_list(attribute.form, attribute.value, unit, site)
+
+    def _of_list(self, form: int, value: Any, unit: Unit, site: _VariableSite) -> Said:
+        """Return what the list that an attribute names says."""
+        lists = self._location_lists if form == dw.DW_FORM_loclistx and unit is self.unit else None
+        if lists is not None and value < len(lists.places):
+            section, data, offset = lists.section, lists.data, lists.places[value]
+        else:
+            section, offset = unit.tables.list_offset(form, value, "loclist")
+            data = unit.tables.list_data(section)
+        quick = None
+        if unit is self.unit and self._context is not None and section.startswith(".debug_loclists"):
+            quick = quick_locations(data, offset, self._context, self._addresses)
+        meaning = self._meaning_at
+        if quick is not None:
+            self._spend(len(quick))
+            get, entries = self._meanings.get, []
+            for low, high, begin, end in quick:
+                known = get(data[begin:end])
+                entries.append((low, high, known if known.__class__ is Meaning else meaning(data[begin:end], site)))
+            return tuple(entries) or EMPTY_LIST
+        location_list = read_location_list(data, offset, section=section, context=unit.list_context)
+        if location_list.error is not None:
+            raise location_list.error.again()
+        self._spend(len(location_list.entries))
+        entries = [
+            (entry.start, -1 if entry.default else entry.end, meaning(entry.expression, site))
+            for entry in location_list.entries
+        ]
+        return tuple(entries) or EMPTY_LIST
+
+    # --- What expressions say -------------------------------------------------------------------------------------
+
+    def _meaning_at(self, data: bytes, site: _VariableSite) -> Meaning:
+        """Return what an expression says of the variable at a place."""
+        node = self._meanings.get(data)
+        while node.__class__ is tuple:
+            question, branches = node
+            if question is FIRST and site.scope is not None:
+                answers = site.scope.facts
+            elif question[0] in OF_TYPE:
+                answers = site.family
+            else:
+                break
+            node = branches.get(answers.get(question, _NOT_ASKED))
+        if node.__class__ is Meaning:
+            return node
+        known = self.kinds.known(data, self.unit.format)
+        meaning = known.meaning or self.kinds.meaning(known, site)
+        if not known.has_base:
+            self._meanings[data] = known.meaning or known.answers.get((self.producer, ""))
+        return meaning
+
+    def family(self, offset: int, plan: EntryPlan, target: int) -> dict[Hashable, Any]:
+        """Return what is known of all variables that have the type of an entry."""
+        unit = self.unit
+        if plan.type < 0 and target < 0:
+            return {}
+        if plan.type >= 0:
+            return self._families.setdefault(_type_of(unit.die_known_at(offset), plan), {})
+        family = self._families_of.get(target)
+        if family is None:
+            noted = self._noted.get(target)
+            key: Hashable = target
+            if noted is not None and noted.type >= 0:
+                key = _type_of(unit.die_known_at(target - unit.offset), noted)
+            family = self._families_of[target] = self._families.setdefault(key, {})
+        return family
+
+    def _note(self, error: DwarfGpuError, offset: int) -> None:
+        self.unit.dwarf.note(self.unit.error(error, offset))
+
+
+def _type_of(die: Die, plan: EntryPlan) -> tuple[int, int]:
+    """Return the form and the value of the reference to the type of an entry."""
+    return die.abbreviation.forms[plan.type], die.abbreviation.value(plan.type, die.values)
