@@ -9,6 +9,7 @@ import attrs
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.variables.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.render.layout import (
     WIDTH,
     beside,
@@ -45,6 +46,12 @@ MAX_GROUPS = 6
 """With more different values than this short ones are shown as a table."""
 MAX_CELL = 12
 NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "error": "<error>"}
+
+
+def missing_word(reason: Reason) -> str:
+    """Return what stands in place of a value: what GDB shows where the file says that there is none."""
+    is_gone = reason.kind in (OPTIMIZED_OUT, NO_LOCATION_HERE)
+    return reason.placeholder if is_gone else NO_VALUE[reason.state]
 
 
 def kept_text(values: Values) -> str:
@@ -132,7 +139,7 @@ class VariablesRenderer:
         if answer.value is None and answer.reason is not None:
             # the message is wrapped together with what precedes it, of which only the length counts
             before = "x" * (len(shown(name)) + indent + 3)
-            first, *rest = wrapped(f"{before} {NO_VALUE[answer.state]} {answer.reason.message}", WIDTH - 10)
+            first, *rest = wrapped(f"{before} {missing_word(answer.reason)} {answer.reason.message}", WIDTH - 10)
             first = first.removeprefix(before).strip()
             lines = [f"{head} = {self.style('error', first)}"]
             return lines + [" " * (indent + 4) + self.style("error", line) for line in rest]
@@ -142,7 +149,7 @@ class VariablesRenderer:
         """Return the value of one lane."""
         if answer.value is None:
             reason = answer.reason
-            return f"{NO_VALUE[answer.state]} {'' if reason is None else reason.message}"
+            return f"{NO_VALUE[answer.state]} " if reason is None else f"{missing_word(reason)} {reason.message}"
         return value_text(answer.value, self.look)
 
     def _many(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
