@@ -23,6 +23,7 @@ from dwarfgpu.render.layout import (
     wrapped,
 )
 from dwarfgpu.render.values import Look, value_text
+from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
@@ -108,7 +109,10 @@ class VariablesRenderer:
             if len(cells) > 1:
                 idle = sum(not answer.is_active for answer, _ in cells)
                 note = f", {idle} of them inactive" if 0 < idle < len(cells) else ""
-                lines[-1] += self.style("dim", f"  ({len(cells)} lanes{note})")
+                note = f"  ({len(cells)} lanes{note})"
+                if first.value is None and len(without_styles(lines[-1])) + len(note) > WIDTH:
+                    lines.append(" " * (indent + 2))
+                lines[-1] += self.style("dim", note)
         else:
             kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
