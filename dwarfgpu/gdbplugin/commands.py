@@ -34,6 +34,7 @@ FUNCTION_HELP = """Read a variable or an expression with dwarfgpu: $dwarfgpu("x"
 
 A value that GDB can reach is an lvalue: it has an address, or can be assigned to.
 In a language in which GDB has no strings: with language c -- print $dwarfgpu("x")."""
+LANE, APPLIED = "lane", "lane apply"
 SAVE_CORE = "generate-core-file"
 _MEANINGS = re.compile(r'\ndef (\w+)\([^)]*\) -> [^\n]*:\n    """(.*?)"""', re.DOTALL)
 
@@ -57,7 +58,10 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
     def __init__(self, row: Command, details: str) -> None:
         self.row = row
         self.__doc__ = help_text(row, details)
-        gdb.Command.__init__(self, f"{PREFIX} {row.gdb}", gdb.COMMAND_DATA)
+        if row.gdb == LANE:  # `lane apply` is below it
+            gdb.Command.__init__(self, f"{PREFIX} {row.gdb}", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, prefix=True)
+        else:
+            gdb.Command.__init__(self, f"{PREFIX} {row.gdb}", gdb.COMMAND_DATA)
 
     def invoke(self, text: str, from_tty: bool) -> None:  # noqa: FBT001 (as GDB calls it)
         """Run the command for what is selected now."""
@@ -65,13 +69,20 @@ class TableCommand(gdb.Command):  # type: ignore[misc]
             self.dont_repeat()
         with one_line_errors():
             from dwarfgpu.gdbplugin.debugger import debugger
+            from dwarfgpu.gdbplugin.host import select_lane, selected_lane_stays
 
             session = debugger()
             session.look(is_typed=from_tty)
             if self.row.gdb == "snapshot":  # the process is in no file yet
                 save(session, text)
                 return
+            if self.row.gdb == APPLIED:
+                with selected_lane_stays():
+                    session.execute(line_of(self.row, text))
+                return
             session.execute(line_of(self.row, text))
+            if self.row.gdb == LANE and text and session.lane is not None:
+                select_lane(session.lane)
 
     def complete(self, text: str, word: str | None) -> Any:
         """Return completions as GDB wants them: in place of the last word."""

@@ -11,7 +11,7 @@ import gdb
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.gdbplugin.convenience import gdb_remembered
-from dwarfgpu.gdbplugin.host import gdb_host, no_process
+from dwarfgpu.gdbplugin.host import gdb_host, no_process, select_lane
 from dwarfgpu.program.language.history import Remembered
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.output import Output
@@ -75,6 +75,17 @@ class GdbDebugger(Debugger):
         self.frame_number = frame.number
         if frame.selected_lane is not None:
             self.lanes[wave.index] = frame.selected_lane
+
+    def check_applied(self, line: str) -> None:
+        """Leave it to GDB, whose commands it may be."""
+
+    def execute_applied(self, line: str) -> None:
+        if self.lane is not None:
+            select_lane(self.lane)
+        try:
+            self.output.write(gdb.execute(line, to_string=True))
+        except gdb.error as error:
+            raise UsageError(" ".join(str(error).split()), kind="gdb") from None
 
     def _take_settings(self) -> None:
         """Take over GDB's settings for values, but those that have values of their own here."""

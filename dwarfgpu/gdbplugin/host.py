@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from dwarfgpu.program.stack.gdb_process import HOST_DIALECT, open_place, stamp_o
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.stack.frame import Frame
@@ -132,6 +133,24 @@ def selected_lane() -> int | None:
         return None if value is None else int(value)
     except (gdb.error, TypeError):  # the variable is void, or no number
         return None
+
+
+def select_lane(number: int | None) -> None:
+    """Select a lane in GDB; None where none was. ROCgdb has a command for it, and a variable that only it sets."""
+    try:
+        gdb.execute(f"lane {number}", to_string=True)
+    except gdb.error:
+        gdb.set_convenience_variable(_LANE, number)
+
+
+@contextmanager
+def selected_lane_stays() -> Iterator[None]:
+    """Select the lane that was selected before again at the end."""
+    before = selected_lane()
+    try:
+        yield
+    finally:
+        select_lane(before)
 
 
 def _thread() -> Any:

@@ -89,6 +89,14 @@ class Debugger(Selection):
 
     # --- Lines ----------------------------------------------------------------------------------------------------
 
+    def check_applied(self, line: str) -> None:
+        """Refuse a line whose command there is not; it is for several waves, lanes or frames."""
+        self.registry.find(line)
+
+    def execute_applied(self, line: str) -> None:
+        """Run a line for one of several waves, lanes or frames, which is selected."""
+        self.execute(line)
+
     def execute(self, line: str) -> None:
         """Run a line; an empty one repeats what was run before. What is wrong is raised, and the focus stays."""
         line = line.strip()

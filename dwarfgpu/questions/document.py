@@ -130,7 +130,10 @@ class _JsonWriter:
             return str(value)
         inner = newline + STEP
         if isinstance(value, dict) and value:
-            fields = [f"{self._quoted(str(key))}: {self._whole(field, inner)}" for key, field in value.items()]
+            fields = [
+                f"{self._quoted(str(key))}: {field if type(field) is int else self._whole(field, inner)}"
+                for key, field in value.items()
+            ]
             return f"{{{inner}{f',{inner}'.join(fields)}{newline}}}"
         if isinstance(value, (list, tuple)) and value:
             return f"[{inner}{f',{inner}'.join(self._whole(item, inner) for item in value)}{newline}]"

@@ -98,8 +98,8 @@ def _weakness(debugger: Debugger) -> dict[str, Any]:
 
 def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) -> None:
     """GRID and WORK-GROUP are one to three sizes in work-items: 256, or 64,64,1. Arguments of the kernel follow, by
-    position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without any all are 0. A machine that is attached
-    already is left.
+    position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without any all are 0. The kernel takes the
+    place of the state that is attached now.
     """
     from dwarfgpu.program.code.code_object import check_has_kernels
     from dwarfgpu.program.launch.launch import launch as start

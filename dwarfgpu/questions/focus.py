@@ -206,7 +206,7 @@ def check_command(
         raise arguments.wrong("takes -c or -s, not both")
     if not command:
         raise arguments.wrong("needs a command after the list")
-    debugger.registry.find(command)
+    debugger.check_applied(command)
 
 
 def apply(
@@ -228,7 +228,7 @@ def apply(
             try:
                 head = visit(number)
                 debugger.output = Output(collected.append, output.style, width=output.width)
-                debugger.execute(command)
+                debugger.execute_applied(command)
             except DwarfGpuError as raised:
                 error = raised
             finally:

@@ -78,9 +78,9 @@ def _row(space: Any, name: str, number: str) -> tuple[str, str, str, str, str, s
 
 
 def address_aliases(selection: Selection, arguments: Arguments) -> Document:
-    """EXPR is a variable, or an address such as private_lane#0x30. For each view: for how many bytes it goes together
-    with the address that is asked about, how many bytes of it the machine has, and how it is computed. Where nothing
-    else is said it is an address of the lane that is selected.
+    """EXPR is a variable, or an address such as private_lane#0x30. For each view: how many bytes from there on are at
+    both addresses, how many bytes of it the machine has, and how it is computed. Where nothing else is said it is an
+    address of the lane that is selected.
     """
     from dwarfgpu.program.code.encoding_context import setting
     from dwarfgpu.program.stack.address_aliases import needs_wave, parse_address, views_of

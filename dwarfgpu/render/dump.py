@@ -251,8 +251,33 @@ def _table_text(table: Table, style: Style) -> Iterator[str]:
     widths = [max(len(heads[i]), *(len(row[i]) for row in cells)) for i in used]
     sides = "".join("r" if table.columns[i][1] in _RIGHT else "l" for i in used)
     yield " " * INDENT + style("dim", aligned([heads[i] for i in used], widths, sides).rstrip())
+    kinds = [table.columns[i][1] for i in used]
+    template = _row_template(kinds, widths, [[row[i] for i in used] for row in sample])
+    width = max(NARROWEST, WIDTH - INDENT - sum(width + 2 for width in widths[:-1]))
+    are_all = len(used) == len(table.columns)
     for row in chain(sample, rows):
-        yield from _row_text([(table.columns[i][1], row[i]) for i in used], widths, sides)
+        values = row if are_all else [row[i] for i in used]
+        text = values[-1]
+        if template is not None and type(text) is str and len(text) <= width and text.isprintable():
+            try:
+                yield (template % (*values[:-1],) + text).rstrip()
+            except TypeError:  # a cell without a value
+                pass
+            else:
+                continue
+        yield from _row_text(list(zip(kinds, values, strict=True)), widths, sides)
+
+
+def _row_template(kinds: list[Kind], widths: list[int], sample: list[list[Any]]) -> str | None:
+    """Return a format of the columns before the last one, which costs less than `_row_text`, if all are numbers."""
+    *numbers, last = kinds
+    if last != "text" or not all(kind in _RIGHT for kind in numbers):
+        return None
+    if not all(type(value) is int for row in sample for value in row[:-1]):
+        return None
+    cells = zip(numbers, widths, strict=False)
+    return " " * INDENT + "".join(f"%{'#' if kind == 'address' else ''}{width}{'x' if kind == 'address' else 'd'}  "
+                                  for kind, width in cells)  # fmt: skip
 
 
 def _row_text(row: list[tuple[Kind, Any]], widths: list[int], sides: str) -> Iterator[str]:
@@ -305,7 +330,11 @@ def _rows_json(table: Table) -> list[dict[str, Any]]:
     names = [name for name, _ in table.columns]
     return [
         {
-            name: code_json(value) if isinstance(value, DumpedExpression) else plain(value)
+            name: value
+            if type(value) is int
+            else code_json(value)
+            if isinstance(value, DumpedExpression)
+            else plain(value)
             for name, value in zip(names, row, strict=True)
         }
         for row in table.rows

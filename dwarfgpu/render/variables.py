@@ -9,6 +9,7 @@ import attrs
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.variables.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.render.layout import (
     WIDTH,
     beside,
@@ -22,6 +23,7 @@ from dwarfgpu.render.layout import (
     wrapped,
 )
 from dwarfgpu.render.values import Look, value_text
+from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
@@ -45,6 +47,12 @@ MAX_GROUPS = 6
 """With more different values than this short ones are shown as a table."""
 MAX_CELL = 12
 NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "error": "<error>"}
+
+
+def missing_word(reason: Reason) -> str:
+    """Return what stands in place of a value: what GDB shows where the file says that there is none."""
+    is_gone = reason.kind in (OPTIMIZED_OUT, NO_LOCATION_HERE)
+    return reason.placeholder if is_gone else NO_VALUE[reason.state]
 
 
 def kept_text(values: Values) -> str:
@@ -101,7 +109,10 @@ class VariablesRenderer:
             if len(cells) > 1:
                 idle = sum(not answer.is_active for answer, _ in cells)
                 note = f", {idle} of them inactive" if 0 < idle < len(cells) else ""
-                lines[-1] += self.style("dim", f"  ({len(cells)} lanes{note})")
+                note = f"  ({len(cells)} lanes{note})"
+                if first.value is None and len(without_styles(lines[-1])) + len(note) > WIDTH:
+                    lines.append(" " * (indent + 2))
+                lines[-1] += self.style("dim", note)
         else:
             kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
             lines = [f"{head}{kind}", *self._many(cells, indent + 2)]
@@ -132,7 +143,7 @@ class VariablesRenderer:
         if answer.value is None and answer.reason is not None:
             # the message is wrapped together with what precedes it, of which only the length counts
             before = "x" * (len(shown(name)) + indent + 3)
-            first, *rest = wrapped(f"{before} {NO_VALUE[answer.state]} {answer.reason.message}", WIDTH - 10)
+            first, *rest = wrapped(f"{before} {missing_word(answer.reason)} {answer.reason.message}", WIDTH - 10)
             first = first.removeprefix(before).strip()
             lines = [f"{head} = {self.style('error', first)}"]
             return lines + [" " * (indent + 4) + self.style("error", line) for line in rest]
@@ -142,7 +153,7 @@ class VariablesRenderer:
         """Return the value of one lane."""
         if answer.value is None:
             reason = answer.reason
-            return f"{NO_VALUE[answer.state]} {'' if reason is None else reason.message}"
+            return f"{NO_VALUE[answer.state]} " if reason is None else f"{missing_word(reason)} {reason.message}"
         return value_text(answer.value, self.look)
 
     def _many(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dwarfgpu.program.variables.answers import CODES, STATES, WITH_VALUE
 from dwarfgpu.program.variables.columns import without_padding
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import WIDTH, beside, counted, lanes_text, plain_style, shown, wrapped
-from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer
+from dwarfgpu.render.variables import MAX_GROUPS, NO_VALUE, VariablesRenderer, missing_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ class WaveValuesRenderer:
             yield from beside("    ", wrapped(f"{label}: {line}", WIDTH - 4), 6)
             yield from (f"      {self.style('dim', place)}" for place in places)
         for count, reason in values.missing(inactive=self.inactive):
-            what = f"{NO_VALUE[reason.state]} in {counted(count, 'lane')}: {reason.message}"
+            what = f"{missing_word(reason)} in {counted(count, 'lane')}: {reason.message}"
             yield from (f"    {self.style('error', text)}" for text in wrapped(what, WIDTH - 4))
         for variable in values.repaired if self.verbose else ():
             names = ", ".join(repair.name for repair in variable.repairs)

@@ -13,6 +13,8 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.cli import main
+from tests.builders.dwarf import die
+from tests.builders.hostile import Case, bounded, gpu, named, typed
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -487,3 +489,13 @@ def test_operations_are_evaluated_in_the_frame_of_a_file(run):
     status, out, _ = run("eval", FILE, "--ops", "DW_OP_lit1; DW_OP_lit0; DW_OP_div", *STATE, "--lane", "2", "--json")
     (answer,) = json.loads(out)["lanes"].values()
     assert (status, answer["error"]["kind"]) == (1, "division_by_zero")
+
+
+def test_how_many_lanes_have_no_value_is_within_the_width(tmp_path):
+    case = Case(tmp_path, gpu(die("variable", named("ab"), typed("int"))))
+    lines = bounded("locals", case.file, "--state", case.state).out.splitlines()
+    assert lines == [
+        "#0  k",
+        "  ab = <optimized out> it has neither a location nor a constant value",
+        "      (64 lanes)",
+    ]

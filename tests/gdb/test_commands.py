@@ -53,6 +53,8 @@ def test_what_gdb_has():
         *(
             "eval",
             "locals",
+            "lane",
+            "lane apply",
             "lanes",
             "map",
             "bt",
@@ -92,6 +94,34 @@ def test_waves_are_shown_as_the_debugger_shows_them(tmp_path, require_tool, name
     expected = in_debugger(name, typed)
     assert text[text.index("@@") : text.rindex("[Inferior")] == expected[expected.index("@@") :]
     assert expected.count("@@") >= 4
+
+
+@pytest.mark.slow
+def test_a_lane_is_selected_and_commands_of_gdb_run_in_several(tmp_path, require_tool):
+    commands = (
+        "dwarfgpu lane",
+        'dwarfgpu lane apply 0,2 -q print $dwarfgpu("left")',
+        "dwarfgpu lane 5",
+        'print $dwarfgpu("left")',
+        'dwarfgpu lane apply all -active -q print $dwarfgpu("left")',
+        'dwarfgpu lane apply 1,2 -s print $dwarfgpu("even")',
+        'dwarfgpu lane apply 1,2 -c print $dwarfgpu("even")',
+        "print $_lane",
+        "dwarfgpu lane 99",
+        "dwarfgpu lane apply 0 nosuch",
+        "dwarfgpu lane apply 0",
+    )
+    asked = [word for command in commands for word in ("-ex", command)]
+    with stub(tmp_path, states(["variables"])) as sockets:
+        text = run_gdb(require_tool, *connected(sockets, "variables"), *asked)
+    assert "[Current wave is 1, lane 0 (AMDGPU Lane 1:1:1:1/0 (0,0,0)[0,0,0])]" in text
+    assert "[Switching to wave 1, lane 5 (AMDGPU Lane 1:1:1:1/5 (0,0,0)[5,0,0])]" in text
+    values = [int(value) for value in re.findall(r"^\$\d+ = (\d+)$", text, re.MULTILINE)]
+    assert values == [0, 4, 10, *range(0, 40, 4), 14, 14, 5]
+    assert text.count("no variable `even` in X") == 1
+    assert "Lane 99 does not exist on this thread." in text
+    assert 'Undefined command: "nosuch".' in text
+    assert "`lane apply` needs a command after the list" in text
 
 
 @pytest.mark.slow

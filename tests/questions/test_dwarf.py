@@ -46,7 +46,7 @@ def test_explain_an_expression_explains_its_variables(run):
 def test_explain_what_is_absent(run):
     text = run("explain unused")
     assert "optimized out: the entry gives no location" in text
-    assert "unused = <absent> it has neither a location nor a constant value" in text
+    assert "unused = <optimized out> it has neither a location nor a constant\n    value" in text
 
 
 def test_explain_in_several_lanes(run):
@@ -62,7 +62,7 @@ def test_explain_a_register_of_a_caller():
     run("frame function middle")
     text = run("explain y")
     assert "none is valid" in text
-    assert "<absent> it has no location at" in text
+    assert "<optimized out> it has no location at" in text
     text = run("explain slots")
     assert "wherever it is in scope" in text
     assert all(len(line) <= 80 for line in text.splitlines())

@@ -338,7 +338,7 @@ def test_eval_asks_in_the_active_lanes(run):
     assert run("eval -lane 2 -location left") == "left = 4\n  at v3, its own lane\n"
     assert run("eval/x -lane 2 left") == "left = 0x4\n"
     assert run("eval -all limit") == "limit = 20  (64 lanes, 54 of them inactive)\n"
-    assert run("eval unused").startswith("unused = <absent> it has neither a location")
+    assert run("eval unused").startswith("unused = <optimized out> it has neither a location")
 
 
 def test_eval_shows_the_operations(run):

@@ -526,8 +526,8 @@ def line_table(file: CodeObject, unit: Unit, *, of_entries: bool = False) -> Lin
     return table
 
 
-MAX_RATIO = 16
-"""How much larger than in its file a section may be for nothing; compilers' sections are up to 10 times as large."""
+MAX_RATIO = 10
+"""How much larger than in its file a section may be for nothing, as those of compilers are; more is paid for."""
 
 
 def free_bytes(file: CodeObject, section: str) -> int | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
@@ -118,6 +121,7 @@ _ROW_COLUMNS: Columns = (
     ("discriminator", "rare"), ("op_index", "rare"), ("flags", "text"),
 )  # fmt: skip
 _FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
+_flags_of = attrgetter(*_FLAGS)
 
 
 def line_parts(file: CodeObject, section: str, pc: int | None = None) -> Iterator[SectionPart]:
@@ -205,8 +209,13 @@ def _line_facts(header: LineHeader) -> dict[str, Any]:
 
 
 def _line_row(row: LineRow) -> tuple[Any, ...]:
-    flags = " ".join(name for name in _FLAGS if getattr(row, name))
+    flags = _flag_names(_flags_of(row))
     return row.address, row.line, row.column, row.file, row.isa, row.discriminator, row.op_index, flags
+
+
+@cache
+def _flag_names(flags: tuple[bool, ...]) -> str:
+    return " ".join(compress(_FLAGS, flags))
 
 
 # --- Sections -----------------------------------------------------------------------------------------------------

@@ -189,6 +189,8 @@ class Values(ShownInNotebooks):
         self._missing: list[tuple[Any, Callable[[int], DwarfGpuError]]] = []
         """The slots that have no whole value, ascending, and the error of each by its position there."""
         self._array: Any = None
+        self._is_empty = False
+        """Whether no slot has a value, so that the type of the array is not known."""
         self._reasons: dict[Any, Reason] | None = None
 
     def __repr__(self) -> str:
@@ -449,10 +451,16 @@ class Values(ShownInNotebooks):
         if value is None and plain.dtype.kind in "iuf":
             plain = plain.astype(np.result_type(plain.dtype, np.float32))
             value = np.nan
+        if self._is_empty:
+            return np.full(plain.shape, value)
         copy: np.ndarray[Any, Any] = plain.copy()
         flat = copy.reshape(len(self), *copy.shape[1 if self.waves is None else 2 :])
-        for slots, _error_at in self._missing if value is not None else ():
-            flat[slots] = value
+        try:
+            for slots, _error_at in self._missing if value is not None else ():
+                flat[slots] = value
+        except (TypeError, ValueError, OverflowError):
+            message = f"{value!r:.40} does not fit into the array, which is of {copy.dtype}"
+            raise UsageError(message, kind="no_array") from None
         return copy
 
     @property
@@ -465,6 +473,7 @@ class Values(ShownInNotebooks):
             import numpy as np
 
             self._array = np.zeros(len(self), dtype=np.uint8)
+            self._is_empty = True
         if self.waves is None:
             return self._array
         shape = (len(self.waves), len(self.lanes))

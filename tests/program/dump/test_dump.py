@@ -16,6 +16,7 @@ from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.program.dump import sections
 from dwarfgpu.program.dump.entries import EntryDump, Lists, Selection, ShownEntry, ShownUnit, tag_number
+from dwarfgpu.program.dump.parts import SectionPart, Table
 from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
 from dwarfgpu.render.layout import plain
@@ -494,3 +495,15 @@ def test_lists_that_overlap_have_a_limit():
     assert any(each.error is not None and each.error.kind == "limit_exceeded" for each in shown)
     total = sum(len(each.detail.entries) for each in shown if isinstance(each.detail, Lists))
     assert total <= section.size
+
+
+def test_rows_of_numbers_are_written_as_any_others(monkeypatch):
+    """A table whose cells before the last one are numbers is written by one format, but for rows that are otherwise."""
+    columns = (("address", "address"), ("line", "number"), ("isa", "rare"), ("flags", "text"))
+    rows = [(number, number * 3, number % 2, "is_stmt" * (number % 3)) for number in range(300)]
+    rows += [(None, 1, 0, "x"), (1 << 64, None, 0, ""), (5, 6, 7, None), (5, 6, 7, "word " * 30), (5, 6, 7, "\x1b[2J")]
+    part = SectionPart(".debug_line", 0, "line table", {}, (Table("rows", columns, rows),))
+    quick = list(render_parts.part_text(part))
+    monkeypatch.setattr("dwarfgpu.render.dump._row_template", lambda *_: None)
+    assert quick == list(render_parts.part_text(part))
+    assert len(quick) > 305

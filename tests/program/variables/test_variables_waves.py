@@ -11,6 +11,7 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.backends import snapshot
+from dwarfgpu.errors import UsageError
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.variables.answers import answer
 from tests.builders.spread import code_object
@@ -479,6 +480,12 @@ def test_lanes_without_a_value_are_masked():
     assert missing.array.mask.all()
     assert np.isnan(frame.eval("$v0[$_lane]").filled()[3:]).all()
     assert frame.eval("$v0[$_lane]").filled(-1)[:4].tolist() == [1, 2, 3, -1]
+    assert missing.filled(-1).tolist() == [-1] * 64
+    assert np.isnan(missing.filled()).all()
+    with pytest.raises(UsageError, match="'x' does not fit into the array, which is of int32"):
+        frame.eval("$v0[$_lane]").filled("x")
+    with pytest.raises(UsageError, match="4294967296 does not fit into the array"):
+        frame.eval("$v0[$_lane]").filled(1 << 32)
     whole = kernel(64, EVEN)["lane"].values()
     assert not isinstance(whole.array, np.ma.MaskedArray)
     assert whole.filled() is whole.array
