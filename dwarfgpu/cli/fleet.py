@@ -11,7 +11,7 @@ from dwarfgpu import progress
 from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, Session
 from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import COLUMNS, Question
-from dwarfgpu.fleet.cluster import connected, local_workers, make_batches, needs_extra, run_batches
+from dwarfgpu.fleet.cluster import begin_workers, connected, local_workers, make_batches, needs_extra, run_batches
 from dwarfgpu.fleet.inputs import find_inputs
 from dwarfgpu.fleet.parts import AnswerFolder
 from dwarfgpu.questions.document import Document
@@ -46,6 +46,8 @@ def fleet(session: Session, options: Any, read: Reader) -> int:
         raise UsageError("a scheduler of other machines needs --out", hint="name a folder that all workers share")
     if given["out"] is None and given["resume"]:
         raise UsageError("--resume needs --out", hint="name the folder of the run that was interrupted")
+    if local is not None:
+        begin_workers()
     inputs = find_inputs(given["inputs"], given["code"])
     with _folder(given["out"]) as folder:
         _run(session, folder, question, inputs, given)

@@ -174,7 +174,9 @@ def test_batches_have_many_small_files_or_one_large_one():
     sizes = [len(batch) for batch in split(small, 2)]
     assert sum(sizes) == 5000
     assert max(sizes) == MOST_INPUTS
-    assert [len(batch) for batch in split(small[:20], 2)] == [1] * 20
+    assert sizes == sorted(sizes, reverse=True)
+    assert [len(batch) for batch in split(small[:20], 2)] == [5, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1]
+    assert [len(batch) for batch in split(small[:20], 64)] == [1] * 20
     large = [Input(str(n), str(n), (), MOST_BYTES) for n in range(3)]
     assert [len(batch) for batch in split([*large, *small], 1)][:3] == [1, 1, 1]
 
