@@ -149,6 +149,8 @@ class _FleetProgress:
 
     def add(self, batch: Batch, outcomes: list[Outcome]) -> None:
         """Take note of a batch that is done."""
+        from dwarfgpu.fleet.summary import bytes_text
+
         self._bytes += sum(outcome.size for outcome in outcomes)
         seconds = max(time.monotonic() - self._begin, 0.001)
         done = self.line.done + len(outcomes) - self._known
@@ -156,15 +158,6 @@ class _FleetProgress:
             f", {bytes_text(self._bytes)}, {done / seconds:,.0f} files/s, {bytes_text(self._bytes / seconds)}/s"
         )
         self.line.advance(len(outcomes))
-
-
-def bytes_text(count: float) -> str:
-    """Return a number of bytes in the unit that suits it."""
-    for unit in ("B", "KB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:,.3g} TB"
 
 
 def _report(session: Session, folder: AnswerFolder, question: Question, *, is_kept: bool) -> int:
@@ -178,7 +171,7 @@ def _report(session: Session, folder: AnswerFolder, question: Question, *, is_ke
         with whole_output(str(folder.path / SUMMARY), "w", encoding="utf-8") as file:
             json.dump({"schema": 1, **summary.json()}, file, indent=2)
         with whole_output(str(folder.path / PAGE), "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(page(summary))
+            file.writelines(f"{line}\n" for line in page(summary))
     data = summary.json()
     document = Document(data, lambda output: summary_text(summary, output.width), rows=lambda: _rows(folder))
     from dwarfgpu.questions.output import Output
