@@ -56,7 +56,7 @@ def fleet(session: Session, options: Any, read: Reader) -> int:
 
 def question_of(text: str, read: Reader) -> Question:
     """Return the question that one word of the command line has, with its own operands and options."""
-    from dwarfgpu.fleet.answers import question_named
+    from dwarfgpu.fleet.answers import WITH_FILES, check_words, names_file, question_named
 
     try:
         name, *words = shlex.split(text)
@@ -65,14 +65,14 @@ def question_of(text: str, read: Reader) -> Question:
         raise UsageError(f"the question {text[:60]!r}: {what}", hint="quotes come in pairs") from None
     command = question_named(name)
     assert command.shell is not None  # noqa: S101 (it has a name at the shell)
-    files = ["-"]
+    files = [] if name in WITH_FILES else ["-"]
     if any(each.name == "state" for each in command.shell.selects):
         files += ["--state", "-"]
     selected, arguments, cost = read([name, *files, *words])
     selects = {key: value for key, value in selected.items() if value not in (None, False)}
     if selects.pop("file", "-") != "-" or selects.pop("state", "-") != "-":
-        message = f"the question {text[:60]!r} names a file"
-        raise UsageError(message, hint="inputs follow the question; --code names the code of all of them")
+        raise names_file(text)
+    check_words(name, arguments.words)
     return Question(
         name,
         tuple(arguments.words),

@@ -31,7 +31,7 @@ def rows(question, *words, **options):
 
 def test_the_questions_are_those_of_the_table_that_have_a_file():
     known = questions()
-    assert {"eval", "locals", "bt", "waves", "lanes", "verify", "coverage", "info"} <= set(known)
+    assert {"eval", "locals", "bt", "waves", "lanes", "verify", "coverage", "judge", "memmodel"} <= set(known)
     assert {"disasm", "asm", "ops", "targets"}.isdisjoint(known)
     with pytest.raises(UsageError, match="'evel' is no question about a file") as error:
         make_question("evel")
@@ -42,7 +42,9 @@ def test_the_questions_are_those_of_the_table_that_have_a_file():
 
 @pytest.mark.parametrize("name", sorted(questions()))
 def test_every_question_has_rows_for_a_state_or_a_file(name):
-    words = {"eval": ["even"], "hsa": ["queue", "0x0"], "state": ["X"], "ls": [], "bt": []}.get(name, [])
+    words = {"eval": ["even"], "hsa": ["queue", "0x0"], "state": ["X"], "ls": [], "bt": [], "memmodel": ["check"]}.get(
+        name, []
+    )
     given = {"state": {"grid": "64", "work_group": "64"}}.get(name, {})
     has_state = any(each.name == "state" for each in questions()[name].shell.selects)
     answer = rows(name, *words, input=str(STATE) if has_state else str(CODE), **given)
@@ -94,6 +96,50 @@ def test_findings_of_files_are_rows_with_rules():
     found = [row for row in answer if row["state"] == "finding"]
     assert found
     assert all(row["rule"] and row["severity"] and row["message"] for row in found)
+
+
+ORDERING = ROOT / "fixtures" / "amdgpu" / "ordering.gfx90a.w64.O2.co"
+
+
+def test_what_code_forgets_is_a_row_with_its_function_and_line():
+    answer = rows("memmodel check", input=str(ORDERING))
+    assert [row["state"] for row in answer] == ["finding", "finding", "answer"]
+    assert (answer[0]["function"], answer[0]["source"]) == ("send_all", "src/opencl/ordering.cl:19")
+    assert answer[0]["rule"] == "order-wait-before"
+    assert json.loads(answer[-1]["answer"])["findings"] == 2
+    stated = rows("memmodel", "check", input=str(ORDERING), expect="ordering.cl:19 relaxed agent")
+    assert stated[-1]["state"] == "answer"
+    assert all(row["function"] for row in rows("memmodel show", input=str(ORDERING)))
+
+
+def test_a_question_whose_files_are_operands_names_none():
+    for words in (["table"], ["nosuch"], []):
+        with pytest.raises(UsageError, match="is no question about a file") as error:
+            make_question("memmodel", *words)
+        assert error.value.hint == "the questions are memmodel check and memmodel show"
+    with pytest.raises(UsageError, match=r"the question 'memmodel check k\.co' names a file"):
+        make_question("memmodel check", "k.co")
+
+
+def test_what_is_wrong_with_an_input_is_one_row():
+    (row,) = rows("memmodel check", input=str(STATE))
+    assert (row["state"], row["error_kind"]) == ("error", "not_elf")
+
+
+def test_a_judged_kernel_has_its_findings_as_rows():
+    words = ("saxpy", "zeros(64)", "ones(64)", "2", "64")
+    path = ROOT / "fixtures" / "amdgpu" / "cl-kernels.gfx90a.w64.O2.v5.co"
+    answer = rows("judge", *words, input=str(path), grid="64", work_group="64")
+    assert {row["state"] for row in answer} == {"finding"}
+    assert {row["function"] for row in answer} == {"saxpy"}
+    assert {"statement-back", "unwind-missing"} <= {row["rule"] for row in answer}
+
+
+def test_a_finding_of_an_entry_names_its_function_and_variable():
+    path = ROOT / "fixtures" / "amdgpu" / "cl-kernels.gfx90a.w64.O2.v5.co"
+    finding = next(row for row in rows("verify", input=str(path)) if row.get("variable"))
+    assert (finding["function"], finding["variable"]) == ("spaces", "tile")
+    assert finding["source"].startswith("src/opencl/kernels.cl:")
 
 
 @pytest.mark.parametrize("text", ["", "{", "no snapshot", '{"schema": 1}', '{"schema": 1, "code_objects": [{}]}'])
@@ -248,6 +294,8 @@ def test_many_values_are_joined_by_their_magnitude():
         (["eval 'x", "x"], "no closing quotation"),
         (["bt --lane", "x"], "argument --lane"),
         (["bt --state s.json", "x"], "names a file"),
+        (["memmodel check k.co", "x"], "names a file"),
+        (["memmodel table", "x"], "`memmodel table` is no question about a file"),
         (["bt", "x", "--resume"], "--resume needs --out"),
         (["bt", "x", "--scheduler", "tcp://127.0.0.1:1"], "a scheduler of other machines needs --out"),
         (["bt", "x", "--scheduler", "cluster"], "is no scheduler"),
