@@ -178,6 +178,9 @@ def test_folders_patterns_and_files_are_inputs_once_each(tmp_path):
     assert [item.name for item in find_inputs([str(tmp_path / "d")])] == [*names, str(folder)]
     assert [item.name for item in find_inputs([names[1], f"{tmp_path}/d/*.json"])] == [names[1], names[0], names[2]]
     assert [item.name for item in find_inputs([f"{tmp_path}/**/*1.json"])] == [names[1]]
+    assert [item.code for item in find_inputs([f"file://{names[1]}", f"file://{tmp_path}/d/*0.json"])] == [
+        names[1], names[0],
+    ]  # fmt: skip
     assert find_inputs(names[:1])[0].size == len(snapshot_text(0))
     with pytest.raises(UsageError, match="no file matches the pattern"):
         find_inputs([f"{tmp_path}/*.co"])
