@@ -7,6 +7,7 @@ import hashlib
 import os
 import sys
 import threading
+import time
 import uuid
 from contextlib import contextmanager
 from functools import cache
@@ -36,6 +37,8 @@ DEATHS = 2
 """An input that has ended so many workers is set aside."""
 MOST_FAILURES = 4
 """How often a batch may fail for another reason than the end of a worker."""
+LOOKS = 1
+"""Seconds after which a worker looks whether the run goes on."""
 PATIENCE = 60
 """Seconds in which a worker says why it could not write a part."""
 NOT_SHARED = "--out must name a folder that this machine and all workers share, and what a worker wrote is not here"
@@ -139,11 +142,17 @@ def _answer_batch(batch: Batch) -> str:
     path = folder.part(batch.question, batch.name)
     if path.exists():  # the worker that wrote it has died before it could say so
         return ""
-    journal = Journal(folder, batch.name)
+    journal = Journal(folder, f"{batch.name}-{batch.token}")  # an input is not to blame for the end of an earlier run
     deaths = journal.deaths()
     writer = PartWriter(path, batch.question)
+    looked = time.monotonic()
     try:
         for index, item in enumerate(batch.inputs):
+            if time.monotonic() - looked > LOOKS:
+                if not folder.is_current(batch.token):
+                    writer.discard()
+                    return ENDED
+                looked = time.monotonic()
             if deaths[index] >= DEATHS:
                 writer.outcomes.append(_set_aside(writer, item, deaths[index]))
                 continue
@@ -214,12 +223,20 @@ def local_workers(scheduler: str) -> int | None:
 
 
 def begin_workers() -> None:
-    """Start the process that workers of this machine are copies of; it imports what they need, while others do more."""
+    """Start the process that workers of this machine are copies of; it imports what they need, while others do more.
+
+    ^C ends the program, which ends them.
+    """
     if sys.platform == "linux":
+        import signal
         from multiprocessing import forkserver, get_context
 
         get_context(FORKS).set_forkserver_preload(list(IMPORTED))
-        forkserver.ensure_running()
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def _way_to_begin() -> dict[str, str]:
