@@ -39,7 +39,7 @@ SUMMARY = "summary.json"
 def fleet(session: Session, options: Any, read: Reader) -> int:
     """Ask a question about each of many inputs, and show what the answers say together."""
     given = {name.removeprefix("operand "): value for name, value in vars(options).items()}
-    question = question_of(given["question"], read)
+    question = question_of(given["question"], read, given["budget"])
     needs_extra()
     local = local_workers(given["scheduler"] or "local")
     if given["out"] is None and local is None:
@@ -54,8 +54,11 @@ def fleet(session: Session, options: Any, read: Reader) -> int:
         return _report(session, folder, question, is_kept=given["out"] is not None)
 
 
-def question_of(text: str, read: Reader) -> Question:
-    """Return the question that one word of the command line has, with its own operands and options."""
+def question_of(text: str, read: Reader, budget: str | None = None) -> Question:
+    """Return the question that one word of the command line has, with its own operands and options.
+
+    What the answer for an input may cost is also an option of `fleet`.
+    """
     from dwarfgpu.fleet.answers import WITH_FILES, check_words, names_file, question_named
 
     try:
@@ -68,7 +71,8 @@ def question_of(text: str, read: Reader) -> Question:
     files = [] if name in WITH_FILES else ["-"]
     if any(each.name == "state" for each in command.shell.selects):
         files += ["--state", "-"]
-    selected, arguments, cost = read([name, *files, *words])
+    costs = [] if budget is None else ["--budget", budget]
+    selected, arguments, cost = read([name, *files, *costs, *words])
     selects = {key: value for key, value in selected.items() if value not in (None, False)}
     if selects.pop("file", "-") != "-" or selects.pop("state", "-") != "-":
         raise names_file(text)

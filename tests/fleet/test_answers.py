@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from dwarfgpu.cli.fleet import question_of
+from dwarfgpu.cli.run import _question_words
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.fleet.answers import COLUMNS, error_row, flat, make_question, questions, rows_of
 from dwarfgpu.fleet.cluster import MOST_BYTES, MOST_INPUTS, local_workers, split
@@ -309,6 +311,13 @@ def test_wrong_words_are_errors_before_anything_is_started(words, message):
     done = run("fleet", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+def test_what_an_answer_may_cost_is_said_with_the_question_or_beside_it():
+    assert question_of("bt --budget 5", _question_words).budget == 5
+    assert question_of("bt", _question_words, "7").budget == 7
+    assert question_of("bt --budget 5", _question_words, "7").budget == 5
+    assert question_of("memmodel check", _question_words, "7").budget == 7
 
 
 def test_without_the_extra_one_error_says_what_to_install(tmp_path):
