@@ -269,20 +269,23 @@ def connected(scheduler: str = "local", *, memory: str | None = None, dashboard:
             yield client
         return
     begin_workers()
-    with (
-        dask.config.set({**LOCAL, **_way_to_begin()}),
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=dashboard,
-            scheduler_port=0,
-            memory_limit=memory or "auto",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    with dask.config.set({**LOCAL, **_way_to_begin()}):
+        try:
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=dashboard,
+                scheduler_port=0,
+                memory_limit=memory or "auto",
+                silence_logs=logging.CRITICAL,
+            )
+        except (OSError, RuntimeError) as error:  # the main module cannot be imported again, for example
+            message = f"workers of this machine cannot be started: {error}"
+            hint = "run `dwarfgpu fleet`, or a script whose work is below `if __name__ == '__main__':`"
+            raise UsageError(message, kind="no_workers", hint=hint) from None
+        with cluster, Client(cluster, set_as_default=False) as client:
+            yield client
 
 
 def run_batches(client: Client, batches: Sequence[Batch], done: Callable[[Batch, list[Outcome]], object]) -> None:
