@@ -13,6 +13,7 @@ from typing import Any
 from bench_cores import cores
 from bench_debugger import debugger
 from bench_files import files
+from bench_fleet import fleet
 from bench_gdb import gdb, gdb_waves
 from bench_machine import machine
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show, show_heading
@@ -150,6 +151,7 @@ GROUPS = {
     "gdb": gdb,
     "gdb-waves": gdb_waves,
     "memory-model": memory_model,
+    "fleet": fleet,
 }
 
 

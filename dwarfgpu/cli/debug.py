@@ -86,13 +86,14 @@ Serve the waves of a snapshot, the threads of a core file, or the waves of a ker
 the other. What to type in GDB is printed. Nothing runs; writes change the copy in memory, which the next GDB sees. ^C
 ends the server.""",
     "fleet": """\
-Ask a question about each of many inputs. QUESTION is `bt`, `waves`, `eval`, `locals`, `verify`, `coverage` or another
-command that has a FILE, with its own options and expressions in quotes, and without its files: "eval rank --lane all".
+Ask a question about each of many inputs. QUESTION is `bt`, `waves`, `eval`, `locals`, `verify`, `coverage`, `judge`,
+`memmodel check` or another command that has a FILE, with its own options and expressions in quotes, and without its
+files: "eval rank --lane all".
 INPUTS are files of code, snapshots, core files, folders of these, patterns, lists of pairs `CODE,STATE` (.csv, .txt)
 and URLs. The answers are rows in Parquet files in --out DIR, and what they say together is shown.
 
 A file that is broken is a row with its error. The exit status is 3 if an input has no answer, and 1 if there are
-findings of `verify`.""",
+findings of `verify`, `judge` or `memmodel check`.""",
     "gdb-script": """\
 GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
 and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
@@ -120,6 +121,7 @@ EXAMPLES = {
         "dwarfgpu fleet bt dumps/ --out stacks",
         "dwarfgpu fleet 'eval rank step --lane all' 'dumps/*.dgs' --code train.co --out ranks",
         "dwarfgpu fleet verify 'build/**/*.co' --scheduler tcp://10.0.0.1:8786 --out checked",
+        "dwarfgpu fleet 'memmodel check' build/ --out checked",
         "dwarfgpu fleet bt pairs.csv --out stacks --resume",
     ),
     "gdb-script": ('gdb -x "$(dwarfgpu gdb-script)" ./program',),

@@ -11,7 +11,7 @@ from dwarfgpu import progress
 from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, Session
 from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import COLUMNS, Question
-from dwarfgpu.fleet.cluster import connected, local_workers, make_batches, needs_extra, run_batches
+from dwarfgpu.fleet.cluster import begin_workers, connected, local_workers, make_batches, needs_extra, run_batches
 from dwarfgpu.fleet.inputs import find_inputs
 from dwarfgpu.fleet.parts import AnswerFolder
 from dwarfgpu.questions.document import Document
@@ -39,22 +39,27 @@ SUMMARY = "summary.json"
 def fleet(session: Session, options: Any, read: Reader) -> int:
     """Ask a question about each of many inputs, and show what the answers say together."""
     given = {name.removeprefix("operand "): value for name, value in vars(options).items()}
-    question = question_of(given["question"], read)
+    question = question_of(given["question"], read, given["budget"])
     needs_extra()
     local = local_workers(given["scheduler"] or "local")
     if given["out"] is None and local is None:
         raise UsageError("a scheduler of other machines needs --out", hint="name a folder that all workers share")
     if given["out"] is None and given["resume"]:
         raise UsageError("--resume needs --out", hint="name the folder of the run that was interrupted")
+    if local is not None:
+        begin_workers()
     inputs = find_inputs(given["inputs"], given["code"])
     with _folder(given["out"]) as folder:
         _run(session, folder, question, inputs, given)
         return _report(session, folder, question, is_kept=given["out"] is not None)
 
 
-def question_of(text: str, read: Reader) -> Question:
-    """Return the question that one word of the command line has, with its own operands and options."""
-    from dwarfgpu.fleet.answers import question_named
+def question_of(text: str, read: Reader, budget: str | None = None) -> Question:
+    """Return the question that one word of the command line has, with its own operands and options.
+
+    What the answer for an input may cost is also an option of `fleet`.
+    """
+    from dwarfgpu.fleet.answers import WITH_FILES, check_words, names_file, question_named
 
     try:
         name, *words = shlex.split(text)
@@ -63,14 +68,15 @@ def question_of(text: str, read: Reader) -> Question:
         raise UsageError(f"the question {text[:60]!r}: {what}", hint="quotes come in pairs") from None
     command = question_named(name)
     assert command.shell is not None  # noqa: S101 (it has a name at the shell)
-    files = ["-"]
+    files = [] if name in WITH_FILES else ["-"]
     if any(each.name == "state" for each in command.shell.selects):
         files += ["--state", "-"]
-    selected, arguments, cost = read([name, *files, *words])
+    costs = [] if budget is None else ["--budget", budget]
+    selected, arguments, cost = read([name, *files, *costs, *words])
     selects = {key: value for key, value in selected.items() if value not in (None, False)}
     if selects.pop("file", "-") != "-" or selects.pop("state", "-") != "-":
-        message = f"the question {text[:60]!r} names a file"
-        raise UsageError(message, hint="inputs follow the question; --code names the code of all of them")
+        raise names_file(text)
+    check_words(name, arguments.words)
     return Question(
         name,
         tuple(arguments.words),
@@ -147,6 +153,8 @@ class _FleetProgress:
 
     def add(self, batch: Batch, outcomes: list[Outcome]) -> None:
         """Take note of a batch that is done."""
+        from dwarfgpu.fleet.summary import bytes_text
+
         self._bytes += sum(outcome.size for outcome in outcomes)
         seconds = max(time.monotonic() - self._begin, 0.001)
         done = self.line.done + len(outcomes) - self._known
@@ -154,15 +162,6 @@ class _FleetProgress:
             f", {bytes_text(self._bytes)}, {done / seconds:,.0f} files/s, {bytes_text(self._bytes / seconds)}/s"
         )
         self.line.advance(len(outcomes))
-
-
-def bytes_text(count: float) -> str:
-    """Return a number of bytes in the unit that suits it."""
-    for unit in ("B", "KB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:,.3g} TB"
 
 
 def _report(session: Session, folder: AnswerFolder, question: Question, *, is_kept: bool) -> int:
@@ -176,7 +175,7 @@ def _report(session: Session, folder: AnswerFolder, question: Question, *, is_ke
         with whole_output(str(folder.path / SUMMARY), "w", encoding="utf-8") as file:
             json.dump({"schema": 1, **summary.json()}, file, indent=2)
         with whole_output(str(folder.path / PAGE), "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(page(summary))
+            file.writelines(f"{line}\n" for line in page(summary))
     data = summary.json()
     document = Document(data, lambda output: summary_text(summary, output.width), rows=lambda: _rows(folder))
     from dwarfgpu.questions.output import Output

@@ -18,7 +18,7 @@ from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open_input, read_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.fleet.inputs import Input
     from dwarfgpu.program.code.code_object import CodeObject
@@ -57,6 +57,8 @@ KEPT_FILES = 4
 MAX_TEXT = 1 << 16
 """A longer text is cut in a row."""
 ET_CORE = 4
+WITH_FILES = {"memmodel": ("check", "show")}
+"""Questions whose files are operands, with those of their first words that are about files."""
 
 
 # --- Which questions there are ----------------------------------------------------------------------------------------
@@ -67,7 +69,8 @@ def questions() -> dict[str, Command]:
     return {
         name: row
         for name, row in AT_SHELL.items()
-        if row.is_question and row.shell is not None and any(each.name == "file" for each in row.shell.selects)
+        if row.is_question and row.shell is not None
+        if name in WITH_FILES or any(each.name == "file" for each in row.shell.selects)
     }
 
 
@@ -118,7 +121,7 @@ class Question:
     @property
     def takes_many(self) -> bool:
         """Whether it takes several files, so that it looks into containers by itself."""
-        return self._files["file"].is_many
+        return self.name not in WITH_FILES and self._files["file"].is_many
 
     @property
     def _files(self) -> dict[str, Argument]:
@@ -127,9 +130,30 @@ class Question:
         return {each.name: each for each in shell.selects}
 
 
+def check_words(name: str, words: Sequence[str]) -> None:
+    """Raise an error if the operands of a question have a file, or are about none."""
+    actions = WITH_FILES.get(name)
+    if actions is None:
+        return
+    if not words or words[0] not in actions:
+        message = f"`{' '.join((name, *words))[:60]}` is no question about a file"
+        raise UsageError(message, hint=f"the questions are {' and '.join(f'{name} {action}' for action in actions)}")
+    if len(words) > 1:
+        raise names_file(" ".join((name, *words)))
+
+
+def names_file(question: str) -> UsageError:
+    """Return the error of a question that names a file by itself."""
+    hint = "inputs follow the question; --code names the code of all of them"
+    return UsageError(f"the question {question[:60]!r} names a file", hint=hint)
+
+
 def make_question(name: str, *words: str, **options: Any) -> Question:
     """Return a question with its operands and options: ``make_question("eval", "x", lane="all")``."""
+    name, *first = name.split() or [""]
+    words = (*first, *words)
     row = question_named(name)
+    check_words(name, words)
     assert row.shell is not None  # noqa: S101 (it has a name at the shell)
     selecting = {each.name: each for each in row.shell.selects if each.name not in ("file", "state")}
     others = {each.name: each for each in row.shell_options}
@@ -211,7 +235,10 @@ def _answered(question: Question, item: Input) -> Iterator[Row]:
     with budget.question(question.budget) as cost:
         selects = dict(question.selects)
         code, state = _code_and_state(question, item)
-        if question.takes_many and code is not None and state is None:
+        words = question.words
+        if question.name in WITH_FILES:
+            words = (*words, *([code] if code is not None else ()))
+        elif question.takes_many and code is not None and state is None:
             select(selection, {**selects, "file": (code,)})
         else:
             select(selection, {**selects, "file": code, "state": state}, opening=_opened)
@@ -221,24 +248,27 @@ def _answered(question: Question, item: Input) -> Iterator[Row]:
             row,
             question.format,
             dict(question.options),
-            " ".join(question.words),
+            " ".join(words),
             dict(question.settings),
             "jsonl",
-            question.words,
+            words,
         )
         with selection.settings.lent(dict(question.settings)):
             document = row.load()(selection, arguments)
             assert document is not None  # noqa: S101 (it is a question)
-            yield from flat(document.rows())
+            said = set()
+            for answer in flat(document.rows()):
+                if answer.get("state") == "error":
+                    said.add((answer.get("error_kind"), answer.get("message")))
+                yield answer
         check_mappings()
-        yield from _problems(document, selection)
+        yield from _problems(document, selection, said)
     if cost.is_spent:
         yield {"state": "error", "error_class": "usage", "error_kind": "budget", "message": cost.message}
 
 
-def _problems(document: Document, selection: Selection) -> Iterator[Row]:
-    """Yield a row for each kind of problem that was met beside the answer."""
-    seen = set()
+def _problems(document: Document, selection: Selection, seen: set[tuple[Any, Any]]) -> Iterator[Row]:
+    """Yield a row for each kind of problem that was met beside the answer, and that is not in a row yet."""
     for error in (*document.problems, *selection.problems):
         key = error.kind, error.message
         if key not in seen:
@@ -328,15 +358,7 @@ def flat(documents: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
         elif "expression" in document:
             yield from _of_lanes({**_place(document), "variable": document["expression"]}, document)
         elif "rule" in document:
-            yield {
-                "function": _text(document.get("function")),
-                "variable": _text(document.get("variable")),
-                "rule": document["rule"],
-                "severity": _text(document.get("severity")),
-                "message": _text(document.get("message")),
-                "state": "finding",
-                "answer": _json(document),
-            }
+            yield _of_finding(document)
         else:
             yield from _of_other(document)
     yield from lanes.end()
@@ -474,6 +496,21 @@ def _of_frames(document: Mapping[str, Any]) -> Iterator[Row]:
                 "error_kind": _text(said.get("kind")),
                 "message": _text(said.get("message")),
             }
+
+
+VARIABLES = ("DW_TAG_variable", "DW_TAG_formal_parameter")
+
+
+def _of_finding(document: Mapping[str, Any]) -> Row:
+    """Return the row of a finding, whose path has entries with their tags, or the name of a function."""
+    row: Row = {"source": _source(document), "rule": document["rule"], "state": "finding", "answer": _json(document)}
+    for step in document.get("path") or ():
+        tag, _, name = str(step).partition(" ")
+        if tag == "DW_TAG_subprogram" or not tag.startswith("DW_TAG_"):
+            row["function"] = _text(name or tag)
+        elif tag in VARIABLES:
+            row["variable"] = _text(name)
+    return {**row, **{name: _text(document.get(name)) for name in ("severity", "message")}}
 
 
 def _of_other(document: Mapping[str, Any]) -> Iterator[Row]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
+import sys
 import threading
+import time
 import uuid
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -27,17 +31,36 @@ MOST_INPUTS = 128
 """The most inputs of a batch."""
 MOST_BYTES = 1 << 28
 """The most bytes of the files of a batch with several inputs."""
-BATCHES_PER_WORKER = 8
-"""How many batches each worker gets at least, if there are enough inputs, so that all end at about the same time."""
+SHARE = 2
+"""A batch has at most this part of what is left for each worker, so that all end at about the same time."""
 DEATHS = 2
 """An input that has ended so many workers is set aside."""
 MOST_FAILURES = 4
 """How often a batch may fail for another reason than the end of a worker."""
+LOOKS = 1
+"""Seconds after which a worker looks whether the run goes on."""
 PATIENCE = 60
 """Seconds in which a worker says why it could not write a part."""
 NOT_SHARED = "--out must name a folder that this machine and all workers share, and what a worker wrote is not here"
 ENDED = "the run has ended, or the worker does not share its folder"
 INSTALL = "`pip install dwarfgpu[fleet]` installs what it needs"
+LOCAL = {
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.worker.profile.enabled": False,
+}
+"""How Dask runs on this machine: it measures itself seldom, because here it does so on the processors that answer.
+
+A worker has the batch that it answers and no other, so that the last ones go to those that are ready first.
+"""
+FORKS = "forkserver"
+"""How workers of this machine begin: as copies of one process that has imported what they need, where that is safe."""
+IMPORTED = ("distributed", "pyarrow.parquet", "dwarfgpu.fleet.cluster", "dwarfgpu.questions.variables")
+"""What that process imports."""
+COLLECTED = 50_000
+"""How many objects are made until garbage is collected; an input makes many, and few of them are garbage in cycles."""
 _one_at_a_time = threading.Lock()
 """A process asks one question at a time: costs, and which input ends a worker, are known by process."""
 
@@ -55,14 +78,15 @@ class Batch:
 
 
 def split(inputs: Sequence[Input], workers: int) -> Iterator[tuple[Input, ...]]:
-    """Yield batches: many small files together, and a large file alone."""
-    most = max(1, min(MOST_INPUTS, len(inputs) // (max(1, workers) * BATCHES_PER_WORKER)))
+    """Yield batches: many small files together, and a large file alone; fewer and fewer, the fewer are left."""
     batch: list[Input] = []
-    size = 0
-    for item in inputs:
+    size = most = 0
+    for index, item in enumerate(inputs):
         if batch and (len(batch) >= most or size + item.size > MOST_BYTES):
             yield tuple(batch)
             batch, size = [], 0
+        if not batch:
+            most = min(MOST_INPUTS, (len(inputs) - index) // (max(1, workers) * SHARE))
         batch.append(item)
         size += item.size
     if batch:
@@ -94,11 +118,19 @@ def answer_batch(batch: Batch) -> str:
 
     No exception leaves it, because not every one comes whole through the connections of a cluster.
     """
+    _spare_collections()
     with _one_at_a_time:
         try:
             return _answer_batch(batch)
         except Exception as error:  # noqa: BLE001 (the folder of the answers cannot be written, for example)
             return f"{type(error).__name__}: {error}"
+
+
+@cache
+def _spare_collections() -> None:
+    """Collect garbage seldom in a worker, as a command does, and not what it has imported."""
+    gc.set_threshold(COLLECTED)
+    gc.freeze()
 
 
 def _answer_batch(batch: Batch) -> str:
@@ -110,11 +142,17 @@ def _answer_batch(batch: Batch) -> str:
     path = folder.part(batch.question, batch.name)
     if path.exists():  # the worker that wrote it has died before it could say so
         return ""
-    journal = Journal(folder, batch.name)
+    journal = Journal(folder, f"{batch.name}-{batch.token}")  # an input is not to blame for the end of an earlier run
     deaths = journal.deaths()
     writer = PartWriter(path, batch.question)
+    looked = time.monotonic()
     try:
         for index, item in enumerate(batch.inputs):
+            if time.monotonic() - looked > LOOKS:
+                if not folder.is_current(batch.token):
+                    writer.discard()
+                    return ENDED
+                looked = time.monotonic()
             if deaths[index] >= DEATHS:
                 writer.outcomes.append(_set_aside(writer, item, deaths[index]))
                 continue
@@ -184,12 +222,40 @@ def local_workers(scheduler: str) -> int | None:
     return int(number) if number else processors()
 
 
+def begin_workers() -> None:
+    """Start the process that workers of this machine are copies of; it imports what they need, while others do more.
+
+    ^C ends the program, which ends them.
+    """
+    if sys.platform == "linux":
+        import signal
+        from multiprocessing import forkserver, get_context
+
+        get_context(FORKS).set_forkserver_preload(list(IMPORTED))
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def _way_to_begin() -> dict[str, str]:
+    """Return how Dask begins workers of this machine."""
+    if sys.platform != "linux":
+        return {}
+    from distributed import utils
+
+    utils._forkserver_preload_set = True  # noqa: SLF001 (else it imports numpy, pandas and so on here for that process)
+    return {"distributed.worker.multiprocessing-method": FORKS}
+
+
 @contextmanager
 def connected(scheduler: str = "local", *, memory: str | None = None, dashboard: str = ":0") -> Iterator[Client]:
     """Connect with a scheduler, or start one with workers on this machine, which ends with the block."""
     needs_extra()
     import logging
 
+    import dask.config
     from distributed import Client, LocalCluster
 
     workers = local_workers(scheduler)
@@ -202,19 +268,24 @@ def connected(scheduler: str = "local", *, memory: str | None = None, dashboard:
         with client:
             yield client
         return
-    with (
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=dashboard,
-            scheduler_port=0,
-            memory_limit=memory or "auto",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    begin_workers()
+    with dask.config.set({**LOCAL, **_way_to_begin()}):
+        try:
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=dashboard,
+                scheduler_port=0,
+                memory_limit=memory or "auto",
+                silence_logs=logging.CRITICAL,
+            )
+        except (OSError, RuntimeError) as error:  # the main module cannot be imported again, for example
+            message = f"workers of this machine cannot be started: {error}"
+            hint = "run `dwarfgpu fleet`, or a script whose work is below `if __name__ == '__main__':`"
+            raise UsageError(message, kind="no_workers", hint=hint) from None
+        with cluster, Client(cluster, set_as_default=False) as client:
+            yield client
 
 
 def run_batches(client: Client, batches: Sequence[Batch], done: Callable[[Batch, list[Outcome]], object]) -> None:
@@ -227,15 +298,15 @@ def run_batches(client: Client, batches: Sequence[Batch], done: Callable[[Batch,
 
     from distributed import KilledWorker, as_completed
 
-    waiting: dict[str, tuple[Batch, int]] = {}
+    waiting: dict[tuple[str, str], tuple[Batch, int]] = {}
 
-    def submit(batch: Batch, attempt: int) -> Future:
-        key = f"dwarfgpu-{batch.name}-{batch.token[:8]}-{attempt}"
-        waiting[key] = batch, attempt
-        future: Future = client.submit(answer_batch, batch, key=key, pure=False)
-        return future
+    def submit(some: Sequence[Batch], attempt: int) -> list[Future]:
+        keys = [(f"answers-{batch.token}", f"{batch.name}-{attempt}") for batch in some]
+        waiting.update((key, (batch, attempt)) for key, batch in zip(keys, some, strict=True))
+        futures: list[Future] = client.map(answer_batch, some, key=keys, pure=False)
+        return futures
 
-    completed: Any = as_completed([submit(batch, 0) for batch in batches], loop=client.loop)
+    completed: Any = as_completed(submit(batches, 0), loop=client.loop)
     for future in completed:
         batch, attempt = waiting.pop(future.key)
         path = AnswerFolder(batch.folder).part(batch.question, batch.name)
@@ -251,7 +322,7 @@ def run_batches(client: Client, batches: Sequence[Batch], done: Callable[[Batch,
         if not reason:
             done(batch, outcomes_of(path))
         elif attempt < most:
-            completed.add(submit(batch, attempt + 1))
+            completed.update(submit([batch], attempt + 1))
         else:
             message = f"{batch.inputs[0].name} and the inputs after it cannot be answered: {reason}"
             raise UsageError(message, kind="cluster", hint="--resume goes on with what is left")

@@ -6,6 +6,7 @@ import csv
 import os
 from glob import glob, has_magic
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from attrs import evolve
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 LISTS = (".csv", ".tsv", ".txt", ".list")
 """The ends of the names of lists."""
 CODE, STATE = "code", "state"
+HERE = "file://"
+"""How a URL of this machine begins."""
 
 
 @frozen
@@ -52,6 +55,8 @@ def find_inputs(words: Iterable[str], code: str | None = None) -> list[Input]:
 
 
 def _of_word(word: str, code: str | None) -> Iterator[Input]:
+    if word.startswith(HERE) and "#" not in word:  # with a range it names code inside a file
+        word = unquote(word.removeprefix(HERE))
     if is_url(word):
         for name, size in expanded(word):
             yield _alone(name, code, size)

@@ -52,9 +52,12 @@ _times = count(1_000_000_000_000_000_000, 1_000_000_000)
 
 
 def is_url(word: str) -> bool:
-    """Return whether a word is a URL of another file system, such as s3, gs or http; `file` is this one."""
-    scheme, mark, _ = word.partition("://")
-    return bool(mark) and scheme.isidentifier() and scheme not in ("file", "memory")
+    """Return whether a word is a URL of another file system, such as s3, gs or http.
+
+    `file` is this one, and with a range (``memory://1234#offset=0x1000&size=99``) it names code in a process.
+    """
+    scheme, mark, rest = word.partition("://")
+    return bool(mark) and scheme.isidentifier() and scheme != "file" and not (scheme == "memory" and "#" in rest)
 
 
 def file_system(url: str) -> tuple[Any, str]:

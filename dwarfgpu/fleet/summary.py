@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define
 
 from dwarfgpu.fleet.answers import ANSWERED
-from dwarfgpu.render.layout import counted, shown
+from dwarfgpu.render import report as html
+from dwarfgpu.render.layout import shown
+from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -241,6 +242,25 @@ def summary_of(folder: AnswerFolder, question: str) -> Summary:
     return summary
 
 
+def number_of(count: int, noun: str) -> str:
+    """Return ``1 input``, ``4,000 inputs``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def without_name(name: str, why: str) -> str:
+    """Return a message without the name of the input that it begins with."""
+    return why.removeprefix(f"{name}: ")
+
+
+def bytes_text(count: float) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} TB"
+
+
 # --- As text ----------------------------------------------------------------------------------------------------------
 
 
@@ -248,17 +268,17 @@ def summary_text(summary: Summary, width: int) -> Iterator[str]:
     """Yield the lines of a summary."""
     missing = summary.inputs - summary.answered
     yield (
-        f"{summary.question}: {counted(summary.inputs, 'input')}, {summary.answered:,} answered"
+        f"{summary.question}: {number_of(summary.inputs, 'input')}, {summary.answered:,} answered"
         + (f", {missing:,} not" if missing else "")
-        + f"; {counted(summary.rows, 'row')}"
+        + f"; {number_of(summary.rows, 'row')}"
     )
     if summary.stacks:
         yield ""
-        yield f"waves by stack, {counted(len(summary.stacks), 'stack')}, the rarest first"
+        yield f"waves by stack, {number_of(len(summary.stacks), 'stack')}, the rarest first"
         yield from _groups_text(rarest(summary.stacks), width)
     for name, values in summary.variables.items():
         yield ""
-        yield f"{shown(name)}: {counted(len(values.groups), 'value')}, those of the fewest inputs first"
+        yield f"{shown(name)}: {number_of(len(values.groups), 'value')}, those of the fewest inputs first"
         yield from _groups_text(values.outliers(), width)
         histogram = values.histogram()
         most = max((count for _, count in histogram), default=0)
@@ -270,12 +290,12 @@ def summary_text(summary: Summary, width: int) -> Iterator[str]:
         yield from _groups_text(commonest(summary.rules), width, keeps_first=True)
     if summary.failed_names:
         yield ""
-        yield f"{counted(missing, 'input')} without an answer"
+        yield f"{number_of(missing, 'input')} without an answer"
         for index, (name, why) in enumerate(summary.failed_names.items()):
             if index == MOST_SHOWN:
                 yield f"  and {missing - index:,} more"
                 break
-            yield f"  {shown(name)}: {shown(why)}"[: max(width, 40) * 2]
+            yield f"  {shown(name)}: {shown(without_name(name, why))}"[: max(width, 40) * 2]
 
 
 def _groups_text(groups: Sequence[tuple[str, Group]], width: int, *, keeps_first: bool = False) -> Iterator[str]:
@@ -299,53 +319,117 @@ def _bar(count: int, most: int, size: int) -> int:
 
 # --- As a page --------------------------------------------------------------------------------------------------------
 
-_STYLE = """
-body { font: 14px/1.45 sans-serif; margin: 2em; max-width: 75em; color: #222 }
-table { border-collapse: collapse; margin: .5em 0 1.5em } td, th { padding: .2em .8em; text-align: left }
-td.n { text-align: right; font-variant-numeric: tabular-nums } tr:nth-child(even) { background: #f4f4f4 }
-td.bar div { background: #69c; height: .8em } code { font-size: 13px }
-"""
+KIND = "Answers about many inputs, by dwarfgpu"
+STACK_ROOM, VALUE_ROOM, RULE_ROOM, FAILURE_ROOM = 700_000, 1_300_000, 200_000, 500_000
+MOST_ON_PAGE = 500
+"""So many values of a variable are on the page."""
+FIRST = 20
+"""So many of them are shown at once."""
+OPEN = 3
+"""So many variables are shown without being opened."""
 
 
-def page(summary: Summary) -> str:
-    """Return the summary as a page that needs nothing else."""
+def page(summary: Summary) -> Iterator[str]:
+    """Yield the summary as a page that needs nothing else."""
     missing = summary.inputs - summary.answered
-    head = f"{counted(summary.inputs, 'input')}, {summary.answered:,} answered, {missing:,} not"
-    parts = [
-        f"<!doctype html><meta charset=utf-8><title>{_safe(summary.question)}</title><style>{_STYLE}</style>",
-        f"<h1><code>{_safe(summary.question)}</code></h1><p>{head}; {counted(summary.rows, 'row')}</p>",
+    tiles = [
+        html.Tile("Inputs", f"{summary.inputs:,}", bytes_text(summary.bytes)),
+        html.Tile("Answered", f"{summary.answered:,}", f"{missing:,} not" if missing else "all"),
+        html.Tile("Rows", f"{summary.rows:,}"),
     ]
     if summary.stacks:
-        parts += ["<h2>Waves by stack, the rarest first</h2>", _table("stack", rarest(summary.stacks))]
-    for name, values in summary.variables.items():
-        parts += [f"<h2><code>{_safe(name)}</code></h2>", _table("value", values.outliers())]
-        histogram = values.histogram()
-        most = max((count for _, count in histogram), default=0)
-        rows = [
-            f"<tr><td>{_safe(text)}<td class=n>{count:,}"
-            f"<td class=bar><div style='width:{_bar(count, most, 300)}px'></div>"
-            for text, count in histogram
-        ]
-        parts += [f"<table>{''.join(rows)}</table>"] if rows else []
+        waves = sum(group.count for group in summary.stacks.values())
+        tiles.append(html.Tile("Stacks", f"{len(summary.stacks):,}", f"of {number_of(waves, 'wave')}"))
     if summary.rules:
-        parts += ["<h2>Findings by rule</h2>", _table("rule", commonest(summary.rules))]
-    if summary.failed_names:
-        rows = [f"<tr><td><code>{_safe(n)}</code><td>{_safe(why)}" for n, why in summary.failed_names.items()]
-        parts += ["<h2>Inputs without an answer</h2>", f"<table>{''.join(rows)}</table>"]
-    return "\n".join(parts) + "\n"
+        findings = sum(group.count for group in summary.rules.values())
+        tiles.append(html.Tile("Findings", f"{findings:,}", f"of {number_of(len(summary.rules), 'rule')}"))
+    sections = [make(summary) for make in (_stack_section, _value_section, _rule_section, _failure_section)]
+    shown_sections = [section for section in sections if section.parts or section.left_out]
+    yield from html.page(summary.question, tiles, shown_sections, KIND)
 
 
-def _table(noun: str, groups: Sequence[tuple[str, Group]]) -> str:
-    most = 500
-    rows = [
-        f"<tr><td class=n>{group.count:,}<td class=n>{group.inputs:,}<td><code>{_safe(text)}</code>"
-        f"<td>{_safe(', '.join(group.examples))}{', ...' if group.inputs > len(group.examples) else ''}"
-        for text, group in groups[:most]
-    ]
-    if len(groups) > most:
-        rows.append(f"<tr><td><td><td>{len(groups) - most:,} more")
-    return f"<table><tr><th>count<th>inputs<th>{noun}<th>where{''.join(rows)}</table>"
+def _stack_section(summary: Summary) -> html.Section:
+    count = len(summary.stacks)
+    section = html.Section("stacks", "Waves by stack, the rarest first", "stack", STACK_ROOM, count)
+    section.how_to_see = "The column `stack` of the answers has all of them."
+    all_waves = sum(group.count for group in summary.stacks.values())
+    for stack, group in rarest(summary.stacks):
+        frames = stack.split(" < ")
+        parts = [html.listing(f"{index:>3}  {name}" for index, name in enumerate(frames)), _where(group)]
+        facts = _facts(group, all_waves, "wave")
+        section.add(html.fold(stack, parts, facts=facts, is_name=True, is_open=count <= OPEN))
+    return section
 
 
-def _safe(text: str) -> str:
-    return html.escape(shown(text))
+def _value_section(summary: Summary) -> html.Section:
+    section = html.Section("values", "Values", "variable", VALUE_ROOM, len(summary.variables))
+    section.how_to_see = "The columns `variable` and `value` of the answers have all of them."
+    for index, (name, values) in enumerate(summary.variables.items()):
+        groups = values.outliers()
+        parts = [_histogram_html(name, values), *_values_html(groups)]
+        facts = [html.text(number_of(len(groups), "value"))]
+        section.add(html.fold(name, parts, facts=facts, is_name=True, is_open=index < OPEN))
+    return section
+
+
+def _values_html(groups: Sequence[tuple[str, Group]]) -> Iterator[str]:
+    """Yield tables of values; after the first ones they are shown when they are opened."""
+    if len(groups) > 1:
+        yield html.note("The values of the fewest inputs are first.")
+    rows = [(text, _examples(group), f"{group.count:,}", f"{group.inputs:,}") for text, group in groups[:MOST_ON_PAGE]]
+    columns = "value", "where", "lanes", "inputs"
+    yield html.grid(columns, rows[:FIRST], numbers_from=2)
+    left_out = len(groups) - len(rows)
+    if len(rows) > FIRST:
+        parts = [html.grid(columns, rows[FIRST:], numbers_from=2)]
+        parts += [html.note(f"`summary.json` has {left_out:,} more.")] if left_out else []
+        yield html.fold(f"{number_of(len(groups) - FIRST, 'more value')}", parts)
+
+
+def _histogram_html(name: str, values: Values) -> str:
+    bars = values.histogram()
+    if not bars:
+        return ""
+    most = max(count for _, count in bars)
+    ends = "0", number_of(most, "lane")
+    return html.strip_rows([_bar_strip(*bar, most) for bar in bars], ends, f"Histogram of {name}")
+
+
+def _bar_strip(text: str, count: int, most: int) -> Strip:
+    """Return a bar of a histogram."""
+    said = f"{text}: {number_of(count, 'lane')}"
+    parts = [StripPart(count, "register", said), StripPart(most - count, OUTSIDE, said)]
+    return Strip(text, tuple(part for part in parts if part.size), f"{count:,}")
+
+
+def _rule_section(summary: Summary) -> html.Section:
+    section = html.Section("rules", "Findings by rule", "rule", RULE_ROOM, len(summary.rules))
+    all_findings = sum(group.count for group in summary.rules.values())
+    for rule, group in commonest(summary.rules):
+        section.add(html.fold(rule, [_where(group)], facts=_facts(group, all_findings, "finding"), is_name=True))
+    return section
+
+
+def _failure_section(summary: Summary) -> html.Section:
+    count = len(summary.failed_names)
+    section = html.Section("failures", "Inputs without an answer", "input", FAILURE_ROOM, count)
+    section.how_to_see = "`summary.json` names all of them."
+    for name, why in summary.failed_names.items():
+        section.add(html.row(name, [html.text(without_name(name, why))]))
+    return section
+
+
+def _facts(group: Group, whole: int, noun: str) -> list[str]:
+    """Return how many of all a group has, as a part that is drawn, and in how many inputs."""
+    part = group.count / whole if whole else 0.0
+    words = f"{number_of(group.count, noun)} in {number_of(group.inputs, 'input')}"
+    return [html.share(part, f"{part:.1%}", words, is_drawn=True)]
+
+
+def _where(group: Group) -> str:
+    more = group.inputs - len(group.examples)
+    return html.items([*group.examples, *([f"and {number_of(more, 'more input')}"] if more > 0 else [])])
+
+
+def _examples(group: Group) -> str:
+    return ", ".join(group.examples) + (", ..." if group.inputs > len(group.examples) else "")

@@ -291,8 +291,11 @@ class Tile:
     more: str = ""
 
 
-def page(title: str, tiles: Iterable[Tile], sections: Sequence[Section]) -> Iterator[str]:
-    """Yield a page: a title, some figures about all of it, and sections."""
+KIND = "Debug information report of dwarfgpu"
+
+
+def page(title: str, tiles: Iterable[Tile], sections: Sequence[Section], kind: str = KIND) -> Iterator[str]:
+    """Yield a page: a title and what kind of page it is, some figures about all of it, and sections."""
     sheet = style_sheet()
     policy = (
         f"default-src 'none'; style-src '{_digest(sheet)}'; script-src '{_digest(_SCRIPT)}'; "
@@ -307,7 +310,7 @@ def page(title: str, tiles: Iterable[Tile], sections: Sequence[Section]) -> Iter
     yield f"<title>{text(title)}: dwarfgpu report</title>"
     yield f"<style>{sheet}</style>\n</head>"
     yield '<body>\n<a class="skip" href="#content">Skip to the content</a>'
-    yield f'<header><div><h1>{text(title)}</h1><p class="quiet">Debug information report of dwarfgpu</p></div>'
+    yield f'<header><div><h1>{text(title)}</h1><p class="quiet">{text(kind)}</p></div>'
     yield '<button id="theme" type="button" hidden>Colours: system</button></header>'
     yield '<nav aria-label="Sections"><ul>'
     for section in sections:

@@ -32,3 +32,9 @@ def write_states(folder: Path, count: int, *, broken_each: int = 0, names: dict[
             broken.add(str(path))
         path.write_text(text, "utf-8")
     return broken
+
+
+def summary_row(name: str, **columns: object) -> dict[str, object]:
+    """A row of an input as a summary takes it."""
+    empty = dict.fromkeys(("stack", "waves", "rule", "variable", "value", "number", "lane_count", "error_kind"))
+    return {**empty, "input": name, "state": "active", **columns}

@@ -9,14 +9,16 @@ import sys
 
 import pytest
 
+from dwarfgpu.cli.fleet import question_of
+from dwarfgpu.cli.run import _question_words
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.fleet.answers import COLUMNS, error_row, flat, make_question, questions, rows_of
 from dwarfgpu.fleet.cluster import MOST_BYTES, MOST_INPUTS, local_workers, split
 from dwarfgpu.fleet.inputs import Input, find_inputs
 from dwarfgpu.fleet.parts import Outcome
-from dwarfgpu.fleet.summary import MOST_VALUES, Summary, page, summary_text
+from dwarfgpu.fleet.summary import MOST_VALUES, Summary, summary_text
 from tests.builders.commands import ROOT, run
-from tests.builders.many_states import CODE, snapshot_text, write_states
+from tests.builders.many_states import CODE, snapshot_text, summary_row, write_states
 
 STATE = ROOT / "docs" / "examples" / "variables.json"
 
@@ -31,7 +33,7 @@ def rows(question, *words, **options):
 
 def test_the_questions_are_those_of_the_table_that_have_a_file():
     known = questions()
-    assert {"eval", "locals", "bt", "waves", "lanes", "verify", "coverage", "info"} <= set(known)
+    assert {"eval", "locals", "bt", "waves", "lanes", "verify", "coverage", "judge", "memmodel"} <= set(known)
     assert {"disasm", "asm", "ops", "targets"}.isdisjoint(known)
     with pytest.raises(UsageError, match="'evel' is no question about a file") as error:
         make_question("evel")
@@ -42,7 +44,9 @@ def test_the_questions_are_those_of_the_table_that_have_a_file():
 
 @pytest.mark.parametrize("name", sorted(questions()))
 def test_every_question_has_rows_for_a_state_or_a_file(name):
-    words = {"eval": ["even"], "hsa": ["queue", "0x0"], "state": ["X"], "ls": [], "bt": []}.get(name, [])
+    words = {"eval": ["even"], "hsa": ["queue", "0x0"], "state": ["X"], "ls": [], "bt": [], "memmodel": ["check"]}.get(
+        name, []
+    )
     given = {"state": {"grid": "64", "work_group": "64"}}.get(name, {})
     has_state = any(each.name == "state" for each in questions()[name].shell.selects)
     answer = rows(name, *words, input=str(STATE) if has_state else str(CODE), **given)
@@ -96,6 +100,50 @@ def test_findings_of_files_are_rows_with_rules():
     assert all(row["rule"] and row["severity"] and row["message"] for row in found)
 
 
+ORDERING = ROOT / "fixtures" / "amdgpu" / "ordering.gfx90a.w64.O2.co"
+
+
+def test_what_code_forgets_is_a_row_with_its_function_and_line():
+    answer = rows("memmodel check", input=str(ORDERING))
+    assert [row["state"] for row in answer] == ["finding", "finding", "answer"]
+    assert (answer[0]["function"], answer[0]["source"]) == ("send_all", "src/opencl/ordering.cl:19")
+    assert answer[0]["rule"] == "order-wait-before"
+    assert json.loads(answer[-1]["answer"])["findings"] == 2
+    stated = rows("memmodel", "check", input=str(ORDERING), expect="ordering.cl:19 relaxed agent")
+    assert stated[-1]["state"] == "answer"
+    assert all(row["function"] for row in rows("memmodel show", input=str(ORDERING)))
+
+
+def test_a_question_whose_files_are_operands_names_none():
+    for words in (["table"], ["nosuch"], []):
+        with pytest.raises(UsageError, match="is no question about a file") as error:
+            make_question("memmodel", *words)
+        assert error.value.hint == "the questions are memmodel check and memmodel show"
+    with pytest.raises(UsageError, match=r"the question 'memmodel check k\.co' names a file"):
+        make_question("memmodel check", "k.co")
+
+
+def test_what_is_wrong_with_an_input_is_one_row():
+    (row,) = rows("memmodel check", input=str(STATE))
+    assert (row["state"], row["error_kind"]) == ("error", "not_elf")
+
+
+def test_a_judged_kernel_has_its_findings_as_rows():
+    words = ("saxpy", "zeros(64)", "ones(64)", "2", "64")
+    path = ROOT / "fixtures" / "amdgpu" / "cl-kernels.gfx90a.w64.O2.v5.co"
+    answer = rows("judge", *words, input=str(path), grid="64", work_group="64")
+    assert {row["state"] for row in answer} == {"finding"}
+    assert {row["function"] for row in answer} == {"saxpy"}
+    assert {"statement-back", "unwind-missing"} <= {row["rule"] for row in answer}
+
+
+def test_a_finding_of_an_entry_names_its_function_and_variable():
+    path = ROOT / "fixtures" / "amdgpu" / "cl-kernels.gfx90a.w64.O2.v5.co"
+    finding = next(row for row in rows("verify", input=str(path)) if row.get("variable"))
+    assert (finding["function"], finding["variable"]) == ("spaces", "tile")
+    assert finding["source"].startswith("src/opencl/kernels.cl:")
+
+
 @pytest.mark.parametrize("text", ["", "{", "no snapshot", '{"schema": 1}', '{"schema": 1, "code_objects": [{}]}'])
 def test_a_broken_input_is_a_row_with_its_error(tmp_path, text):
     path = tmp_path / "broken.json"
@@ -132,6 +180,9 @@ def test_folders_patterns_and_files_are_inputs_once_each(tmp_path):
     assert [item.name for item in find_inputs([str(tmp_path / "d")])] == [*names, str(folder)]
     assert [item.name for item in find_inputs([names[1], f"{tmp_path}/d/*.json"])] == [names[1], names[0], names[2]]
     assert [item.name for item in find_inputs([f"{tmp_path}/**/*1.json"])] == [names[1]]
+    assert [item.code for item in find_inputs([f"file://{names[1]}", f"file://{tmp_path}/d/*0.json"])] == [
+        names[1], names[0],
+    ]  # fmt: skip
     assert find_inputs(names[:1])[0].size == len(snapshot_text(0))
     with pytest.raises(UsageError, match="no file matches the pattern"):
         find_inputs([f"{tmp_path}/*.co"])
@@ -174,7 +225,9 @@ def test_batches_have_many_small_files_or_one_large_one():
     sizes = [len(batch) for batch in split(small, 2)]
     assert sum(sizes) == 5000
     assert max(sizes) == MOST_INPUTS
-    assert [len(batch) for batch in split(small[:20], 2)] == [1] * 20
+    assert sizes == sorted(sizes, reverse=True)
+    assert [len(batch) for batch in split(small[:20], 2)] == [5, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1]
+    assert [len(batch) for batch in split(small[:20], 64)] == [1] * 20
     large = [Input(str(n), str(n), (), MOST_BYTES) for n in range(3)]
     assert [len(batch) for batch in split([*large, *small], 1)][:3] == [1, 1, 1]
 
@@ -191,20 +244,19 @@ def test_schedulers_are_local_or_addresses():
 # --- The summary ------------------------------------------------------------------------------------------------------
 
 
-def row(name, **columns):
-    empty = dict.fromkeys(("stack", "waves", "rule", "variable", "value", "number", "lane_count", "error_kind"))
-    return {**empty, "input": name, "state": "active", **columns}
-
-
 def test_waves_are_grouped_by_stack_over_all_inputs_the_rarest_first():
     summary = Summary("bt")
     summary.add_outcomes([Outcome(f"rank{n}", "answered", 1, 10) for n in range(4000)])
-    waiting = [row(f"rank{n}", stack="wait < train", waves=1) for n in range(3998)]
+    waiting = [summary_row(f"rank{n}", stack="wait < train", waves=1) for n in range(3998)]
     summary.add_rows(
-        [*waiting, row("rank3998", stack="abort < train", waves=1), row("rank3999", stack="abort < train")]
+        [
+            *waiting,
+            summary_row("rank3998", stack="abort < train", waves=1),
+            summary_row("rank3999", stack="abort < train"),
+        ]
     )
     lines = list(summary_text(summary, 80))
-    assert lines[0] == "bt: 4000 inputs, 4,000 answered; 4000 rows"
+    assert lines[0] == "bt: 4,000 inputs, 4,000 answered; 4,000 rows"
     assert lines[3:] == [
         "          2  abort < train  (rank3998, rank3999)",
         "      3,998  wait < train  (3,998 inputs)",
@@ -218,7 +270,7 @@ def test_values_have_a_histogram_and_outliers_first():
     summary = Summary("eval step")
     for n in range(100):
         value = 5000 if n == 42 else n // 2
-        summary.add_rows([row(f"r{n}", variable="step", value=str(value), number=float(value), lane_count=64)])
+        summary.add_rows([summary_row(f"r{n}", variable="step", value=str(value), number=float(value), lane_count=64)])
     lines = list(summary_text(summary, 80))
     assert "5000  (r42)" in lines[lines.index("step: 51 values, those of the fewest inputs first") + 2]
     counts = [count for _, count in summary.variables["step"].histogram()]
@@ -228,24 +280,12 @@ def test_values_have_a_histogram_and_outliers_first():
 def test_many_values_are_joined_by_their_magnitude():
     summary = Summary("eval x")
     for n in range(MOST_VALUES * 2):
-        summary.add_rows([row(f"r{n}", variable="x", value=str(n), number=float(n), lane_count=1)])
+        summary.add_rows([summary_row(f"r{n}", variable="x", value=str(n), number=float(n), lane_count=1)])
     values = summary.variables["x"]
     assert values.is_joined
     assert len(values.groups) == 14
     assert sum(group.count for group in values.groups.values()) == MOST_VALUES * 2
     assert values.groups["2^12 to 2^13"].count == 4096
-
-
-def test_the_page_escapes_what_files_say():
-    summary = Summary("bt")
-    summary.add_outcomes([Outcome("<b>.json", "failed", 1, 0, "<script>\x1b")])
-    summary.add_rows([row("a", stack="<i>f", waves=1), row("a", variable="<v>", value="<1>"), row("a", rule="<r>")])
-    text = page(summary)
-    assert "<script>" not in text
-    assert "&lt;script&gt;\\x1b" in text
-    assert "<i>" not in text
-    assert "<v>" not in text
-    assert "<r>" not in text
 
 
 # --- The command ------------------------------------------------------------------------------------------------------
@@ -259,6 +299,8 @@ def test_the_page_escapes_what_files_say():
         (["eval 'x", "x"], "no closing quotation"),
         (["bt --lane", "x"], "argument --lane"),
         (["bt --state s.json", "x"], "names a file"),
+        (["memmodel check k.co", "x"], "names a file"),
+        (["memmodel table", "x"], "`memmodel table` is no question about a file"),
         (["bt", "x", "--resume"], "--resume needs --out"),
         (["bt", "x", "--scheduler", "tcp://127.0.0.1:1"], "a scheduler of other machines needs --out"),
         (["bt", "x", "--scheduler", "cluster"], "is no scheduler"),
@@ -269,6 +311,13 @@ def test_wrong_words_are_errors_before_anything_is_started(words, message):
     done = run("fleet", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+def test_what_an_answer_may_cost_is_said_with_the_question_or_beside_it():
+    assert question_of("bt --budget 5", _question_words).budget == 5
+    assert question_of("bt", _question_words, "7").budget == 7
+    assert question_of("bt --budget 5", _question_words, "7").budget == 5
+    assert question_of("memmodel check", _question_words, "7").budget == 7
 
 
 def test_without_the_extra_one_error_says_what_to_install(tmp_path):

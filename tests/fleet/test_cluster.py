@@ -12,7 +12,13 @@ from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.compute import field
+from pyarrow.dataset import dataset
 
+from dwarfgpu.fleet import cluster as work
+from dwarfgpu.fleet.answers import COLUMNS, make_question
+from dwarfgpu.fleet.inputs import find_inputs
+from dwarfgpu.fleet.parts import AnswerFolder, Journal
 from tests.builders.fleet_cluster import cluster, environment
 from tests.builders.many_states import write_states
 
@@ -132,6 +138,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on(tmp_path):
 
     assert process.returncode == 130, err
     assert "--resume goes on with the others" in err
+    assert "Traceback" not in err, "workers leave it to the program"
     assert not (tmp_path / "out" / "summary.html").exists()
 
     (tmp_path / "marks" / "go").touch()
@@ -147,6 +154,56 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on(tmp_path):
     other = fleet("bt", *words[1:], "--resume", env=env)
     assert other.returncode == 2
     assert "of another question: eval even" in other.stderr
+
+
+def test_a_worker_of_a_run_that_has_ended_begins_no_more_inputs(tmp_path, monkeypatch):
+    begun = []
+
+    def answer(_question, item):
+        begun.append(item.name)
+        folder.end()
+        return [{"state": "empty"}]
+
+    monkeypatch.setattr(work, "LOOKS", -1)
+    monkeypatch.setattr(work, "rows_of", answer)
+    write_states(tmp_path / "dumps", 4)
+    question = make_question("bt")
+    (batch,) = work.make_batches(question, find_inputs([str(tmp_path / "dumps")]), str(tmp_path / "out"), 1)[:1]
+    folder = AnswerFolder(batch.folder)
+    folder.begin(question, batch.token, resume=False)
+    assert work.answer_batch(batch) == work.ENDED
+    assert begun == [batch.inputs[0].name]
+    assert not list(tmp_path.rglob("*.parquet*"))
+
+
+def test_an_input_is_not_to_blame_for_the_end_of_earlier_runs(tmp_path):
+    """What was begun when somebody ended two runs is asked by the third one."""
+    write_states(tmp_path / "dumps", 1)
+    question, items = make_question("eval", "even"), find_inputs([str(tmp_path / "dumps")])
+    for _ in range(2):
+        (batch,) = work.make_batches(question, items, str(tmp_path / "out"), 1)
+        folder = AnswerFolder(batch.folder)
+        folder.begin(question, batch.token, resume=True)
+        Journal(folder, f"{batch.name}-{batch.token}").begin(0)
+    (batch,) = work.make_batches(question, items, str(tmp_path / "out"), 1)
+    folder.begin(question, batch.token, resume=True)
+    assert work.answer_batch(batch) == ""
+    assert [outcome.status for outcome in folder.outcomes()] == ["answered"]
+
+
+def test_readers_of_parquet_read_the_folder(tmp_path):
+    write_states(tmp_path / "dumps", 3, broken_each=3)
+    question = make_question("eval", "even")
+    batches = work.make_batches(question, find_inputs([str(tmp_path / "dumps")]), str(tmp_path / "out"), 1)
+    folder = AnswerFolder(batches[0].folder)
+    folder.begin(question, batches[0].token, resume=False)
+    assert [work.answer_batch(batch) for batch in batches] == [""] * len(batches)
+    table = dataset(folder.answers, partitioning="hive").to_table()
+    assert table.column_names == [*COLUMNS, "question"]
+    assert set(table["question"].to_pylist()) == {"eval"}
+    failed = dataset(folder.answers, partitioning="hive").to_table(filter=field("state") == "error")
+    assert failed["input"].to_pylist() == [str(tmp_path / "dumps" / "rank00002.json")]
+    assert sorted(table["number"].to_pylist(), key=str) == [0.0, 1.0, None]
 
 
 def wait_until(is_so, process):

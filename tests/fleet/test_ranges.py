@@ -83,6 +83,25 @@ def test_a_core_file_is_mapped_and_fetched_where_it_is_touched(tmp_path):
         assert server.sent["crash.core"] <= 8 * BLOCK
 
 
+def test_any_file_system_of_fsspec_has_inputs():
+    fsspec = pytest.importorskip("fsspec")
+    system = fsspec.filesystem("memory")
+    text = json.loads(snapshot_text(21, code="../k.co"))
+    del text["code_objects"][0]["sha256"]
+    system.pipe("/fleet/k.co", CODE.read_bytes())
+    system.pipe("/fleet/states/a.json", json.dumps(text).encode())
+    system.pipe("/fleet/states/deep/b.json", b"{")
+    try:
+        items = find_inputs(["memory://fleet/states/"])
+        assert [item.name for item in items] == ["memory:///fleet/states/a.json", "memory:///fleet/states/deep/b.json"]
+        assert [item.name for item in find_inputs(["memory://fleet/states/*.json"])] == [items[0].name]
+        assert [row["number"] for row in asked("eval", "memory://fleet/states/a.json", "even")] == [21]
+        (row,) = asked("eval", "memory://fleet/states/deep/b.json", "even")
+        assert (row["state"], row["error_class"]) == ("error", "malformed")
+    finally:
+        system.rm("/fleet", recursive=True)
+
+
 def test_what_cannot_be_fetched_is_an_error_and_never_zeros(served):
     served.fails_from["a/k.co"] = 64
     for _ in range(2):
