@@ -37,16 +37,17 @@ def comparison_text(
         if len(shown_ones) < len(lacking):
             yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
         yield ""
-    yield from table([("against " + comparison.other, "values", "available", "correct"), *_sums(comparison)], "lrrr",
+    yield from table([("against " + comparison.other, "values", "available", "correct"), *sum_rows(comparison)], "lrrr",
                      longest=LONGEST_NAME + 8, width=width, style=style)  # fmt: skip
     yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
 
 
-def _sums(comparison: BuildJudgement) -> Iterator[tuple[str, str, str, str]]:
+def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the sums of functions, of files, and of all: the name, the values, and both shares."""
     parts = [*comparison.functions(), *comparison.files(), evolve(comparison.total(), name="all")]
     for part in parts:
         count = part.right + part.wrong + part.missing
-        yield _cut(part.name), f"{count:,}", _share(part.availability), _share(part.correctness)
+        yield _cut(part.name), f"{count:,}", share_text(part.availability), share_text(part.correctness)
 
 
 def _cut(name: str) -> str:
@@ -54,7 +55,8 @@ def _cut(name: str) -> str:
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."
 
 
-def _share(share: float | None) -> str:
+def share_text(share: float | None) -> str:
+    """Return a share in percent, rounded down."""
     return "-" if share is None else f"{int(share * 1000) / 10:.1f}%"
 
 

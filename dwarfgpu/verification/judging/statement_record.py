@@ -111,6 +111,14 @@ class StatementHistory:
         for item in stop.positions:
             self.by_item.setdefault(item, []).append(stop)
 
+    def item_of(self, wave: str, lane: int) -> WorkItem | None:
+        """Return the work-item of a lane of a wave; None if it has come to no stop."""
+        for stop in self.stops:
+            if stop.wave == wave and lane in stop.lanes:
+                position = stop.lanes.index(lane)
+                return next(item for item, place in stop.positions.items() if place == position)
+        return None
+
 
 class StatementRows:
     """The rows of line tables where statements begin, by their address in the running program."""
