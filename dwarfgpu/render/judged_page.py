@@ -244,7 +244,7 @@ def _source_blocks(steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence
                 parts.append(StripPart(index - done, OUTSIDE, ""))
             problem = steps[index].problem
             words = f"statement {index + 1}: line {line}" + (f": {problem}" if problem else "")
-            parts.append(StripPart(1, "wrong" if problem else "register", words))
+            parts.append(StripPart(1, "implicit" if problem else "register", words))
             done = index + 1
         if done < len(steps):
             parts.append(StripPart(len(steps) - done, OUTSIDE, ""))

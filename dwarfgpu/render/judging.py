@@ -33,6 +33,8 @@ def judgement_text(
         yield ""
     severities = Counter(finding.severity for finding in report.findings)
     what = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
+    if severities["note"]:
+        what += f", {counted(severities['note'], 'note')}"
     known = f" ({report.known} of the baseline)" if report.known else ""
     how = "" if judgement.halt.has_ended else f"; {judgement.halt}"
     yield f"{judgement.instructions:,} instructions executed: {what if report.findings else 'no findings'}{known}{how}"
@@ -57,6 +59,7 @@ def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
     return {
         **report_json(report),
+        "notes": sum(finding.severity == "note" for finding in report.findings),
         **({} if judgement.comparison is None else {"against": comparison_json(judgement.comparison)}),
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),

@@ -57,11 +57,13 @@ def test_the_source_is_beside_the_times_when_it_is_executed(page):
     assert "statement 4: line 11" in page.texts["lane"]
 
 
-def test_a_step_back_is_red():
+def test_a_step_back_has_another_colour_and_is_not_red():
     path = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co"
     words = ("saxpy", "--grid", "64", "--work-group", "64", "zeros(64)", "ones(64)", "2", "64")
     content = run("judge", path, *words, "--html").stdout
-    assert re.search(r'<rect class="wrong"[^>]*><title>statement \d+: line 76: a step goes back from line 77', content)
+    assert re.search(
+        r'<rect class="implicit"[^>]*><title>statement \d+: line 76: a step goes back from line 77', content
+    )
 
 
 def test_findings_and_functions_are_there(page):

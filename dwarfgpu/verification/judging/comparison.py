@@ -17,6 +17,7 @@ from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.alignment import align
 from dwarfgpu.verification.judging.recorded_values import RecordedValue, ValueComparison, is_unused, value_text
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
+from dwarfgpu.verification.judging.statement_record import caller_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -329,13 +330,18 @@ class BuildComparison:
     def _sequences(
         self, items: Iterable[WorkItem]
     ) -> Iterable[tuple[list[StatementStop], list[StatementStop], list[WorkItem]]]:
-        """Return the stops of work-items in one context of both builds, with those that come to exactly these."""
+        """Return the stops of work-items in one context of both builds, with those that come to exactly these.
+
+        A function that calls itself in the other build and is a loop in this one is left out: its activation is
+        those of the source, one after the other.
+        """
         sequences: dict[Any, tuple[list[StatementStop], list[StatementStop], list[WorkItem]]] = {}
         for item in items:
             contexts = _by_context(self.history.by_item.get(item, []))
             others = _by_context(self.other.by_item.get(item, []))
+            calls = self.other.self_calls.get(item, set())
             for context, here in contexts.items():
-                if context in others:
+                if context in others and not any(caller_in(call) == context for call in calls - contexts.keys()):
                     there = others[context]
                     key = tuple(map(id, here)), tuple(map(id, there))
                     sequences.setdefault(key, (here, there, []))[2].append(item)

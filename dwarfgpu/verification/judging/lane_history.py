@@ -65,7 +65,7 @@ class LaneStep:
     frames: str
     """What there is of call frames: ``right``, ``wrong`` or ``missing``."""
     problem: str = ""
-    """What is wrong with a step to it."""
+    """What is to be said of a step to it."""
 
 
 @frozen

@@ -18,7 +18,7 @@ from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
 from dwarfgpu.program.running.stepping import CodeReader
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import PARAMETER
-from dwarfgpu.verification.findings import WARNING, CheckRule, rules
+from dwarfgpu.verification.findings import NOTE, WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
 from dwarfgpu.verification.judging.variable_values import is_read_reference
 
@@ -46,7 +46,7 @@ RULES: dict[str, CheckRule] = rules(
      "set is_stmt in a row of the line, so that steps and breakpoints stop at it"),
     ("unreached", WARNING, "DWARF 5, 6.2.2", "A breakpoint on a line stops where the code of the line is executed.",
      "begin the statement at an instruction that all ways to the line execute"),
-    ("back", WARNING, "DWARF 5, 6.2.2", "Steps go back to an earlier line only where the source has a loop.",
+    ("back", NOTE, "DWARF 5, 6.2.2", "Steps go back to an earlier line only where the source has a loop.",
      "begin no statement at an instruction that was moved behind those of a later line"),
     ("parameter", WARNING, "A.4.1 (1)", "The parameters of a function can be read at its first statement.",
      "describe where the parameter is from the first statement on, or end the prologue later"),

@@ -79,7 +79,7 @@ def test_a_finding_says_the_line_and_the_lane(tools, tmp_path, judged):
     assert name == "back"
     findings = judged(assembled(GFX90A, tools, tmp_path, defect), "X", **SIZES).report.findings
     (finding,) = [each for each in findings if each.rule.name == "statement-back"]
-    assert finding.severity == "warning"
+    assert finding.severity == "note"
     assert finding.clause == "DWARF 5, 6.2.2"
     assert finding.source == ("src/asm/lane-pc.c", 5)
     assert finding.seen.startswith("lane 40 of wave ")  # the first that goes to the other side of the branch
