@@ -29,11 +29,12 @@ def tools(require_tool):
     return require_tool("llvm-mc-22"), require_tool("ld.lld-22")
 
 
-def running(path, kernel, args, *, grid=40, work_group=40, repair="auto"):
+def running(path, kernel, args, *, grid=40, work_group=40, repair="auto", private_size=None):
     program = open_program(path, repair=repair)
     launched = launch(
-        machine_for(program.file, kernel), program.file, kernel, grid=grid, work_group=work_group, args=list(args)
-    )
+        machine_for(program.file, kernel), program.file, kernel, grid=grid, work_group=work_group, args=list(args),
+        private_size=private_size,
+    )  # fmt: skip
     return Running(launched, program=program)
 
 
@@ -182,7 +183,7 @@ def test_a_function_that_has_become_a_loop_is_not_compared_with_its_calls(requir
         words = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", f"-{level}", "-g", "-w",
                  "-nogpulib", "-", "-o", paths[-1]]  # fmt: skip
         subprocess.run([require_tool("clang-22"), *words], input=RECURSIVE, text=True, check=True, cwd=tmp_path)
-    judgement = compared(*paths, "recursive", ("zeros(32)",), grid=32, work_group=32)
+    judgement = compared(*paths, "recursive", ("zeros(32)",), grid=32, work_group=32, private_size=4096)
     variables = {each.name: each for each in judgement.comparison.variables if each.function == "factorial"}
     assert {name: (each.wrong, each.missing) for name, each in variables.items()} == {"n": (0, 0), "smaller": (0, 0)}
     assert judgement.comparison.aligned < judgement.comparison.stops
