@@ -29,7 +29,7 @@ def comparison_text(
     if shown_ones:
         head = ("variable", "line", "right", "wrong", "missing")
         rows = [
-            (_cut(f"{variable.function}: {variable.name}"), str(variable.line), f"{variable.right:,}",
+            (cut_name(f"{variable.function}: {variable.name}"), str(variable.line), f"{variable.right:,}",
              f"{variable.wrong:,}", f"{variable.missing:,}")
             for variable in shown_ones
         ]  # fmt: skip
@@ -47,10 +47,11 @@ def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, str, str, str]]:
     parts = [*comparison.functions(), *comparison.files(), evolve(comparison.total(), name="all")]
     for part in parts:
         count = part.right + part.wrong + part.missing
-        yield _cut(part.name), f"{count:,}", share_text(part.availability), share_text(part.correctness)
+        yield cut_name(part.name), f"{count:,}", share_text(part.availability), share_text(part.correctness)
 
 
-def _cut(name: str) -> str:
+def cut_name(name: str) -> str:
+    """Return a name that is short enough for a table on a screen of 80 columns."""
     text = shown(name)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."
 
