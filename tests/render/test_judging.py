@@ -10,7 +10,8 @@ from dwarfgpu.verification.reports import FileReport
 
 def test_long_names_of_functions_are_cut():
     report = FileReport("k.co")
-    functions = (JudgedFunction("very::long<int, int>" * 9, 123_456, 123_456, 0, 0), JudgedFunction("short", 4, 2, 2, 0))
+    long = JudgedFunction("very::long<int, int>" * 9, 123_456, 123_456, 0, 0)
+    functions = (long, JudgedFunction("short", 4, 2, 2, 0))
     judgement = Judgement(report, functions, Halt(ENDED, "all waves have ended"), 9)
     lines = list(judgement_text(judgement, report))
     assert max(map(len, lines)) <= 80
