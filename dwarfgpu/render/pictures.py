@@ -50,7 +50,7 @@ COLOURS = {
     "open": ("#5f6b76", "#a5b1bc"),
     "unwinding": ("#3a7d34", "#7fc97a"),
     "wrong": ("#c4232d", "#ff6b62"),
-    "missing": ("#7a3b2e", "#d08770"),
+    "missing": ("#5c4033", "#c2a27c"),
     NOTHING: ("#cdd3da", "#434b55"),
     OUTSIDE: ("#ffffff", "#0d1117"),
 }
