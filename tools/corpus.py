@@ -9,7 +9,7 @@ combination is built for one family of processors, all families in turn, or with
 a program cannot be compiled to is counted as not built.
 
 At each statement a wave is made by hand whose registers and private memory hold a number for each lane, and every
-parameter and local variable is read in three lanes. What is read is compared with what tools/corpus_judge.py makes of
+parameter and local variable is read in three lanes. What is read is compared with what tools/corpus_oracle.py makes of
 the output of llvm-dwarfdump, which shares no code with dwarfgpu; so is the list of the variables that are in scope.
 Each slot and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
 tools/corpus_programs/counts.json, from which docs/repairs.md has its table.
@@ -34,7 +34,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import corpus_judge as judge
+import corpus_oracle as oracle
 from corpus_launched import read_launched
 
 if TYPE_CHECKING:
@@ -164,14 +164,14 @@ def _machine_of(target: Any) -> Any:
     machine = Machine(target)
     machine.add_waves(1)
     for number in range(256):
-        machine.set_register(f"v{number}", [[judge.in_register(number, lane) for lane in range(lanes)]])
+        machine.set_register(f"v{number}", [[oracle.in_register(number, lane) for lane in range(lanes)]])
     scale = lanes if target.stack_scale == 1 else 1
     for number in range(102):
         machine.set_register(f"s{number}", number)
-    machine.set_register("s33", judge.FRAME * scale)
-    machine.set_register("s32", 2 * judge.FRAME * scale)
+    machine.set_register("s33", oracle.FRAME * scale)
+    machine.set_register("s32", 2 * oracle.FRAME * scale)
     machine.set_register("exec", (1 << lanes) - 1)
-    words = (judge.in_memory(address, lane) for address in range(0, PRIVATE, 4) for lane in range(lanes))
+    words = (oracle.in_memory(address, lane) for address in range(0, PRIVATE, 4) for lane in range(lanes))
     data = b"".join(word.to_bytes(4, "little") for word in words)
     machine.memory.map(target.space_named("private_wave"), 0, data)
     return machine
@@ -205,7 +205,7 @@ class Examination:
         self.build = build
         self.path = path
         self.program = dwarfgpu.open(path)
-        self.entries = judge.described(path)
+        self.entries = oracle.described(path)
         self.code = _instructions(path)
         self.counts: Counter[str] = Counter({"code objects": 1} if STATEMENTS in parts else {})
         self.repairs: Counter[str] = Counter()
@@ -268,7 +268,7 @@ class Examination:
         self.counts["reads"] += 1
         self.counts[outcome.name] += 1
         text = self.entries[variable.die.section_offset].at(pc)
-        needed = text is not None and judge.needs_repair(text)
+        needed = text is not None and oracle.needs_repair(text)
         self.counts["repaired"] += bool(used)
         if needed and (not used or outcome.name in UNEXPLAINED):
             self.counts["repair missed"] += 1
@@ -289,15 +289,15 @@ class Examination:
         kind = stripped(variable.type)
         space = kind.address_space if isinstance(kind, Pointer) else None
         size = 4 if space in (2, 3, 5) else variable.byte_size()
-        wanted: list[judge.Bytes] | str
-        unjudged = ""
+        wanted: list[oracle.Bytes] | str
+        unknown = ""
         try:
             wanted = [self._wanted(variable, pc, size, lane, is_private_pointer=space == 5) for lane in LANES]
-        except judge.NoValue as error:
+        except oracle.NoValue as error:
             wanted = str(error)
-        except judge.Unjudged as error:
+        except oracle.UnknownIdiom as error:
             wanted = []
-            unjudged = str(error)
+            unknown = str(error)
         answers = variable.values(LANES).by_lane
         reason = next((answer.reason for answer in answers if answer.value is None), None)
         if reason is not None:
@@ -305,31 +305,31 @@ class Examination:
         if isinstance(wanted, str):
             return Outcome("wrong", f"there is no value because of {wanted}, and one is read")
         if not wanted:
-            return Outcome("not judged", unjudged)
+            return Outcome("not known", unknown)
         for answer, data in zip(answers, wanted, strict=True):
             found = _bytes_of(answer.value, size)
             if found != data:
                 return Outcome("wrong", f"{data} is meant, {found} is read in lane {answer.lane}")
         return Outcome("right")
 
-    def _wanted(self, variable: Any, pc: int, size: int, lane: int, *, is_private_pointer: bool) -> judge.Bytes:
-        """Return the bytes that the judge gives a variable."""
+    def _wanted(self, variable: Any, pc: int, size: int, lane: int, *, is_private_pointer: bool) -> oracle.Bytes:
+        """Return the bytes that the oracle gives a variable."""
         entry = self.entries[variable.die.section_offset]
         if entry.constant is not None and not entry.has_location:
             return list((entry.constant & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
         if not entry.has_location:
-            raise judge.NoValue(judge.NO_LOCATION)
+            raise oracle.NoValue(oracle.NO_LOCATION)
         text = entry.at(pc)
         if text is None:
-            raise judge.NoValue(judge.NOT_HERE)
+            raise oracle.NoValue(oracle.NOT_HERE)
         base = 0 if entry.block is None else entry.block.frame_base()
-        return judge.meant(text, base, size, lane, is_private_pointer=is_private_pointer)
+        return oracle.meant(text, base, size, lane, is_private_pointer=is_private_pointer)
 
-    def _without_value(self, variable: Any, reason: Any, wanted: list[judge.Bytes] | str) -> Outcome:
+    def _without_value(self, variable: Any, reason: Any, wanted: list[oracle.Bytes] | str) -> Outcome:
         """Return what is known of a variable without a value."""
         name = _reason_of_compiler(reason, variable.repairs)
         if isinstance(wanted, list):
-            if name == judge.PART and any(None in data for data in wanted):
+            if name == oracle.PART and any(None in data for data in wanted):
                 return Outcome(name)
             if wanted and _is_reference(variable.type) and reason.kind in ("memory_unavailable", "missing_context"):
                 return self._reference(variable, wanted)
@@ -338,8 +338,8 @@ class Examination:
             return Outcome(name)
         return Outcome("error", f"the reason is {wanted}, and {reason.kind} is given: {reason.message}")
 
-    def _reference(self, variable: Any, wanted: list[judge.Bytes]) -> Outcome:
-        """Return what is known of a reference that leads out of the memory of the state: its address is judged."""
+    def _reference(self, variable: Any, wanted: list[oracle.Bytes]) -> Outcome:
+        """Return what is known of a reference that leads out of the memory of the state: its address is compared."""
         answers = variable.frame.expression(f"&{variable.name}").values(LANES).by_lane
         for answer, data in zip(answers, wanted, strict=True):
             if answer.value is None:
@@ -350,7 +350,7 @@ class Examination:
         return Outcome(REFERENCE)
 
 
-REFERENCE = "reference judged by its address"
+REFERENCE = "reference known by its address"
 UNEXPLAINED = ("wrong", "error")
 
 
@@ -363,7 +363,7 @@ def examine(build: Build, keep: str | None, parts: Sequence[str]) -> dict[str, A
         return Examination(build, path, parts).run()
 
 
-def _bytes_of(value: Any, size: int) -> judge.Bytes:
+def _bytes_of(value: Any, size: int) -> oracle.Bytes:
     """Return the bytes of an object; None for those without a value."""
     reading = value.read()
     count = max(size, value.bits() // 8)
@@ -372,12 +372,12 @@ def _bytes_of(value: Any, size: int) -> judge.Bytes:
 
 
 def _reason_of_compiler(reason: Any, repairs: Sequence[Any]) -> str:
-    """Return the reason of the judge that a reason of dwarfgpu is; empty if it is none."""
+    """Return the reason of the oracle that a reason of dwarfgpu is; empty if it is none."""
     if reason.kind == "optimized_out":
-        return judge.EMPTY if "empty" in reason.message else judge.NO_LOCATION
+        return oracle.EMPTY if "empty" in reason.message else oracle.NO_LOCATION
     if reason.kind == "undefined_operation" and repairs:
-        return judge.POINTED if repairs[0].name == "pointed-variable" else judge.LOCAL
-    return {"no_location_here": judge.NOT_HERE, "undefined": judge.PART}.get(reason.kind, "")
+        return oracle.POINTED if repairs[0].name == "pointed-variable" else oracle.LOCAL
+    return {"no_location_here": oracle.NOT_HERE, "undefined": oracle.PART}.get(reason.kind, "")
 
 
 def _functions(program: Any) -> list[tuple[int, int]]:
@@ -423,7 +423,7 @@ def _instructions(path: str) -> Instructions:
 _SLOT = re.compile(r"DW_OP_fbreg ([+-]?\d+)")
 
 
-def _seen(entry: judge.Described, pc: int, code: Instructions) -> str:
+def _seen(entry: oracle.Described, pc: int, code: Instructions) -> str:
     """Return whether the slot or the vector registers of a variable are what the function's instructions name."""
     text = entry.at(pc) or ""
     if slot := _SLOT.match(text):
@@ -431,7 +431,7 @@ def _seen(entry: judge.Described, pc: int, code: Instructions) -> str:
         names = rf"offset:{number}\b|, (?:{number}|{number:#x})$|[vs]_(?:mov|add)_\S+ .*, (?:{number}|{number:#x})\b"
         is_named = number == 0 or any(re.search(names, line) for _address, line in code)
         return "slot named by an instruction" if is_named else "slot not named"
-    registers = judge.vector_registers(text)
+    registers = oracle.vector_registers(text)
     if not registers:
         return "neither slot nor vector register"
     begins = min(low for low, high, _text in entry.locations if low <= pc < high)

@@ -241,10 +241,10 @@ statement a wave is made by hand, in which every vector register and every dword
 own in each lane, and each parameter and local variable of each frame is read in three lanes. A row counts variables at
 statements:
 
-- *right*: the value has the bytes that the judge gives (tools/corpus_judge.py): it reads what llvm-dwarfdump prints,
-  knows what LLVM means, and shares no code with dwarfgpu. *wrong*: it has others. *not judged*: the judge does not know
+- *right*: the value has the bytes that an oracle gives (tools/corpus_oracle.py): it reads what llvm-dwarfdump prints,
+  knows what LLVM means, and shares no code with dwarfgpu. *wrong*: it has others. *not known*: the oracle does not know
   the expression.
-- *no location* to *only its address*: there is no value, for a reason of the compiler's that the judge names as well.
+- *no location* to *only its address*: there is no value, for a reason of the compiler's that the oracle names as well.
 - *reference*: a C++ reference that leads out of the memory that the wave has; its address is the one that is meant.
 - *error*: there is no value for another reason. *not shown*: it is missing, though llvm-dwarfdump has it in scope.
 - *repair missed*: the text means something else than it says, and was not repaired, or has no value that is right.
@@ -281,14 +281,14 @@ _READS = {
     "reads": "reads",
     "right": "right",
     "wrong": "wrong",
-    "not judged": "not judged",
+    "not known": "not known",
     "no location": "no location",
     "no location at this address": "no location here",
     "empty location": "empty location",
     "a part without location": "a part",
     "no address in local memory": "local memory",
     "only its address is in a register": "only its address",
-    "reference judged by its address": "reference",
+    "reference known by its address": "reference",
     "error": "error",
     "not shown": "not shown",
 }

@@ -31,7 +31,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     missing while the source needs it.
 
     KERNEL, ARG and the sizes are those of `run`. A finding names the function, the instructions from the first to the
-    last, what is wrong, and the row that says it. The exit status of the program is 1 if there are findings.
+    last, what is wrong, and the row that says it. The exit status of the program is 1 if there are errors or warnings;
+    a note, such as a step that goes back, is no reason to fail.
     """
     from dwarfgpu.program.running.running import launched_with
     from dwarfgpu.render import judging as text_of
@@ -58,12 +59,12 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         judgement = judge_.run(arguments.get("limit"))
     report = without_known(judgement.report, baseline)
     problem = None if other is None else other.problem
-    has_failed = bool(report.findings or report.left_out)
+    has_failed = _is_wrong(report)
     if arguments.has("sarif"):
         from dwarfgpu.questions.verification import sarif_document
         from dwarfgpu.verification.judging.judgement import RULES
 
-        is_wrong = bool(report.findings) or not judgement.halt.has_ended or problem is not None
+        is_wrong = has_failed or not judgement.halt.has_ended or problem is not None
         return sarif_document([report], RULES, NO_ANSWER if is_wrong else OK)
 
     if arguments.has("html"):
@@ -93,6 +94,15 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     return document
 
 
+def _is_wrong(report: FileReport) -> bool:
+    """Return whether something is wrong; notes are not."""
+    from dwarfgpu.verification.findings import NOTE
+    from dwarfgpu.verification.judging.judgement import RULES
+
+    left_out = (RULES[name].severity for name in report.left_out or ())
+    return any(severity != NOTE for severity in (*left_out, *(finding.severity for finding in report.findings)))
+
+
 def _page(
     selection: Selection, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport
 ) -> Document:
@@ -110,6 +120,6 @@ def _page(
     command = "dwarfgpu judge FILE KERNEL ... --all"
     lines = list(judged_page(f"{kernel} judged", judgement, report, history, judge_.texts.lines, command))
     document = Document({"file": report.name, "html": "\n".join(lines)}, lines)
-    if report.findings or report.left_out or not judgement.halt.has_ended:
+    if _is_wrong(report) or not judgement.halt.has_ended:
         document.status = NO_ANSWER
     return document

@@ -29,7 +29,7 @@ def comparison_text(
     if shown_ones:
         head = ("variable", "line", "right", "wrong", "missing")
         rows = [
-            (_cut(f"{variable.function}: {variable.name}"), str(variable.line), f"{variable.right:,}",
+            (cut_name(f"{variable.function}: {variable.name}"), str(variable.line), f"{variable.right:,}",
              f"{variable.wrong:,}", f"{variable.missing:,}")
             for variable in shown_ones
         ]  # fmt: skip
@@ -37,24 +37,27 @@ def comparison_text(
         if len(shown_ones) < len(lacking):
             yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
         yield ""
-    yield from table([("against " + comparison.other, "values", "available", "correct"), *_sums(comparison)], "lrrr",
+    yield from table([("against " + comparison.other, "values", "available", "correct"), *sum_rows(comparison)], "lrrr",
                      longest=LONGEST_NAME + 8, width=width, style=style)  # fmt: skip
     yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
 
 
-def _sums(comparison: BuildJudgement) -> Iterator[tuple[str, str, str, str]]:
+def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the sums of functions, of files, and of all: the name, the values, and both shares."""
     parts = [*comparison.functions(), *comparison.files(), evolve(comparison.total(), name="all")]
     for part in parts:
         count = part.right + part.wrong + part.missing
-        yield _cut(part.name), f"{count:,}", _share(part.availability), _share(part.correctness)
+        yield cut_name(part.name), f"{count:,}", share_text(part.availability), share_text(part.correctness)
 
 
-def _cut(name: str) -> str:
+def cut_name(name: str) -> str:
+    """Return a name that is short enough for a table on a screen of 80 columns."""
     text = shown(name)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 3] + "..."
 
 
-def _share(share: float | None) -> str:
+def share_text(share: float | None) -> str:
+    """Return a share in percent, rounded down."""
     return "-" if share is None else f"{int(share * 1000) / 10:.1f}%"
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.render import pictures
 from dwarfgpu.render import report as html
+from dwarfgpu.render.compared_builds import share_text, sum_rows
 from dwarfgpu.render.layout import counted
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 
@@ -14,12 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.program.variables.answers import LaneAnswer
+    from dwarfgpu.verification.judging.comparison import BuildJudgement
     from dwarfgpu.verification.judging.judgement import Judgement
     from dwarfgpu.verification.judging.lane_history import LaneHistory, LaneStep, ShownValue
     from dwarfgpu.verification.reports import FileReport
 
 FINDING_ROOM, LANE_ROOM = 500_000, 2_000_000
-MAX_VARIABLES, MAX_LINES = 120, 400
+MAX_VARIABLES, MAX_LINES, MAX_DIFFERENT = 120, 400, 200
 LONGEST_VALUE = 160
 FRAMES = {"right": "unwinding", "wrong": "wrong", "missing": pictures.NOTHING}
 FRAME_WORDS = {"right": "callers are right", "wrong": "callers are wrong", "missing": "no call frame information"}
@@ -52,13 +55,22 @@ def judged_page(
     right = sum(function.right for function in judgement.functions)
     missing = sum(function.missing for function in judgement.functions)
     wrong, shown = _wrong_count(history)
+    compared = judgement.comparison
     tiles = [
         html.Tile("Instructions", f"{judgement.instructions:,}", "executed" if judgement.halt.has_ended else "so far"),
         html.Tile("Findings", figure, known),
         html.Tile("Frames right", _percent(right, judged), f"of {counted(judged, 'instruction')}, {missing} without"),
         html.Tile("Values wrong", str(wrong), f"of {shown} in lane {history.lane} of wave {history.wave}"),
     ]
-    yield from html.page(title, tiles, [_lane_section(history, lines_of), findings, _functions(judgement)])
+    other = "" if compared is None else compared.other
+    sections = [_lane_section(history, lines_of, other)]
+    if compared is not None:
+        total = compared.total()
+        values = f"of {counted(total.right + total.wrong + total.missing, 'value')} in all lanes, against {other}"
+        tiles.append(html.Tile("Values available", share_text(total.availability), values))
+        tiles.append(html.Tile("Values correct", share_text(total.correctness), "of those that are available"))
+        sections.append(_against_section(compared, history))
+    yield from html.page(title, tiles, [*sections, findings, _functions(judgement)])
 
 
 def _percent(part: int, whole: int) -> str:
@@ -73,7 +85,7 @@ def _wrong_count(history: LaneHistory) -> tuple[int, int]:
 # --- The lane ---------------------------------------------------------------------------------------------------------
 
 
-def _lane_section(history: LaneHistory, lines_of: Callable[[str], Sequence[str]]) -> html.Section:
+def _lane_section(history: LaneHistory, lines_of: Callable[[str], Sequence[str]], other: str) -> html.Section:
     """Return the variables over time, and the source with the times when each line was executed."""
     title = f"Lane {history.lane} of wave {history.wave}"
     section = html.Section("lane", title, "part", LANE_ROOM, len(history.steps))
@@ -84,11 +96,16 @@ def _lane_section(history: LaneHistory, lines_of: Callable[[str], Sequence[str]]
         f"From left to right the {counted(len(history.steps), 'statement')} that the lane has begun. "
         "Red is what a debugger shows wrongly; pointing at it shows what is right, where that is known."
     ))  # fmt: skip
+    if other:
+        section.add(html.note(
+            f"At {counted(_compared_count(history), 'statement')} variables are compared with those of {other}: "
+            "pointing at a part shows both values."
+        ))  # fmt: skip
     if history.left_out:
         section.add(html.note(f"{counted(history.left_out, 'later statement')} not shown."))
     by_function: dict[str, list[Strip]] = {}
     for (function, name, _die), values in sorted(history.variables.items(), key=_first_wrong)[:MAX_VARIABLES]:
-        by_function.setdefault(function, []).append(_variable_strip(name, values, history.steps))
+        by_function.setdefault(function, []).append(_variable_strip(name, values, history.steps, other))
     strips = [strip for of_function in by_function.values() for strip in of_function]
     frames = Strip("call frames", tuple(_merged(_frame_parts(history.steps))))
     section.add(html.legend(pictures.kinds_of([*strips, frames])))
@@ -102,13 +119,24 @@ def _lane_section(history: LaneHistory, lines_of: Callable[[str], Sequence[str]]
     return section
 
 
-def _first_wrong(item: tuple[tuple[str, str, int], dict[int, ShownValue]]) -> tuple[bool, int, int]:
-    """Order variables: those that are wrong first, then by when they come into scope."""
+def _first_wrong(item: tuple[tuple[str, str, int], dict[int, ShownValue]]) -> tuple[int, int, int]:
+    """Order variables: those that are wrong first, then those that are missing, then by when they come into scope."""
     (_function, _name, die), values = item
-    return not any(value.kind == "wrong" for value in values.values()), min(values, default=0), die
+    kinds = {value.kind for value in values.values()}
+    return 0 if "wrong" in kinds else 1 if "missing" in kinds else 2, min(values, default=0), die
 
 
-def _variable_strip(name: str, values: dict[int, ShownValue], steps: Sequence[LaneStep]) -> Strip:
+def _compared_count(history: LaneHistory) -> int:
+    """Return at how many statements of the lane some variable is compared with another build."""
+    return len({
+        index
+        for values in history.variables.values()
+        for index, value in values.items()
+        if value.is_compared
+    })  # fmt: skip
+
+
+def _variable_strip(name: str, values: dict[int, ShownValue], steps: Sequence[LaneStep], other: str) -> Strip:
     parts = []
     for index, step in enumerate(steps):
         where = f"statement {index + 1}, line {step.line}: "
@@ -116,12 +144,64 @@ def _variable_strip(name: str, values: dict[int, ShownValue], steps: Sequence[La
         if value is None:
             parts.append(StripPart(1, OUTSIDE, f"{where}{name} is out of scope"))
             continue
-        words = f"{name}: no value: {value.text}" if value.kind == "none" else f"{name} = {value.text[:LONGEST_VALUE]}"
-        if value.meant:
-            words += f"; it was {value.meant[:LONGEST_VALUE]}, and nothing assigns it"
-        parts.append(StripPart(1, value.kind, where + words))
-    wrong = sum(value.kind == "wrong" for value in values.values())
-    return Strip(name, tuple(_merged(parts)), f"{wrong} wrong" if wrong else "")
+        parts.append(StripPart(1, value.kind, where + _shown_words(name, value, other)))
+    kinds = Counter(value.kind for value in values.values())
+    note = ", ".join(f"{kinds[kind]} {kind}" for kind in ("wrong", "missing") if kinds[kind])
+    return Strip(name, tuple(_merged(parts)), note)
+
+
+def _shown_words(name: str, value: ShownValue, other: str) -> str:
+    """Return what a debugger shows of a variable, and what it is in another build."""
+    text = value.text[:LONGEST_VALUE]
+    words = f"{name}{value.part} = {text}" if value.is_value else f"{name}: no value: {value.text}"
+    if value.meant:
+        words += f"; it was {value.meant[:LONGEST_VALUE]}, and nothing assigns it"
+    if value.other:
+        words += f"; it is {value.other[:LONGEST_VALUE]} in {other}"
+    elif value.is_compared:
+        words += f"; the same in {other}"
+    return words
+
+
+def _against_section(compared: BuildJudgement, history: LaneHistory) -> html.Section:
+    """Return what the lane has otherwise than the other build, and the sums of functions and files."""
+    title = f"Against {compared.other}"
+    section = html.Section("against", title, "row", FINDING_ROOM)
+    section.add(html.note(
+        f"{compared.aligned:,} of {compared.stops:,} statements of lanes are statements of {compared.other}, too. "
+        f"Below is what lane {history.lane} of wave {history.wave} has otherwise, and then the sums of all lanes."
+    ))  # fmt: skip
+    rows = list(_different_rows(history))
+    section.count = len(rows)
+    if rows:
+        columns = ("variable", "a debugger shows", f"in {compared.other}", "statement", "line")
+        section.add(html.grid(columns, rows[:MAX_DIFFERENT], numbers_from=len(columns)))
+        section.left_out += max(0, len(rows) - MAX_DIFFERENT)
+    else:
+        section.add(html.note("What is compared in this lane is the same."))
+    section.add(html.grid(("all lanes", "values", "available", "correct"), sum_rows(compared), numbers_from=1))
+    return section
+
+
+def _different_rows(history: LaneHistory) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each run of statements at which a variable has the same two values, or lacks one."""
+    for (function, name, _die), values in sorted(history.variables.items(), key=_first_wrong):
+        runs: list[tuple[int, int, ShownValue]] = []
+        for index, value in sorted(values.items()):
+            if not value.other:
+                continue
+            before = runs[-1] if runs else None
+            if before is not None and before[1] == index - 1 and before[2] == value:
+                runs[-1] = before[0], index, value
+            else:
+                runs.append((index, index, value))
+        for first, last, value in runs:
+            numbers = str(first + 1) if first == last else f"{first + 1} to {last + 1}"
+            lines = sorted({history.steps[index].line for index in range(first, last + 1)})
+            of_lines = str(lines[0]) if len(lines) == 1 else f"{lines[0]} to {lines[-1]}"
+            what = value.text if value.is_value else f"no value: {value.text}"
+            name_of_part = f"{function}: {name}{value.part}"
+            yield name_of_part, what[:LONGEST_VALUE], value.other[:LONGEST_VALUE], numbers, of_lines
 
 
 def _frame_parts(steps: Iterable[LaneStep]) -> Iterator[StripPart]:
@@ -164,7 +244,7 @@ def _source_blocks(steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence
                 parts.append(StripPart(index - done, OUTSIDE, ""))
             problem = steps[index].problem
             words = f"statement {index + 1}: line {line}" + (f": {problem}" if problem else "")
-            parts.append(StripPart(1, "wrong" if problem else "register", words))
+            parts.append(StripPart(1, "implicit" if problem else "register", words))
             done = index + 1
         if done < len(steps):
             parts.append(StripPart(len(steps) - done, OUTSIDE, ""))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.compared_builds import comparison_json, comparison_text
-from dwarfgpu.render.layout import counted, plain_style, shown
+from dwarfgpu.render.compared_builds import comparison_json, comparison_text, cut_name
+from dwarfgpu.render.layout import counted, plain_style
 from dwarfgpu.render.verification import finding_json, report_json, report_text
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dwarfgpu.render.layout import Style
     from dwarfgpu.verification.judging.judgement import JudgedFunction, Judgement
     from dwarfgpu.verification.reports import FileReport
-
-LONGEST_NAME = 40
 
 
 def judgement_text(
@@ -33,13 +31,15 @@ def judgement_text(
         yield ""
     severities = Counter(finding.severity for finding in report.findings)
     what = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
+    if severities["note"]:
+        what += f", {counted(severities['note'], 'note')}"
     known = f" ({report.known} of the baseline)" if report.known else ""
     how = "" if judgement.halt.has_ended else f"; {judgement.halt}"
     yield f"{judgement.instructions:,} instructions executed: {what if report.findings else 'no findings'}{known}{how}"
 
 
 def _table(functions: tuple[JudgedFunction, ...]) -> Iterator[str]:
-    names = [shown(function.name)[:LONGEST_NAME] for function in functions]
+    names = [cut_name(function.name) for function in functions]
     wide = max([len("frames in"), *map(len, names)])
     yield f"  {'frames in':{wide}}  instructions  right  wrong  not described"
     for name, function in zip(names, functions, strict=True):
@@ -57,6 +57,7 @@ def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
     return {
         **report_json(report),
+        "notes": sum(finding.severity == "note" for finding in report.findings),
         **({} if judgement.comparison is None else {"against": comparison_json(judgement.comparison)}),
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),

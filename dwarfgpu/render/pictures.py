@@ -50,6 +50,7 @@ COLOURS = {
     "open": ("#5f6b76", "#a5b1bc"),
     "unwinding": ("#3a7d34", "#7fc97a"),
     "wrong": ("#c4232d", "#ff6b62"),
+    "missing": ("#5c4033", "#c2a27c"),
     NOTHING: ("#cdd3da", "#434b55"),
     OUTSIDE: ("#ffffff", "#0d1117"),
 }
@@ -60,6 +61,7 @@ KIND_WORDS = {
     "several": "several at a time",
     "open": "depends on data",
     "unwinding": "can be unwound",
+    "missing": "no value, and needed",
 }
 """What a legend says of a kind where its name is not enough."""
 TRACK = "#8c959f", "#6e7681"

@@ -122,6 +122,7 @@ td, th { padding: 4px 12px 4px 0; vertical-align: top; border-bottom: 1px solid 
 .findings li { padding: 6px 0; border-top: 1px solid var(--line); }
 .findings p { margin: 0; font-size: 13px; }
 .error { color: var(--bad); font-weight: 600; } .warning { color: var(--warn); font-weight: 600; }
+.note { font-weight: 600; }
 footer { margin-top: 48px; padding-top: 12px; border-top: 1px solid var(--line); font-size: 13px; }
 @media (max-width: 640px) {
   h1 { font-size: 1.25rem; }
@@ -522,7 +523,7 @@ def findings_section(
     for finding in findings:
         by_rule.setdefault(finding.rule.name, []).append(finding)
     severities: Counter[str] = Counter()
-    ordered = sorted(by_rule.items(), key=lambda item: item[1][0].severity != "error")
+    ordered = sorted(by_rule.items(), key=lambda item: _SEVERITIES.index(item[1][0].severity))
     for number, (name, of_rule) in enumerate(ordered):
         rule, severity = of_rule[0].rule, of_rule[0].severity
         count = len(of_rule) + left_out.get(name, 0)
@@ -536,16 +537,22 @@ def findings_section(
         parts.append("</ul>")
         if count > MAX_OF_RULE:
             parts.append(note(f"and {count - MAX_OF_RULE} more: `{command}` lists them."))
-        kind = "error" if severity == "error" else "warning"
-        section.add(fold(name, parts, facts=[f'<span class="{kind}">{counted(count, severity)}</span>'], is_name=True))
+        section.add(
+            fold(name, parts, facts=[f'<span class="{severity}">{counted(count, severity)}</span>'], is_name=True)
+        )
     section.count = sum(severities.values())
     figure = f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
+    if severities["note"]:
+        figure += f", {counted(severities['note'], 'note')}"
     return section, figure if by_rule else "none"
+
+
+_SEVERITIES = "error", "warning", "note"
 
 
 def finding_html(finding: FileFinding) -> str:
     """Return a finding."""
-    kind = "error" if finding.severity == "error" else "warning"
+    kind = finding.severity
     where = " > ".join(finding.path[-3:])
     if finding.source is not None:
         where += f", {finding.source[0]}:{finding.source[1]}"

@@ -86,7 +86,7 @@ def report_text(
 
 
 def _finding_text(finding: FileFinding, style: Style, width: int) -> Iterator[str]:
-    mark = style("error" if finding.severity == "error" else "warning", finding.severity)
+    mark = finding.severity if finding.severity == "note" else style(finding.severity, finding.severity)
     place = "" if finding.section is None else f"{shown(finding.place)}: "
     text = f"{shown(finding.message)} [{finding.clause}] ({finding.rule.name})"
     lines = fitted(f"{shown(finding.file)}: {place}{finding.severity}: {text}", width, 4)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
 
 
-ERROR, WARNING = "error", "warning"
+ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
 @frozen
@@ -22,7 +22,8 @@ class CheckRule:
 
     name: str
     severity: str
-    """``error``: the text forbids it. ``warning``: it is allowed, and most likely not meant."""
+    """``error``: the text forbids it. ``warning``: it is allowed, and most likely not meant. ``note``: it is neither
+    wrong nor what a reader expects, and no reason to fail."""
     clause: str
     summary: str
     """What must hold, as a sentence."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.commands import run as run_command
+from tests.builders.judged_statements import assembled_loop
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = ("--grid", "64", "--work-group", "64")
@@ -127,6 +128,31 @@ def test_a_wrong_question_is_refused(words, message):
     assert message in err
 
 
+def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
+    """Optimized code has them almost everywhere; they are told, and are no reason for an exit status of 1."""
+    folder = tmp_path / "back"
+    folder.mkdir()
+    tools = require_tool("llvm-mc-22"), require_tool("ld.lld-22")
+    path = assembled_loop(tools, folder, called=2)
+    words = ("judge", path, "loop", *SIZES)
+    status, out, err = run(*words)
+    assert (status, err) == (0, "")
+    assert ": note: loop+" in " ".join(out.split())
+    assert out.splitlines()[-1].endswith("0 errors, 0 warnings, 1 note")
+    known = str(tmp_path / "known.json")
+    assert run(*words, "--json", "-o", known)[0] == 0
+    document = json.loads(Path(known).read_text())
+    assert [document[name] for name in ("errors", "warnings", "notes")] == [0, 0, 1]
+    status, out, _err = run(*words, "--sarif")
+    (result,) = json.loads(out)["runs"]
+    assert status == 0
+    assert [each["level"] for each in result["results"]] == ["note"]
+    status, out, _err = run(*words, "--html")
+    assert status == 0
+    assert '<span class="note">1 note</span>' in out
+    assert 'class="wrong"' not in out
+
+
 def test_statements_are_findings_like_the_others(tmp_path):
     words = (
         "judge",
@@ -143,6 +169,7 @@ def test_statements_are_findings_like_the_others(tmp_path):
     back = [each for each in json.loads(Path(path).read_text())["findings"] if each["rule"] == "statement-back"]
     assert {each["clause"] for each in back} == {"DWARF 5, 6.2.2"}
     assert all("a step goes back from line" in each["message"] for each in back)
+    assert {each["severity"] for each in back} == {"note"}
     (result,) = json.loads(run(*words, "--sarif")[1])["runs"]
     assert "statement-back" in {each["ruleId"] for each in result["results"]}
     status, out, _err = run(*words, "--baseline", path)

@@ -7,8 +7,10 @@ import hashlib
 import re
 
 import pytest
+from attrs import evolve
 
 from dwarfgpu.verification.judging import lane_history
+from tests.builders import compared_builds
 from tests.builders.browser import Browser, errors_of, widths_in_a_frame
 from tests.builders.commands import run
 from tests.builders.judged_calls import GFX90A
@@ -55,11 +57,13 @@ def test_the_source_is_beside_the_times_when_it_is_executed(page):
     assert "statement 4: line 11" in page.texts["lane"]
 
 
-def test_a_step_back_is_red():
+def test_a_step_back_has_another_colour_and_is_not_red():
     path = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co"
     words = ("saxpy", "--grid", "64", "--work-group", "64", "zeros(64)", "ones(64)", "2", "64")
     content = run("judge", path, *words, "--html").stdout
-    assert re.search(r'<rect class="wrong"[^>]*><title>statement \d+: line 76: a step goes back from line 77', content)
+    assert re.search(
+        r'<rect class="implicit"[^>]*><title>statement \d+: line 76: a step goes back from line 77', content
+    )
 
 
 def test_findings_and_functions_are_there(page):
@@ -109,23 +113,87 @@ def test_a_page_and_a_log_are_not_written_together():
     assert "writes a page or a SARIF log, not both" in done.stderr
 
 
+# --- Beside another build ---------------------------------------------------------------------------------------------
+
+SIZES = ("--grid", "40", "--work-group", "40", "zeros(40)", "9")
+
+
+@pytest.fixture(scope="module")
+def compared(require_tool, tmp_path_factory):
+    """The page about a build that is compared: a variable is said to be in other lanes, and one ends too early."""
+    folder = tmp_path_factory.mktemp("compared")
+    tools = require_tool("llvm-mc-22"), require_tool("ld.lld-22")
+    (folder / "right").mkdir()
+    right = compared_builds.assembled(compared_builds.GFX942, tools, folder / "right")
+    defects = {defect.name: defect.ranges for defect in compared_builds.defects_of(compared_builds.GFX942)}
+    wrong = defects["left-16-shift-0"]
+    ranges = tuple(evolve(place, last=12) if place.name == "limit" else place for place in wrong)
+    path = compared_builds.assembled(compared_builds.GFX942, tools, folder, ranges)
+    out = folder / "page.html"
+    done = run("judge", path, "steps", *SIZES, "--against", right, "--html", "-o", str(out))
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    return out
+
+
+def test_a_value_of_another_build_is_beside_the_wrong_one(compared):
+    content = compared.read_text("utf-8")
+    wrong = [words for kind, words in strip(content, "left") if kind == "wrong"]
+    assert wrong
+    for words in wrong:
+        shown, other = re.search(r"left = (-?\d+); it is (-?\d+) in \S+\.co$", words).groups()
+        assert shown != other
+    same = [words for kind, words in strip(content, "lane") if kind == "register"]
+    assert same
+    assert all(re.search(r"lane = \d+; the same in \S+\.co$", words) for words in same)
+
+
+def test_what_the_source_needs_and_has_no_value_is_no_wrong_value(compared):
+    words = next(words for kind, words in strip(compared.read_text("utf-8"), "limit") if kind == "missing")
+    assert re.search(r"limit: no value: it has no location at .*; it is 9 in \S+\.co$", words)
+
+
+def test_both_values_are_in_a_table_with_the_shares(compared):
+    page = Page(compared.read_text("utf-8"))
+    assert page.sections == ["lane", "against", "findings", "functions"]
+    text = page.texts["against"]
+    assert re.search(r"<td>steps: left</td><td>-?\d+</td><td>-?\d+</td><td>\d+", page.content)
+    assert re.search(r"<td>steps: limit</td><td>no value: it has no location at [^<]*</td><td>9</td>", page.content)
+    assert re.search(r"all[\d,]+\d+\.\d%\d+\.\d%", text)
+    assert "Values correct" in page.text
+
+
+def test_the_same_builds_differ_nowhere(tmp_path):
+    out = tmp_path / "out.html"
+    other = "fixtures/asm/lane-pc.gfx1100.w32.co"
+    done = run("judge", *GOOD, "--against", other, "--html", "-o", str(out))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    page = Page(out.read_text("utf-8"))
+    assert 'class="wrong"' not in page.content
+    assert 'class="missing"' not in page.content
+    assert "What is compared in this lane is the same." in page.texts["against"]
+    assert "100.0%" in page.texts["against"]
+
+
 @pytest.fixture(scope="module")
 def browser(require_tool, tmp_path_factory):
     return Browser(require_tool("chromium", "chromium-browser"), tmp_path_factory.mktemp("profile"))
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("page_name", ["wrong", "compared"])
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("flags", [(), ("--force-dark-mode",)], ids=["light", "dark"])
-def test_a_browser_shows_it_without_an_error(browser, wrong, width, flags):
-    done = browser(wrong, width, "--dump-dom", *flags)
+def test_a_browser_shows_it_without_an_error(browser, request, page_name, width, flags):
+    done = browser(request.getfixturevalue(page_name), width, "--dump-dom", *flags)
     assert errors_of(done) == []
     assert '<button id="theme" type="button">Colours: system</button>' in done.stdout, "the script has run"
+    assert ('id="against"' in done.stdout) is (page_name == "compared")
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("page_name", ["wrong", "compared"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_is_wider_than_the_screen(browser, wrong, width):
-    for inner, needed in widths_in_a_frame(browser, wrong, width):
+def test_nothing_is_wider_than_the_screen(browser, request, page_name, width):
+    for inner, needed in widths_in_a_frame(browser, request.getfixturevalue(page_name), width):
         assert inner == width
         assert needed <= width

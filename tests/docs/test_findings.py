@@ -32,7 +32,14 @@ class FindingSession:
     @property
     def can_be_built(self):
         """Whether its compilers can be here: LLVM 24 is in no package of a distribution."""
-        return shutil.which(LLVM24) is not None or not any("$LLVM24_PYTHON" in command for command in self.commands)
+        return shutil.which(LLVM24) is not None or not any("$LLVM24_PYTHON" in command for command in self.builds)
+
+    @property
+    def builds(self):
+        """The commands that make its files, which may be those of another session."""
+        own = [command for command in self.commands if is_build(command)]
+        name = re.search(r"[\w-]+(?=\.co)", self.commands[-1] if len(self.commands) == 1 else "")
+        return own or [command for command in BUILDS if name is not None and f"{name[0]}." in command]
 
 
 def sessions() -> list[FindingSession]:
@@ -85,9 +92,7 @@ def test_a_compiler_still_writes_it_and_it_is_found(session, require_tool, tmp_p
     require_tool("ld.lld-22")
     for path in SOURCES.iterdir():
         shutil.copy(path, tmp_path)
-    own = [command for command in session.commands if is_build(command)]
-    name = re.search(r"[\w-]+(?=\.co)", session.commands[-1] if len(session.commands) == 1 else "")
-    for command in own or [each for each in BUILDS if name is not None and f"{name[0]}." in each]:
+    for command in session.builds:
         run_in(tmp_path, command)
     printed = [run_in(tmp_path, command) for command in session.commands if not is_build(command)]
     text = printed[-1].replace(str(tmp_path), "...")

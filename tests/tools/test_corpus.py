@@ -1,4 +1,4 @@
-"""The corpus: a program for each shape, compiled by the clang that is installed and judged; and the judge itself."""
+"""The corpus: a program for each shape, compiled by the clang that is installed and compared; and its oracle."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import corpus
-import corpus_judge as judge
 import corpus_launched
+import corpus_oracle as oracle
 
-BAD = ("not built", "wrong", "error", "not judged", "not shown", "repair missed", "repair applied wrongly")
+BAD = ("not built", "wrong", "error", "not known", "not shown", "repair missed", "repair applied wrongly")
 
 SLICE = [
     ("bools.cl", "gfx900", 2, 5),  # values computed of lanes
@@ -34,7 +34,7 @@ def test_every_variable_has_a_value_or_a_reason_of_the_compiler(program, process
     result = corpus.examine(build, None, (corpus.STATEMENTS, corpus.LAUNCHED))
     counts = result["counts"]
     assert {name: counts[name] for name in BAD if counts.get(name)} == {}, result["notes"]
-    assert counts["reads"] == sum(counts.get(name, 0) for name in (*judge.REASONS, "right", corpus.REFERENCE))
+    assert counts["reads"] == sum(counts.get(name, 0) for name in (*oracle.REASONS, "right", corpus.REFERENCE))
     assert counts.get("repaired")
     assert not counts.get(corpus_launched.ERROR)
 
@@ -42,37 +42,37 @@ def test_every_variable_has_a_value_or_a_reason_of_the_compiler(program, process
 @pytest.mark.parametrize(
     "text, size, data",
     [
-        ("DW_OP_fbreg +8, DW_OP_lit1, DW_OP_swap, DW_OP_xderef", 4, judge.memory(0x108, 4, 5)),
+        ("DW_OP_fbreg +8, DW_OP_lit1, DW_OP_swap, DW_OP_xderef", 4, oracle.memory(0x108, 4, 5)),
         (
             "DW_OP_bregx VGPR2+0, DW_OP_lit5, DW_OP_swap, DW_OP_xderef",
             2,
-            judge.in_register(2, 5).to_bytes(4, "little")[:2],
+            oracle.in_register(2, 5).to_bytes(4, "little")[:2],
         ),
-        ("DW_OP_bregx 0x602 +0, DW_OP_stack_value", 4, judge.in_register(2, 5).to_bytes(4, "little")),
+        ("DW_OP_bregx 0x602 +0, DW_OP_stack_value", 4, oracle.in_register(2, 5).to_bytes(4, "little")),
         ("DW_OP_consts -3, DW_OP_lit1, DW_OP_swap, DW_OP_xderef, DW_OP_stack_value", 2, b"\xfd\xff"),
         (
             "DW_OP_regx VGPR2, DW_OP_piece 0x4, DW_OP_piece 0x4",
             8,
-            [*judge.in_register(2, 5).to_bytes(4, "little"), *[None] * 4],
+            [*oracle.in_register(2, 5).to_bytes(4, "little"), *[None] * 4],
         ),
     ],
 )
-def test_the_judge_knows_what_llvm_means(text, size, data):
-    assert judge.meant(text, 0x100, size, 5, is_private_pointer=False) == list(data)
-    assert judge.needs_repair(text) is ("consts" in text or "VGPR" in text or "fbreg" in text or "0x602" in text)
+def test_the_oracle_knows_what_llvm_means(text, size, data):
+    assert oracle.meant(text, 0x100, size, 5, is_private_pointer=False) == list(data)
+    assert oracle.needs_repair(text) is ("consts" in text or "VGPR" in text or "fbreg" in text or "0x602" in text)
 
 
 @pytest.mark.parametrize(
     "text, size, reason",
     [
-        ("", 4, judge.EMPTY),
-        ("DW_OP_addrx 0x1, DW_OP_lit3, DW_OP_swap, DW_OP_xderef", 4, judge.LOCAL),
-        ("DW_OP_bregx VGPR2+0, DW_OP_lit5, DW_OP_swap, DW_OP_xderef", 20, judge.POINTED),
+        ("", 4, oracle.EMPTY),
+        ("DW_OP_addrx 0x1, DW_OP_lit3, DW_OP_swap, DW_OP_xderef", 4, oracle.LOCAL),
+        ("DW_OP_bregx VGPR2+0, DW_OP_lit5, DW_OP_swap, DW_OP_xderef", 20, oracle.POINTED),
     ],
 )
-def test_the_judge_names_the_reasons_of_compilers(text, size, reason):
-    with pytest.raises(judge.NoValue, match=reason):
-        judge.meant(text, 0, size, 5, is_private_pointer=False)
+def test_the_oracle_names_the_reasons_of_compilers(text, size, reason):
+    with pytest.raises(oracle.NoValue, match=reason):
+        oracle.meant(text, 0, size, 5, is_private_pointer=False)
 
 
 def test_a_wave_executes_what_it_knows_and_forgets_the_rest():

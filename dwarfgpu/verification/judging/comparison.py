@@ -17,6 +17,7 @@ from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.alignment import align
 from dwarfgpu.verification.judging.recorded_values import RecordedValue, ValueComparison, is_unused, value_text
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
+from dwarfgpu.verification.judging.statement_record import caller_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,6 +45,24 @@ RULES: dict[str, CheckRule] = rules(
 RIGHT, WRONG, MISSING = "right", "wrong", "missing"
 MAX_TRUTHS = 64
 """The stops of the other build that a stop is compared with; one that could be more is not compared."""
+
+
+@frozen
+class ComparedValue:
+    """What a variable is at a stop of one work-item, and what it is in the other build."""
+
+    result: str
+    """``right``, ``wrong`` or ``missing``."""
+    value: str = ""
+    """What it is where it is wrong, or why it has no value."""
+    other: str = ""
+    """What it is in the other build; empty where it is right."""
+    path: str = ""
+    """The part of it that is wrong."""
+
+
+StopNumber = tuple[int, int]
+"""A stop of a work-item: the address, and how often the work-item had come there before."""
 
 
 @frozen
@@ -270,35 +289,68 @@ class BuildComparison:
         self._alignments: dict[tuple[tuple[tuple[str, int], ...], ...], list[Counterparts | None]] = {}
         self._order = {id(stop): number for number, stop in enumerate(history.stops)}
         self._seen: dict[tuple[str, str, VariableKey, int], tuple[int, DifferentValue]] = {}
-        self._stops = self._aligned = 0
 
     def run(self) -> BuildJudgement:
         """Compare everything, and report what differs."""
-        for stops, others, items in self._sequences():
-            self._compare(stops, Reference(others, self.uses, stops[0].file), items)
+        aligned = 0
+        for stops, others, items in self._sequences(self.history.by_item):
+            reference = Reference(others, self.uses, stops[0].file)
+            for stop, truths, is_first in self._aligned(stops, reference):
+                aligned += len(items)
+                self.sightings.note(RULES["wrong"], stop.pc)
+                self.sightings.note(RULES["missing"], stop.pc)
+                for item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
+                    self._count(item, stop, key, compared)
         self._report()
         return BuildJudgement(
             self.name,
             tuple(self._variables.values()),
-            self._stops,
-            self._aligned,
+            sum(map(len, self.history.by_item.values())),
+            aligned,
             self.history.is_cut or self.other.is_cut,
         )
 
-    def _sequences(self) -> Iterable[tuple[list[StatementStop], list[StatementStop], list[WorkItem]]]:
-        """Return the stops in one context of both builds, with the work-items that come to exactly these."""
+    def of_item(self, item: WorkItem) -> dict[StopNumber, dict[VariableKey, ComparedValue]]:
+        """Return what comparing the variables of one work-item gives at each of its stops that is aligned."""
+        numbers: dict[int, StopNumber] = {}
+        counts: dict[int, int] = {}
+        for stop in self.history.by_item.get(item, ()):
+            number = counts.get(stop.pc, 0)
+            numbers[id(stop)] = stop.pc, number
+            counts[stop.pc] = number + 1
+        results: dict[StopNumber, dict[VariableKey, ComparedValue]] = {}
+        for stops, others, items in self._sequences([item]):
+            reference = Reference(others, self.uses, stops[0].file)
+            for stop, truths, is_first in self._aligned(stops, reference):
+                of_stop = results.setdefault(numbers[id(stop)], {})
+                for _item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
+                    of_stop[key] = compared
+        return results
+
+    def _sequences(
+        self, items: Iterable[WorkItem]
+    ) -> Iterable[tuple[list[StatementStop], list[StatementStop], list[WorkItem]]]:
+        """Return the stops of work-items in one context of both builds, with those that come to exactly these.
+
+        A function that calls itself in the other build and is a loop in this one is left out: its activation is
+        those of the source, one after the other.
+        """
         sequences: dict[Any, tuple[list[StatementStop], list[StatementStop], list[WorkItem]]] = {}
-        for item, stops in self.history.by_item.items():
-            contexts, others = _by_context(stops), _by_context(self.other.by_item.get(item, []))
-            self._stops += len(stops)
+        for item in items:
+            contexts = _by_context(self.history.by_item.get(item, []))
+            others = _by_context(self.other.by_item.get(item, []))
+            calls = self.other.self_calls.get(item, set())
             for context, here in contexts.items():
-                if context in others:
+                if context in others and not any(caller_in(call) == context for call in calls - contexts.keys()):
                     there = others[context]
                     key = tuple(map(id, here)), tuple(map(id, there))
                     sequences.setdefault(key, (here, there, []))[2].append(item)
         return sequences.values()
 
-    def _compare(self, stops: list[StatementStop], reference: Reference, items: list[WorkItem]) -> None:
+    def _aligned(
+        self, stops: list[StatementStop], reference: Reference
+    ) -> Iterator[tuple[StatementStop, list[tuple[int, int]], bool]]:
+        """Yield the stops that are compared: with what, and whether each is the first of its visit."""
         visits = visits_of(stops)
         key = tuple(visit.line for visit in visits), tuple(visit.line for visit in reference.visits)
         alignment = self._alignments.get(key)
@@ -313,10 +365,9 @@ class BuildComparison:
                     continue
                 if any(reference.stops[number].values is None for _visit, number in truths):
                     continue
-                self._aligned += len(items)
-                self._compare_stop(items, stop, reference, truths, is_first=stop is visit.stops[0])
+                yield stop, truths, stop is visit.stops[0]
 
-    def _compare_stop(
+    def _compared(
         self,
         items: list[WorkItem],
         stop: StatementStop,
@@ -324,9 +375,8 @@ class BuildComparison:
         truths: list[tuple[int, int]],
         *,
         is_first: bool,
-    ) -> None:
-        self.sightings.note(RULES["wrong"], stop.pc)
-        self.sightings.note(RULES["missing"], stop.pc)
+    ) -> Iterator[tuple[WorkItem, VariableKey, ComparedValue]]:
+        """Yield what the variables of work-items are at a stop, of those that have a value in the other build."""
         for key in reference.stops[truths[0][1]].values or ():
             if key in self.other.shared:
                 continue
@@ -340,54 +390,40 @@ class BuildComparison:
                         break
                     others.append((value, unknown))
                 else:
-                    self._compare_value(item, stop, key, stop.value(key, item), others, is_alive=is_alive)
+                    compared = self._compare_value(stop.value(key, item), others, is_alive=is_alive)
+                    if compared is not None:
+                        yield item, key, compared
 
     def _compare_value(
-        self,
-        item: WorkItem,
-        stop: StatementStop,
-        key: VariableKey,
-        value: Recorded | None,
-        others: list[tuple[RecordedValue, frozenset[str]]],
-        *,
-        is_alive: bool,
-    ) -> None:
+        self, value: Recorded | None, others: list[tuple[RecordedValue, frozenset[str]]], *, is_alive: bool
+    ) -> ComparedValue | None:
+        """Return what comparing a value gives; None for one that is missing where the source does not need it."""
         truth, unknown = others[0]
         if not isinstance(value, RecordedValue):
-            if is_alive:
-                reason = "it is not visible" if value is None else value.reason
-                self._count(MISSING, item, stop, key, reason, value_text(truth, self.other.names))
-            return
+            reason = "it is not visible" if value is None else value.reason
+            return ComparedValue(MISSING, reason, value_text(truth, self.other.names)) if is_alive else None
         differences = [self.values.difference(value, other, leaves) for other, leaves in others]
         if None not in differences:
             first = differences[0]
             assert first is not None  # noqa: S101 (so it was asked)
-            self._count(WRONG, item, stop, key, first.text, first.other, first.path)
-            return
+            return ComparedValue(WRONG, first.text, first.other, first.path)
         lacking = [
             leaf.path
             for leaf, bits in zip(value.leaves, value.patterns, strict=True)
             if bits is None and leaf.path not in unknown
         ]
         if not lacking:
-            self._count(RIGHT, item, stop, key)
-        elif is_alive:
-            self._count(MISSING, item, stop, key, f"{lacking[0]} has no value", value_text(truth, self.other.names))
+            return ComparedValue(RIGHT)
+        if not is_alive:
+            return None
+        return ComparedValue(MISSING, f"{lacking[0]} has no value", value_text(truth, self.other.names))
 
-    def _count(
-        self,
-        result: str,
-        item: WorkItem,
-        stop: StatementStop,
-        key: VariableKey,
-        value: str = "",
-        other: str = "",
-        path: str = "",
-    ) -> None:
+    def _count(self, item: WorkItem, stop: StatementStop, key: VariableKey, compared: ComparedValue) -> None:
         where = str(stop.context[0]), stop.file, key
         variable = self._variables.get(where)
         if variable is None:
             variable = ComparedVariable(where[0], stop.file, key.name, key.line)
+        result = compared.result
         counts: dict[str, int] = {result: getattr(variable, result) + 1}
         self._variables[where] = evolve(variable, **counts)  # type: ignore[arg-type]
         if result == RIGHT:
@@ -397,8 +433,10 @@ class BuildComparison:
         if seen is not None and seen[0] <= order:
             return
         lane = stop.lanes[stop.positions[item]]
-        name = f"{key.name}{path}"
-        different = DifferentValue(name, stop.file, stop.line, stop.pc, stop.wave, lane, stop.visit, value, other)
+        different = DifferentValue(
+            f"{key.name}{compared.path}", stop.file, stop.line, stop.pc, stop.wave, lane, stop.visit, compared.value,
+            compared.other,
+        )  # fmt: skip
         self._seen[result, where[0], key, stop.pc] = order, different
 
     def _report(self) -> None:

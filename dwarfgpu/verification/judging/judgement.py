@@ -77,6 +77,7 @@ class Judge:
         self.running = running
         self.against = against
         self.sightings = Sightings(running)
+        self.first_wave = running.machine.ids[0]
         device = running.machine.device
         self.registers = WaveRegisters(running.machine)
         stopped = Stopped(self.registers, running.attached.stopped.loaded)
@@ -89,6 +90,8 @@ class Judge:
         )
         self.calls = CallRecord(device, self._end_call)
         self.recorder: StatementRecorder | None = None
+        self.comparison: BuildComparison | None = None
+        """What compares with the other build, once the kernel has run."""
         if against is not None:
             self.recorder = StatementRecorder(running, stopped, self.registers, self.lanes.record)
         self._visits: dict[tuple[tuple[int, ...], int], int] = {}
@@ -163,7 +166,8 @@ class Judge:
         history = self.recorder.history
         other = self.against.record(history, limit)
         uses = StatementUses(self.texts.text_of)
-        return BuildComparison(history, other, self.against.name, uses, self.sightings).run()
+        self.comparison = BuildComparison(history, other, self.against.name, uses, self.sightings)
+        return self.comparison.run()
 
 
 def _chosen(rows: Any, visits: int) -> list[int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Composite, Memory, Register
@@ -13,9 +15,12 @@ from dwarfgpu.program.stack.stopped import Stopped
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import STATIC
 from dwarfgpu.verification.judging.call_record import CallRecord
+from dwarfgpu.verification.judging.comparison import MISSING
+from dwarfgpu.verification.judging.comparison import WRONG as DIFFERENT
 from dwarfgpu.verification.judging.lane_places import LaneRecord
+from dwarfgpu.verification.judging.statement_record import key_of
 from dwarfgpu.verification.judging.statements import CodeLines
-from dwarfgpu.verification.judging.variable_values import is_read_reference
+from dwarfgpu.verification.judging.variable_values import is_in_prologue, is_read_reference
 from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 
 if TYPE_CHECKING:
@@ -25,14 +30,17 @@ if TYPE_CHECKING:
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.program.variables.answers import LaneAnswer
     from dwarfgpu.program.variables.variable import Variable
+    from dwarfgpu.verification.judging.comparison import ComparedValue, StopNumber
     from dwarfgpu.verification.judging.judgement import Judge
+    from dwarfgpu.verification.judging.sightings import Sighting
+    from dwarfgpu.verification.judging.statement_record import VariableKey
     from dwarfgpu.verification.judging.statements import SourceStatements
 
 MAX_STEPS = 600
 """The statements of a lane that are kept."""
 MAX_VARIABLES = 200
-WRONG, NO_VALUE = "wrong", "none"
-"""The kinds of what is wrong, and of what has no value."""
+WRONG, NO_VALUE, LACKING = "wrong", "none", "missing"
+"""The kinds of what is wrong, of what has no value, and of what has none while the source needs it."""
 
 
 @frozen
@@ -57,7 +65,7 @@ class LaneStep:
     frames: str
     """What there is of call frames: ``right``, ``wrong`` or ``missing``."""
     problem: str = ""
-    """What is wrong with a step to it."""
+    """What is to be said of a step to it."""
 
 
 @frozen
@@ -65,11 +73,19 @@ class ShownValue:
     """What a debugger shows of a variable in the lane."""
 
     kind: str
-    """``register``, ``memory``, ``composite``, ``implicit``, ``constant``, ``none`` or ``wrong``."""
+    """``register``, ``memory``, ``composite``, ``implicit``, ``constant``, ``none``, ``missing`` or ``wrong``."""
     text: str
     """The value, or why there is none."""
     meant: str = ""
-    """What it should be, where that is known and something else."""
+    """What it was before something else than a statement that names it changed it."""
+    other: str = ""
+    """What it is in another build; empty where that is not known."""
+    part: str = ""
+    """The part of it that is something else in the other build, by its path."""
+    is_value: bool = True
+    """Whether the text is a value, and not why there is none."""
+    is_compared: bool = False
+    """Whether it was compared with another build."""
 
 
 @frozen
@@ -101,7 +117,7 @@ class LaneRecorder:
         self,
         running: Running,
         judge: Judge,
-        wave: int,
+        wave: str,
         lane: int,
         texts: SourceStatements,
         value_text: Callable[[LaneAnswer], str],
@@ -109,7 +125,10 @@ class LaneRecorder:
         self.running = running
         self._judge = judge
         """Has judged the same launch before."""
-        self._wave, self._lane = wave, lane
+        self._name, self._lane = wave, lane
+        self._wave: int | None = None
+        """The number of the wave in the machine, while it is there."""
+        self._round = -1
         self._texts = texts
         self._value_text = value_text
         self._wrong: dict[int, list[WrongValue]] = {}
@@ -133,16 +152,21 @@ class LaneRecorder:
         self._bad: dict[tuple[int, tuple[str, str, int]], tuple[str, str]] = {}
         """The variables that are wrong now: why, and where they were when they became so."""
         self._passed: list[WrongValue] = []
+        self._compared: dict[StopNumber, dict[VariableKey, ComparedValue]] = {}
+        """What comparing the lane with another build has shown."""
+        if judge.comparison is not None and judge.recorder is not None:
+            item = judge.recorder.history.item_of(wave, lane)
+            self._compared = {} if item is None else judge.comparison.of_item(item)
+        self._arrivals: dict[int, int] = {}
+        """How often the lane has come to each statement."""
         self._left_out = 0
-        self._has_ended = False
         device.observer = self._observe
 
     def run(self, limit: int | None) -> LaneHistory:
         """Run the kernel until the wave has ended."""
         self.running.run(limit=limit)
         self.running.machine.device.observer = None
-        name = self.running.machine.ids[self._wave]
-        return LaneHistory(name, self._lane, tuple(self._steps), self._variables, self._left_out)
+        return LaneHistory(self._name, self._lane, tuple(self._steps), self._variables, self._left_out)
 
     def _end_call(self, call: Any, batch: WaveBatch, rows: Any) -> None:
         if self._wave in batch.waves[rows]:
@@ -156,26 +180,32 @@ class LaneRecorder:
         except MachineFault:
             return False
         self._record.observe(batch, instruction)
+        machine = self.running.machine
+        if machine.device.rounds != self._round:
+            self._round = machine.device.rounds
+            self._wave = machine.ids.index(self._name) if self._name in machine.ids else None
         ends = instruction.name.startswith("s_endpgm")
-        if self._wave in batch.waves.tolist() and not self._has_ended:
-            self._arrive(batch)
-            self._has_ended = ends
+        if self._wave is not None and self._wave in batch.waves.tolist():
+            self._arrive(batch, self._wave)
         if ends:
             self._calls.end(batch)
             self._record.end(batch)
         return False
 
-    def _arrive(self, batch: WaveBatch) -> None:
-        if not int(self._record.active[self._wave]) >> self._lane & 1:
+    def _arrive(self, batch: WaveBatch, wave: int) -> None:
+        if not int(self._record.active[wave]) >> self._lane & 1:
             return
         self._passed += self._wrong.get(batch.pc, ())
         line = self._lines[batch.pc]
         if not line.is_start:
             return
+        arrival = self._arrivals.get(batch.pc, 0)
+        self._arrivals[batch.pc] = arrival + 1
+        compared = self._compared.get((batch.pc, arrival), {})
         if len(self._steps) >= MAX_STEPS:
             self._left_out += 1
             return
-        row = batch.waves.tolist().index(self._wave)
+        row = batch.waves.tolist().index(wave)
         call = next((call for call, rows in self._calls.groups(batch) if row in rows), None)
         number = 0 if call is None else call.number
         counts = self._judge.sightings.counts(batch.pc)
@@ -188,12 +218,18 @@ class LaneRecorder:
             LaneStep(batch.pc, name, line.file, line.line, depth, frames, self._steps_wrong.get(batch.pc, ""))
         )
         self._registers.show(batch)
-        for frame in self._stopped.stack(self._wave).call(0):
+        inlined = self._stopped.stack(wave).call(0)
+        can_fail = not is_in_prologue(self.running, inlined[-1], batch.pc)
+        for frame in inlined:
             for variable in frame.variables():
                 if variable.kind != STATIC and not variable.is_artificial:
                     key = frame.name or name, variable.name, variable.die.offset
                     if key in self._variables or len(self._variables) < MAX_VARIABLES:
                         shown = self._shown(number, key, variable, before)
+                        if shown.kind == WRONG and not shown.is_value and not can_fail:
+                            shown = evolve(shown, kind=NO_VALUE)
+                        if compared and frame is inlined[0]:
+                            shown = _beside(shown, compared.get(key_of(variable)))
                         self._variables.setdefault(key, {})[index] = shown
         self._passed = []
 
@@ -203,14 +239,14 @@ class LaneRecorder:
             values = answer(variable, variable.name, [self._lane])
             lane_answer = values.by_lane[0]
         except DwarfGpuError as error:
-            return ShownValue(WRONG, error.message)
+            return ShownValue(WRONG, error.message, is_value=False)
         known = call, key
         if lane_answer.value is None:
             self._bad.pop(known, None)
             reason = lane_answer.reason
             message = "" if reason is None else reason.message
             is_wrong = reason is not None and reason.state == "error" and not is_read_reference(variable, self._lane)
-            return ShownValue(WRONG if is_wrong else NO_VALUE, message)
+            return ShownValue(WRONG if is_wrong else NO_VALUE, message, is_value=False)
         text = self._value_text(lane_answer)
         kind, place = _place_of(lane_answer)
         for wrong in self._passed:
@@ -241,12 +277,30 @@ def _place_of(lane_answer: LaneAnswer) -> tuple[str, str]:
     return kind, repr(location)
 
 
-def chosen_lane(judge: Judge) -> tuple[int, int]:
-    """Return the wave and the lane that show most: those of the first wrong value, else of the first wave."""
-    ids = judge.running.machine.ids
-    for part in ("value", "statement", "unwind"):
-        seen = [sighting for _subject, _pc, sighting in judge.sightings.of_part(part) if sighting.wave in ids]
-        for sighting in seen:
-            if sighting.lane is not None:
-                return ids.index(sighting.wave), sighting.lane
-    return 0, 0
+def _beside(shown: ShownValue, compared: ComparedValue | None) -> ShownValue:
+    """Return what is shown of a variable with what it is in another build."""
+    if compared is None:
+        return shown
+    if compared.result == MISSING:
+        kind = shown.kind if shown.kind == WRONG else LACKING
+        return evolve(shown, kind=kind, text=compared.value, other=compared.other, is_value=False, is_compared=True)
+    if compared.result == DIFFERENT:
+        return ShownValue(WRONG, compared.value, shown.meant, compared.other, compared.path, is_compared=True)
+    return evolve(shown, is_compared=True)
+
+
+def chosen_lane(judge: Judge) -> tuple[str, int]:
+    """Return the wave and the lane that show most: those of the first wrong value, else the first of the first wave.
+
+    With another build they are those of a work-item that is compared, if there is one.
+    """
+    stops = () if judge.recorder is None else judge.recorder.history.stops
+    compared = {stop.wave for stop in stops}
+    seen: list[Sighting] = []
+    for rules in (("against-wrong",), ("value-failed", "value-changed"), ("against-missing",)):
+        seen += judge.sightings.of_rules(*rules)
+    for part in ("statement", "unwind"):
+        seen += [sighting for _subject, _pc, sighting in judge.sightings.of_part(part)]
+    places = [(sighting.wave, sighting.lane) for sighting in seen if sighting.lane is not None]
+    places = [place for place in places if place[0] in compared] or places
+    return places[0] if places else (judge.first_wave, 0)

@@ -101,6 +101,12 @@ class Sightings:
             if subject.rule.part == part:
                 yield from ((subject, pc, sighting) for pc, sighting in places.items())
 
+    def of_rules(self, *names: str) -> Iterator[Sighting]:
+        """Yield what was seen of some rules."""
+        for (_function, subject), places in self._subjects.items():
+            if subject.rule.name in names:
+                yield from places.values()
+
     def findings(self) -> Iterator[FileFinding]:
         """Yield the findings in the order of addresses."""
         found = [finding for key, places in self._subjects.items() for finding in self._findings(*key, places)]

@@ -102,6 +102,8 @@ class StatementHistory:
         self.by_item: dict[WorkItem, list[StatementStop]] = {}
         self.shared: set[VariableKey] = set()
         """The variables that are not in the memory of one work-item, so that others can change them."""
+        self.self_calls: dict[WorkItem, set[Context]] = {}
+        """The contexts of the calls with which functions call themselves."""
         self.is_cut = False
         """Whether there were more stops than are kept."""
 
@@ -110,6 +112,21 @@ class StatementHistory:
         self.stops.append(stop)
         for item in stop.positions:
             self.by_item.setdefault(item, []).append(stop)
+        if caller_in(stop.context) is not None:
+            self.note_call(stop.context, stop.positions)
+
+    def note_call(self, context: Context, items: Iterable[WorkItem]) -> None:
+        """Note that work-items are in a call with which a function calls itself."""
+        for item in items:
+            self.self_calls.setdefault(item, set()).add(context)
+
+    def item_of(self, wave: str, lane: int) -> WorkItem | None:
+        """Return the work-item of a lane of a wave; None if it has come to no stop."""
+        for stop in self.stops:
+            if stop.wave == wave and lane in stop.lanes:
+                position = stop.lanes.index(lane)
+                return next(item for item, place in stop.positions.items() if place == position)
+        return None
 
 
 class StatementRows:
@@ -275,6 +292,8 @@ class StatementRecorder:
         is_shown = False
         context = self.contexts.of(batch.pc, () if call is None else call.chain)
         if self._contexts is not None and context not in self._contexts:
+            if caller_in(context) in self._contexts:
+                self._note_call(batch, context, rows)
             return
         for index in rows.tolist():
             wave = int(batch.waves[index])
@@ -287,6 +306,13 @@ class StatementRecorder:
                 self.registers.show(batch)
                 is_shown = True
             self._stop(batch.pc, row, context, wave, lanes, items)
+
+    def _note_call(self, batch: WaveBatch, context: Context, rows: Any) -> None:
+        """Note who is in a call that the build that is judged does not have."""
+        for wave in batch.waves[rows].tolist():
+            mask = int(self.record.active[wave])
+            items = enumerate(self._items_of(wave))
+            self.history.note_call(context, [item for lane, item in items if item is not None and mask >> lane & 1])
 
     def _items_of(self, wave: int) -> tuple[WorkItem | None, ...]:
         """Return the work-items of the lanes of a wave; None for those that are not followed."""
@@ -352,6 +378,13 @@ class StatementRecorder:
                 if is_shared(frame, variable, lanes[0]):
                     self.history.shared.add(key)
         return values
+
+
+def caller_in(context: Context) -> Context | None:
+    """Return the context of the caller where a function calls itself; None for any other context."""
+    if len(context) < 2 or context[1][0] != context[0]:
+        return None
+    return (context[0], *context[2:])
 
 
 def key_of(variable: Variable) -> VariableKey:

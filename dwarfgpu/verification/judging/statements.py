@@ -18,7 +18,7 @@ from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
 from dwarfgpu.program.running.stepping import CodeReader
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.program.variables.variable import PARAMETER
-from dwarfgpu.verification.findings import WARNING, CheckRule, rules
+from dwarfgpu.verification.findings import NOTE, WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
 from dwarfgpu.verification.judging.variable_values import is_read_reference
 
@@ -46,7 +46,7 @@ RULES: dict[str, CheckRule] = rules(
      "set is_stmt in a row of the line, so that steps and breakpoints stop at it"),
     ("unreached", WARNING, "DWARF 5, 6.2.2", "A breakpoint on a line stops where the code of the line is executed.",
      "begin the statement at an instruction that all ways to the line execute"),
-    ("back", WARNING, "DWARF 5, 6.2.2", "Steps go back to an earlier line only where the source has a loop.",
+    ("back", NOTE, "DWARF 5, 6.2.2", "Steps go back to an earlier line only where the source has a loop.",
      "begin no statement at an instruction that was moved behind those of a later line"),
     ("parameter", WARNING, "A.4.1 (1)", "The parameters of a function can be read at its first statement.",
      "describe where the parameter is from the first statement on, or end the prologue later"),
@@ -57,6 +57,45 @@ LONGEST_STATEMENT = 12
 _END = re.compile(r"[;{}:]\s*(//.*)?$")
 MAX_STEPS = 20_000
 """The different steps that are kept of a function."""
+
+
+_LOOP = re.compile(r"\b(?:for|while|do)\b")
+_QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+"""Comments and literals, in which no loop begins."""
+
+
+@frozen
+class SourceLoop:
+    """The lines of a loop: from its head to the end of its body."""
+
+    first: int
+    last: int
+
+
+def source_loops(text: str) -> list[SourceLoop]:
+    """Return the loops of a text in C, found by their words and brackets."""
+    text = _QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    loops = []
+    for match in _LOOP.finditer(text):
+        end = _end_of_statement(text, match.end())
+        loops.append(SourceLoop(text.count("\n", 0, match.start()) + 1, text.count("\n", 0, end) + 1))
+    return loops
+
+
+def _end_of_statement(text: str, start: int) -> int:
+    """Return where the statement behind the word of a loop ends: at its brace, or at the first semicolon."""
+    depth = 0
+    for position in range(start, len(text)):
+        letter = text[position]
+        if letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+            if depth < 0 or (letter == "}" and not depth):
+                return position
+        elif letter == ";" and not depth:
+            return position
+    return len(text)
 
 
 @frozen
@@ -80,6 +119,14 @@ class SourceStatements:
         self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
         self._known: dict[tuple[str, int], SourceStatement | None] = {}
         self._files: dict[str, SourceFile] | None = None
+        self._loops: dict[str, list[SourceLoop]] = {}
+
+    def loop_of(self, file: str, first: int, last: int) -> SourceLoop | None:
+        """Return the smallest loop of a file that has two lines in it."""
+        if file not in self._loops:
+            self._loops[file] = source_loops("\n".join(self.lines(file)))
+        around = [loop for loop in self._loops[file] if loop.first <= first and last <= loop.last]
+        return min(around, key=lambda loop: loop.last - loop.first, default=None)
 
     def lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file, which may be called by its path or as messages call it; none if it is missing."""
@@ -433,12 +480,27 @@ class StatementJudge:
                 continue  # one statement may have several lines
             if circles[before] == circles[after] and (after <= before or self._is_head(before, after, jumps)):
                 continue
+            if circles[before] != circles[after] and self._is_next_round(start, end):
+                continue
             message = f"a step goes back from line {start.line} to line {end.line}, and no loop of the source does"
             self.sightings.add(
                 Subject(RULES["back"], f"{owner[1]} {end.line}"),
                 after,
                 Sighting(message, sighting.wave, sighting.lane),
             )
+
+    def _is_next_round(self, start: CodeLine, end: CodeLine) -> bool:
+        """Return whether a step goes to the next round of a loop of the source that has none in the code any more."""
+        loop = self.texts.loop_of(end.file, end.line, start.line)
+        if loop is None:
+            return False
+        lines = (self.lines[pc] for pc in self._executed)
+        inside = [
+            line.line
+            for line in lines
+            if line.is_start and line.file == end.file and loop.first < line.line <= loop.last
+        ]
+        return end.line in (loop.first, min(inside, default=0))
 
     def _is_head(self, before: int, after: int, jumps: list[tuple[int, int]]) -> bool:
         """Return whether a line is the first of the smallest loop in the code around two statements."""

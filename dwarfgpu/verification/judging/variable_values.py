@@ -242,13 +242,10 @@ class ValueJudge:
         wave = int(batch.waves[row])
         frames = self.stopped.stack(wave).call(0)
         start = self.running.line_at(batch.pc)
-        scope = frames[-1].scope
-        if start is None or start.start != batch.pc or scope is None:
+        if start is None or start.start != batch.pc or frames[-1].scope is None:
             return
-        entry = scope.die.find("DW_AT_low_pc")
-        first = None if entry is None else self.running.line_at(entry.address() + self._bias(frames[-1]))
-        if first is not None and first.start <= batch.pc < first.end:
-            return  # the prologue
+        if is_in_prologue(self.running, frames[-1], batch.pc):
+            return
         self.sightings.note(RULES["failed"], batch.pc)
         for frame in frames:
             located = self._located.at(frame)
@@ -261,9 +258,6 @@ class ValueJudge:
                     is_read = self._judge_value(batch, wave, frame, variable, visits)
                     if is_read and self._homes.get(here):
                         self._readable.add(here)  # what is written in a register can be read from then on
-
-    def _bias(self, frame: Frame) -> int:
-        return 0 if frame.code is None else frame.code.bias
 
     def _judge_value(self, batch: WaveBatch, wave: int, frame: Frame, variable: Variable, visits: int) -> bool:
         """Return whether a variable can be read; report it if it cannot."""
@@ -318,6 +312,15 @@ class ValueJudge:
         """Return the lines of the statement that a line belongs to; None where the text is not known."""
         statement = self.texts.at(str(source.file), source.line)
         return None if statement is None else statement.text
+
+
+def is_in_prologue(running: Running, frame: Frame, pc: int) -> bool:
+    """Return whether an instruction belongs to the first line of the function of a frame, at its start."""
+    entry = None if frame.scope is None else frame.scope.die.find("DW_AT_low_pc")
+    if entry is None:
+        return False
+    first = running.line_at(entry.address() + (0 if frame.code is None else frame.code.bias))
+    return first is not None and first.start <= pc < first.end
 
 
 def is_read_reference(variable: Variable, lane: int | None) -> bool:

@@ -29,11 +29,12 @@ def tools(require_tool):
     return require_tool("llvm-mc-22"), require_tool("ld.lld-22")
 
 
-def running(path, kernel, args, *, grid=40, work_group=40, repair="auto"):
+def running(path, kernel, args, *, grid=40, work_group=40, repair="auto", private_size=None):
     program = open_program(path, repair=repair)
     launched = launch(
-        machine_for(program.file, kernel), program.file, kernel, grid=grid, work_group=work_group, args=list(args)
-    )
+        machine_for(program.file, kernel), program.file, kernel, grid=grid, work_group=work_group, args=list(args),
+        private_size=private_size,
+    )  # fmt: skip
     return Running(launched, program=program)
 
 
@@ -160,3 +161,30 @@ def test_a_value_of_another_round_of_a_loop_on_one_line_is_not_wrong(require_too
     judgement = compared(*paths, "col", ("zeros(8)", [1, 2, 3, 4, 5, 6, 7, 8]), grid=8, work_group=8)
     assert [finding.message for finding in of_variables(judgement) if finding.rule.name == "against-wrong"] == []
     assert judgement.comparison.total().right >= 8
+
+
+RECURSIVE = """
+__attribute__((noinline)) int factorial(int n) {
+  int smaller = n - 1;
+  return n < 2 ? 1 : n * factorial(smaller);
+}
+kernel void recursive(global int *out) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  out[id] = factorial(id & 3);
+}
+"""
+
+
+def test_a_function_that_has_become_a_loop_is_not_compared_with_its_calls(require_tool, tmp_path):
+    """Optimized code calls it once, and n is in each round of the loop what it is in one call of the source."""
+    paths = []
+    for level in ("O2", "O0"):
+        paths.append(str(tmp_path / f"{level}.co"))
+        words = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", f"-{level}", "-g", "-w",
+                 "-nogpulib", "-", "-o", paths[-1]]  # fmt: skip
+        subprocess.run([require_tool("clang-22"), *words], input=RECURSIVE, text=True, check=True, cwd=tmp_path)
+    judgement = compared(*paths, "recursive", ("zeros(32)",), grid=32, work_group=32, private_size=4096)
+    variables = {each.name: each for each in judgement.comparison.variables if each.function == "factorial"}
+    assert {name: (each.wrong, each.missing) for name, each in variables.items()} == {"n": (0, 0), "smaller": (0, 0)}
+    assert judgement.comparison.aligned < judgement.comparison.stops
+    assert variables["n"].right >= 16  # lanes that do not call it again are compared

@@ -11,8 +11,13 @@ import subprocess
 import numpy as np
 import pytest
 
+from tests.builders.commands import run
+
 CL, HIP = "fixtures/amdgpu/cl-kernels.{}.co", "fixtures/amdgpu/hip-kernels.{}.co"
 SAXPY = "saxpy", (np.zeros(64, "f4"), np.ones(64, "f4"), 2.0, 64)
+OLD_CL, OLD_HIP = "fixtures/compilers/cl.{}.co", "fixtures/compilers/hip.{}.co"
+SPACES = "spaces", (np.zeros(64, "i4"), 256)
+MEMORY = "_Z6memoryPi3Rowi", (np.zeros(64, "i4"), {"cells": [1, 2, 3, 4]}, 3)
 DIVERGENT = "_Z9divergentPii", (np.zeros(64, "i4"), 40)
 XDEREF = "DW_OP_swap, DW_OP_xderef"
 
@@ -29,6 +34,16 @@ IDIOMS = [
                  id="register-generic"),
     pytest.param(HIP, "gfx90a.w64.O2.v5", DIVERGENT, "base", rf"DW_OP_const\w \+?\d+, .*{XDEREF}, DW_OP_stack_value",
                  id="constant"),
+    pytest.param(OLD_CL, "clang16.gfx900.w64.O0.v5", SPACES, "tile", rf"DW_OP_addrx 0x\w+, DW_OP_lit2, {XDEREF}$",
+                 id="local-memory"),
+    pytest.param(OLD_CL, "clang19.gfx1100.w32.O2.v5.hsa5", SPACES, "tile",
+                 rf"DW_OP_addrx 0x\w+, DW_OP_lit2, {XDEREF}$", id="local-memory-optimized"),
+    pytest.param(OLD_CL, "clang16.gfx90a.w64.O2.v4", SPACES, "tile", rf"DW_OP_addr 0x0, DW_OP_lit2, {XDEREF}$",
+                 id="local-memory-v4"),
+    pytest.param(OLD_HIP, "clang16.gfx1100.w32.O2.v5", MEMORY, "tile", rf"DW_OP_addrx 0x\w+, DW_OP_lit2, {XDEREF}$",
+                 id="local-memory-of-a-function"),
+    pytest.param(OLD_CL, "clang16.gfx900.w64.O0.v5", SPACES, "mine", rf"DW_OP_fbreg \+\d+, DW_OP_lit1, {XDEREF}$",
+                 id="pointer-to-local-memory"),
 ]  # fmt: skip
 
 
@@ -52,6 +67,64 @@ def test_an_idiom_is_found_and_vanishes_with_repairs(pattern, way, kernel, varia
     assert re.search(idiom, locations_of(path, variable).replace(")", ""), re.MULTILINE), locations_of(path, variable)
     assert variable in values_wrong(judged, path, kernel, "off")
     assert values_wrong(judged, path, kernel, "auto") == set()
+
+
+def frame_bases_of(path, function):
+    command = ["llvm-dwarfdump-22", "--debug-info", f"--name={function}", path]
+    return re.findall(
+        r"DW_AT_frame_base\t\((.*)\)", subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
+
+
+@pytest.mark.parametrize("way", ["gfx90a.w64.O0.v5", "gfx1100.w32.O0.v5"])
+def test_the_frame_base_is_a_register_and_is_read_as_an_address_with_repairs(way, judged, require_tool):
+    """By the text the frame of a function is then in the register itself, which is 4 bytes long."""
+    require_tool("llvm-dwarfdump-22")
+    path = HIP.format(way)
+    assert frame_bases_of(path, "square") == ["DW_OP_regx SGPR33"]
+    name, args = DIVERGENT
+    for repair, is_found in (("off", True), ("auto", False)):
+        report = judged(path, name, grid=64, work_group=64, args=args, repair=repair, private_size=4096).report
+        messages = [each.message for each in report.findings if each.rule.name == "value-failed"]
+        found = [each for each in messages if each.startswith("square(int)") and "past the end of s33" in each]
+        assert bool(found) is is_found
+
+
+ADDRESS_CLASSES = [
+    (
+        OLD_CL.format("clang16.gfx900.w64.O0.v5"),
+        ("spaces", "zeros(64)", "256"),
+        "variables.cl:45",
+        "*mine",
+        2,
+        "llvm-old",
+    ),
+    (
+        OLD_CL.format("clang19.gfx900.w64.O0.v5"),
+        ("spaces", "zeros(64)", "256"),
+        "variables.cl:45",
+        "*mine",
+        2,
+        "llvm-old",
+    ),
+]
+
+
+@pytest.mark.parametrize("path, launch, place, pointer, number, other", ADDRESS_CLASSES)
+def test_a_pointer_is_followed_into_the_space_that_its_compiler_means(
+    path, launch, place, pointer, number, other, require_tool, tmp_path
+):
+    """DW_AT_address_class is a number of the compiler's own; a machine that has executed the store knows which."""
+    require_tool("llvm-dwarfdump-22")
+    command = ["llvm-dwarfdump-22", "--debug-info", path]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"DW_AT_address_class\t\(0x0000000{number}\)", text)
+    state = str(tmp_path / "state.dgs")
+    sizes = ("--grid", "64", "--work-group", "64", "--private-size", "4096")
+    run("run", path, launch[0], *sizes, *launch[1:], "--until", place, "--state", state)
+    words = ("eval", path, pointer, "--wave", "1", "--lane", "7", "--state", state)
+    assert run(*words).stdout.splitlines()[0] == f"{pointer} = 35"
+    assert "Cannot access memory" in run(*words, "--attributes", other).stdout
 
 
 WIDE = """

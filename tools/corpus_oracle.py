@@ -1,4 +1,4 @@
-"""The judge of the corpus: what LLVM means by the locations that llvm-dwarfdump prints.
+"""The oracle of the corpus: what LLVM means by the locations that llvm-dwarfdump prints.
 
 It shares no code with dwarfgpu. `described` reads what llvm-dwarfdump prints of variables and the blocks around them;
 `meant` returns the bytes that the state of tools/corpus.py has for a location, or the reason of the compiler why there
@@ -26,7 +26,7 @@ REASONS = (NO_LOCATION, NOT_HERE, EMPTY, PART, LOCAL, POINTED)
 """Why a compiler lets a variable be without a value."""
 
 
-class Unjudged(Exception):
+class UnknownIdiom(Exception):
     """A location that is not among the idioms of this module."""
 
 
@@ -233,16 +233,16 @@ def _part(text: str, base: int, size: int, lane: int, *, is_private_pointer: boo
     half = plain.removesuffix(", DW_OP_constu 0xffff, DW_OP_and")
     based = _BREG.fullmatch(half)
     if based is None:
-        raise Unjudged(text)
+        raise UnknownIdiom(text)
     letter, number = register_of(based)
     if letter == "v":
         if size > 4:
             raise NoValue(POINTED)
         if int(based[4], 0):
-            raise Unjudged(text)
+            raise UnknownIdiom(text)
         return _of_vector(based, size, lane, text)
     if number not in (32, 33):
-        raise Unjudged(text)
+        raise UnknownIdiom(text)
     address = in_scalar(number) + int(based[4], 0)
     return address.to_bytes(4, "little") if is_private_pointer else memory(address, size, lane)
 
@@ -250,7 +250,7 @@ def _part(text: str, base: int, size: int, lane: int, *, is_private_pointer: boo
 def _of_vector(register: re.Match[str], size: int, lane: int, text: str) -> bytes:
     letter, number = register_of(register)
     if letter != "v" or size > 4:
-        raise Unjudged(text)
+        raise UnknownIdiom(text)
     return in_register(number, lane).to_bytes(4, "little")[:size]
 
 
@@ -314,7 +314,7 @@ def computed(text: str, lane: int, size: int) -> int:
         elif name == "convert":
             kind = re.search(r"DW_ATE_(unsigned|signed)_(\d+)", operand)
             if kind is None:
-                raise Unjudged(text)
+                raise UnknownIdiom(text)
             bits = int(kind[2])
             value = stack.pop().value & ((1 << bits) - 1)
             if kind[1] == "signed" and value >> (bits - 1):
@@ -339,5 +339,5 @@ def computed(text: str, lane: int, size: int) -> int:
                 value = _Number(left.value, bits).signed >> right.value
             stack.append(_Number(value & ((1 << (bits or 64)) - 1), 0 if name in ("ne", "eq") else bits))
         else:
-            raise Unjudged(text)
+            raise UnknownIdiom(text)
     return stack[-1].value
