@@ -34,7 +34,7 @@ SCOPES = {"workgroup": "WRKGRP", "agent": "DEVICE", "system": "SYSTEM"}
 TARGETS = {
     "gfx803": 64, "gfx900": 64, "gfx90a": 64, "gfx942": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32,
 }  # fmt: skip
-LANES = 16
+LANES = 4
 """The tests that the lanes of a wave are, where its work-group is one wave."""
 NOP = {4: b"\x00\x00\x80\xbf", 8: b"\x00\x00\x80\xbf" * 2}
 
