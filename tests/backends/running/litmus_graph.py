@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
     from tests.backends.running.litmus import Litmus
 
-MOST_PLACES = 12
+MOST_PLACES = 6
 """In how many of the patterns of compute units, which are up to 103 for four threads, a test is followed."""
 CLEAR, STALE, DIRTY = range(3)
 """What a cache has of a word: nothing that is not behind it, too; the 0 of before; a 1 that is not behind it yet."""

@@ -67,17 +67,19 @@ def judged(litmus: Litmus, path: Path) -> tuple[Verdict, ...]:
         elif _is_last(litmus, code, step):
             verdicts.append(Verdict(step, LAST))
         else:
+            others = [row for place, row in enumerate(rows) if not alone[place] and row.offset != step.offset]
+            if litmus.threads > 2:
+                others = [row for row in others if _roles(code, row) == _roles(code, step)]
             other = next(
-                (
-                    row.text
-                    for place, row in enumerate(rows)
-                    if not alone[place] and row.offset != step.offset
-                    and can_show(litmus, code, {**changed, row.offset: row.data})
-                ),
-                "",
-            )  # fmt: skip
+                (row.text for row in others if can_show(litmus, code, {**changed, row.offset: row.data})), ""
+            )
             verdicts.append(Verdict(step, IMPLIED if other else DELAY if step.kind == "bit" else IN_ORDER, other))
     return tuple(verdicts)
+
+
+def _roles(code: Code, step: Step) -> list[int]:
+    """Return the threads that execute a step."""
+    return [role for role, rows in enumerate(code) if any(row.offset == step.offset for row in rows)]
 
 
 def _is_last(litmus: Litmus, code: Code, step: Step) -> bool:
