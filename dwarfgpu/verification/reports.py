@@ -77,7 +77,7 @@ def each_file(check: Callable[[str], list[T]], paths: Sequence[str], jobs: int) 
 
 
 def image_names(path: str) -> list[str]:
-    """Return the names by which the images in a file are opened; empty ones, as bundles have for hosts, are left out."""
+    """Return the names by which the images in a file are opened, without empty ones, as bundles have for hosts."""
     entries = list_contents(path).entries
     if len(entries) <= 1:
         return [path]

@@ -12,8 +12,8 @@ import numpy as np
 from elftools.elf.elffile import ELFFile
 
 import dwarfgpu as dg
-from dwarfgpu.immutable import frozen
 from dwarfgpu.backends.running.caches import cached_family
+from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode, decoder, text
 from dwarfgpu.isa.memory_actions import INVALIDATES, WRITE_BACKS
 
@@ -119,7 +119,7 @@ class Litmus:
         return cached_family(self.target, decoder(self.target, TARGETS[self.target]).major)
 
     def is_fine_grained(self, word: int) -> bool:
-        """Return whether x or y is memory that L2 does not keep: atomic operations of system scope on GFX90A need it."""
+        """Return whether x or y is memory that L2 does not keep, as atomics of system scope on GFX90A need."""
         is_atomic = word == 1 or self.name in ("sb", "iriw", "lb", "coherence")
         return is_atomic and self.target == "gfx90a" and self.scope == "system"
 

@@ -1,9 +1,9 @@
 """The weak machine as a graph of states: which results a litmus test can have, over every order of events.
 
-`traced` runs a test once and keeps which instructions each of its threads executes and what they access. `results` then
-follows all that can happen, with everything that the caches of a family may do: what it does not return never comes out,
-and what it returns comes out of the running machine for some seed. The two are written apart from each other: here a
-word of a cache is clear, stale or dirty, and there is no chance. All words go from 0 to 1, once.
+`traced` runs a test once and keeps which instructions its threads execute and what they access. `Graph` follows all
+that can happen then, with everything that the caches of a family may do: results that it does not reach never come out,
+and those that it reaches come out of the running machine for some seed. The two are written apart from each other: here
+a word of a cache is clear, stale or dirty, and there is no chance. All words go from 0 to 1, once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from unittest.mock import patch
 
 import dwarfgpu as dg
 from dwarfgpu.backends.running.caches import (
-    AGENT,
     KINDS,
     OWN_UNIT,
     SYSTEM,
@@ -61,7 +60,7 @@ class Issue:
     """An access, or a write-back."""
 
     kind: str
-    """``load``, ``store``, ``add`` or ``read``, which is an atomic operation that changes nothing, or ``write-back``."""
+    """``load``, ``store``, ``add``, ``read``, an atomic operation that changes nothing, or ``write-back``."""
     word: int
     reach: int
     is_local: bool
@@ -118,7 +117,6 @@ def traced(litmus: Litmus, path: Path) -> Code:
     first_local = next((offset for (wave, _pc), (word, offset) in touched.items() if wave == 0 and word == -1), None)
     x_is_local, _y_is_local = (space == "local" for space in litmus.spaces.split())
     decode_at = decoder(litmus.target, lanes).decode
-    assert len(set(locals_)) <= 2
     threads = []
     for wave, addresses in order.items():
         rows = []
@@ -135,7 +133,7 @@ def traced(litmus: Litmus, path: Path) -> Code:
 FIRST_RESULT = {"iriw": (0, 0, 0, 2)}
 
 
-def threads_of(litmus: Litmus, code: Code, changed: Mapping[int, bytes] = {}) -> tuple[Thread, ...]:  # noqa: B006
+def threads_of(litmus: Litmus, code: Code, changed: Mapping[int, bytes] = {}) -> tuple[Thread, ...]:
     """Return what the threads of a test do to memory, with some instructions replaced."""
     lanes = TARGETS[litmus.target]
     major = decoder(litmus.target, lanes).major
@@ -261,10 +259,10 @@ class Graph:
         wanted = dict(wanted or {})
         while waiting:
             state = waiting.pop()
-            for following in self.following(state):
-                if any(following[2][place] not in (-1, value) for place, value in wanted.items()):
+            for reached in self.following(state):
+                if any(reached[2][place] not in (-1, value) for place, value in wanted.items()):
                     continue
-                following = self.settled(following)
+                following = self.settled(reached)
                 if following in seen:
                     continue
                 seen.add(following)
@@ -479,11 +477,8 @@ class Graph:
             word, below = self.cells[cell][2], self.below[cell]
             if cells[cell] != CLEAR or self.seen(memory, cells, below, word):
                 continue
-            more = []
-            for state in states:
-                if self.seen(new_memory, state, below, word):
-                    more.append(_with(state, cell, STALE))
-            states += more
+            stale = [_with(state, cell, STALE) for state in states if self.seen(new_memory, state, below, word)]
+            states += stale
         yield from states
 
 
@@ -491,9 +486,10 @@ def _with(values: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
     return (*values[:place], value, *values[place + 1 :])
 
 
-def can_show(litmus: Litmus, code: Code, changed: Mapping[int, bytes] = {}) -> bool:  # noqa: B006
+def can_show(litmus: Litmus, code: Code, changed: Mapping[int, bytes] = {}) -> bool:
     """Return whether a forbidden result can come out of a test with some instructions replaced."""
-    return shows(litmus.family, threads_of(litmus, code, changed), placements(litmus), tuple(FORBIDDEN[litmus.name].items()))
+    threads = threads_of(litmus, code, changed)
+    return shows(litmus.family, threads, placements(litmus), tuple(FORBIDDEN[litmus.name].items()))
 
 
 @cache
