@@ -3,7 +3,8 @@
 The memory model of a family is a few numbers for each scope and execution mode (`ScopeLevel`), and a few choices in
 which texts and compilers differ (`FamilyRules`). Two rule sets stand side by side: ``text``, the AMDGPU usage of LLVM
 ("Memory Model GFX6-GFX9", "... GFX90A", "... GFX942", "... GFX10-GFX11", "... GFX12"), and ``llvm22``, what the
-memory legalizer of LLVM 22 inserts. A field of the rules in which the two differ is a named difference.
+memory legalizer of LLVM 22 inserts. A field of the rules in which the two differ is a named difference. The text of
+GFX6 to GFX10 is that of 2020 ("Memory Model Code Sequences GFX6-GFX10"), which came before the others.
 """
 
 from __future__ import annotations
@@ -86,6 +87,8 @@ class FamilyRules:
     """Whether loads that write LDS directly are waited for."""
     repeated_accesses_are_waited_for: bool = True
     """Whether a release in a loop waits for its own access of the iteration before."""
+    invalidates_outer_caches_first: bool = True
+    """Whether the cache that is further away is invalidated first."""
     write_backs_are_waited_for: bool = True
     """Whether a write-back counts as outstanding by itself, so that the wait behind it stays if no store is pending."""
 
@@ -94,6 +97,9 @@ DIFFERENCES: dict[str, str] = {
     "caches": "the caches that are written back or invalidated, and with which instruction: on GFX12 the text writes "
     "back at every scope, LLVM only at system scope, since narrower caches write through; on GFX6 only "
     "buffer_wbinvl1 exists",
+    "invalidates_outer_caches_first": "on GFX10 the text invalidates L0 before L1; LLVM invalidates L1 first, since L0 "
+    "can fetch a stale word from L1 in between",
+    "nontemporal": "on GFX10 a nontemporal store has slc alone in the text, and glc, too, in LLVM",
     "acquire_fence": "an acquire fence waits for loads and stores alone in LLVM, since no sample and no BVH "
     "instruction is atomic; the text waits for samplecnt and bvhcnt too",
     "volatile_load_waits": "what a volatile load waits for afterwards",
@@ -234,23 +240,28 @@ def _gfx10(load: str, invalidate: tuple[str, ...]) -> dict[str, Levels]:
 GFX10_TEXT = evolve(
     GFX9_TEXT,
     family="GFX10",
-    table="Memory Model Code Sequences GFX10-GFX11",
+    table="Memory Model Code Sequences GFX6-GFX10",
     before=VM_VS,
     stored=("vscnt",),
     acquire_fence=VM_VS,
     caches=_gfx10("glc dlc", _GL),
+    invalidates_outer_caches_first=False,
     volatile=("glc dlc", ""),
-    nontemporal=("slc", "glc slc"),
-    volatile_load_waits=VM,
-    volatile_store_waits=("vscnt",),
+    nontemporal=("slc", "slc"),
 )
-GFX10_LLVM = _of_llvm(GFX10_TEXT, waits_for_direct_loads=True)
+GFX10_LLVM = _of_llvm(
+    GFX10_TEXT, invalidates_outer_caches_first=True, nontemporal=("slc", "glc slc"), waits_for_direct_loads=True
+)
 GFX11_TEXT = evolve(
     GFX10_TEXT,
     family="GFX11",
+    table="Memory Model Code Sequences GFX10-GFX11",
     caches=_gfx10("glc", _GL),
+    invalidates_outer_caches_first=True,
     volatile=("glc dlc", "dlc"),
     nontemporal=("slc dlc", "glc slc dlc"),
+    volatile_load_waits=VM,
+    volatile_store_waits=("vscnt",),
 )
 GFX11_LLVM = _of_llvm(GFX11_TEXT)
 

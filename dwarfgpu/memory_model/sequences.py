@@ -223,7 +223,10 @@ class _Sequence:
 
     def level(self, scope: str) -> ScopeLevel:
         """Return the level of a scope."""
-        return self.rules.caches[self.mode].get(scope, NOTHING)
+        level = self.rules.caches[self.mode].get(scope, NOTHING)
+        if len(level.invalidate) < 2 or self.rules.invalidates_outer_caches_first:
+            return level
+        return evolve(level, invalidate=level.invalidate[::-1])
 
     def _waits(
         self,

@@ -77,9 +77,11 @@ def each_file(check: Callable[[str], list[T]], paths: Sequence[str], jobs: int) 
 
 
 def image_names(path: str) -> list[str]:
-    """Return the names by which the images in a file are opened."""
-    count = len(list_contents(path).entries)
-    return [path] if count <= 1 else [f"{path}@{number}" for number in range(count)]
+    """Return the names by which the images in a file are opened, without empty ones, as bundles have for hosts."""
+    entries = list_contents(path).entries
+    if len(entries) <= 1:
+        return [path]
+    return [f"{path}@{number}" for number, entry in enumerate(entries) if entry.format != "empty"]
 
 
 def _reports(path: str, *, dialect: str | None, attributes: str | None, ignored: frozenset[str]) -> list[FileReport]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.builders.commands import run
+from tests.objfile.containers.test_bundle import bundle_of
 
 GFX1100 = "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"
 GFX1200 = "fixtures/amdgpu/ordering.gfx1200.w32.O2.co"
@@ -103,6 +105,15 @@ def test_a_file_that_is_broken_does_not_stop_the_rest(tmp_path):
     assert done.returncode == 3
     assert "2 files" in done.stdout
     assert "1 file could not be checked" in done.stdout
+
+
+def test_the_empty_image_that_a_bundle_has_for_its_host_is_no_failure(tmp_path):
+    images = (("host-x86_64-unknown-linux-gnu-", b""), ("hipv4-amdgcn-amd-amdhsa--gfx1200", Path(CLEAN).read_bytes()))
+    path = tmp_path / "k.co"
+    path.write_bytes(bundle_of(*images))
+    done = run("memmodel", "check", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].startswith("1 file,")
 
 
 SOURCE = """kernel void first(global int *p, global int *q)

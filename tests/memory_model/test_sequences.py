@@ -54,32 +54,6 @@ def steps(family: str, mode: str, words: str, rule_set: str = "text") -> list[st
         ("GFX9", "cu", "load plain none global", ["buffer/global_load"]),
         ("GFX9", "cu", "load volatile none global", ["buffer/global_load glc"]),
         ("GFX9", "cu", "load nontemporal none global", ["buffer/global_load glc slc"]),
-        (
-            "GFX10",
-            "wgp",
-            "load acquire workgroup global",
-            ["buffer/global_load glc", "s_waitcnt vmcnt(0)", "buffer_gl0_inv"],
-        ),
-        ("GFX10", "cu", "load acquire workgroup generic", ["flat_load", "s_waitcnt lgkmcnt(0)"]),
-        ("GFX10", "cu", "store release workgroup global", ["s_waitcnt lgkmcnt(0)", "buffer/global_store"]),
-        (
-            "GFX10",
-            "wgp",
-            "store release workgroup local",
-            ["s_waitcnt vmcnt(0)", "s_waitcnt_vscnt null, 0x0", "ds_store"],
-        ),
-        (
-            "GFX10",
-            "wgp",
-            "load acquire agent global",
-            ["buffer/global_load glc dlc", "s_waitcnt vmcnt(0)", "buffer_gl1_inv", "buffer_gl0_inv"],
-        ),
-        (
-            "GFX10",
-            "wgp",
-            "rmw acquire agent global",
-            ["buffer/global_atomic", "s_waitcnt_vscnt null, 0x0", "buffer_gl1_inv", "buffer_gl0_inv"],
-        ),
         ("GFX10", "wgp", "fence acquire singlethread all", []),
         # AMDGPU usage, memory model code sequences GFX12
         (
@@ -140,6 +114,96 @@ def test_every_cell_that_differs_names_why(family):
 
 VM, LGKM, VM_LGKM = "s_waitcnt vmcnt(0)", "s_waitcnt lgkmcnt(0)", "s_waitcnt vmcnt(0) lgkmcnt(0)"
 VS = "s_waitcnt_vscnt null, 0x0"
+BOTH, ALL = (VM, VS), (VM_LGKM, VS)
+GL0, GL01 = ("buffer_gl0_inv",), ("buffer_gl0_inv", "buffer_gl1_inv")
+OLDER_TEXT = {
+    ("GFX10", "wgp"): {
+        "load plain none global": ("buffer/global_load",),
+        "load volatile none global": ("buffer/global_load glc dlc",),
+        "load nontemporal none global": ("buffer/global_load slc",),
+        "store nontemporal none global": ("buffer/global_store slc",),
+        "store volatile none global": ("buffer/global_store",),
+        "store plain none local": ("ds_store",),
+        "load monotonic wavefront global": ("buffer/global_load",),
+        "load monotonic workgroup global": ("buffer/global_load glc",),
+        "load monotonic agent generic": ("flat_load glc dlc",),
+        "store monotonic system global": ("buffer/global_store",),
+        "rmw monotonic agent global": ("buffer/global_atomic",),
+        "load acquire workgroup global": ("buffer/global_load glc", VM, *GL0),
+        "load acquire workgroup local": ("ds_load", LGKM, *GL0),
+        "load acquire workgroup generic": ("flat_load glc", VM_LGKM, *GL0),
+        "load acquire agent global": ("buffer/global_load glc dlc", VM, *GL01),
+        "load acquire system generic": ("flat_load glc dlc", VM_LGKM, *GL01),
+        "rmw acquire workgroup global": ("buffer/global_atomic", VS, *GL0),
+        "rmw-return acquire workgroup global": ("buffer/global_atomic glc", VM, *GL0),
+        "rmw acquire workgroup local": ("ds_atomic", LGKM, *GL0),
+        "rmw acquire workgroup generic": ("flat_atomic", LGKM, VS, *GL0),
+        "rmw acquire agent global": ("buffer/global_atomic", VS, *GL01),
+        "rmw-return acquire system generic": ("flat_atomic glc", VM_LGKM, *GL01),
+        "fence acquire workgroup all": (*ALL, *GL0),
+        "fence acquire agent all": (*ALL, *GL01),
+        "store release workgroup global": (*ALL, "buffer/global_store"),
+        "store release workgroup local": (*BOTH, "ds_store"),
+        "store release workgroup generic": (*ALL, "flat_store"),
+        "store release system global": (*ALL, "buffer/global_store"),
+        "rmw release workgroup global": (*ALL, "buffer/global_atomic"),
+        "rmw release workgroup local": (*BOTH, "ds_atomic"),
+        "rmw release agent generic": (*ALL, "flat_atomic"),
+        "fence release workgroup all": ALL,
+        "fence release system all": ALL,
+        "rmw acq_rel workgroup global": (*ALL, "buffer/global_atomic", VS, *GL0),
+        "rmw acq_rel workgroup local": (*BOTH, "ds_atomic", LGKM, *GL0),
+        "rmw acq_rel workgroup generic": (*ALL, "flat_atomic", LGKM, VS, *GL0),
+        "rmw acq_rel agent global": (*ALL, "buffer/global_atomic", VS, *GL01),
+        "rmw-return acq_rel system generic": (*ALL, "flat_atomic glc", VM_LGKM, *GL01),
+        "fence acq_rel workgroup all": (*ALL, *GL0),
+        "fence acq_rel agent all": (*ALL, *GL01),
+        "load seq_cst workgroup global": (*ALL, "buffer/global_load glc", VM, *GL0),
+        "load seq_cst workgroup local": (*BOTH, "ds_load", LGKM, *GL0),
+        "load seq_cst agent global": (*ALL, "buffer/global_load glc dlc", VM, *GL01),
+        "store seq_cst agent global": (*ALL, "buffer/global_store"),
+        "rmw seq_cst agent global": (*ALL, "buffer/global_atomic", VS, *GL01),
+        "fence seq_cst system all": (*ALL, *GL01),
+    },
+    ("GFX10", "cu"): {
+        "load monotonic workgroup global": ("buffer/global_load",),
+        "load acquire workgroup global": ("buffer/global_load",),
+        "load acquire workgroup local": ("ds_load", LGKM),
+        "load acquire workgroup generic": ("flat_load", LGKM),
+        "rmw acquire workgroup global": ("buffer/global_atomic",),
+        "rmw acquire workgroup generic": ("flat_atomic", LGKM),
+        "fence acquire workgroup all": (LGKM,),
+        "store release workgroup global": (LGKM, "buffer/global_store"),
+        "store release workgroup local": ("ds_store",),
+        "store release workgroup generic": (LGKM, "flat_store"),
+        "rmw release workgroup local": ("ds_atomic",),
+        "fence release workgroup all": (LGKM,),
+        "rmw acq_rel workgroup local": ("ds_atomic", LGKM),
+        "rmw acq_rel workgroup generic": (LGKM, "flat_atomic", LGKM),
+        "fence acq_rel workgroup all": (LGKM,),
+        "load seq_cst workgroup global": (LGKM, "buffer/global_load"),
+        "load acquire agent global": ("buffer/global_load glc dlc", VM, *GL01),
+        "store release agent global": (*ALL, "buffer/global_store"),
+    },
+    ("GFX9", "cu"): {
+        "load acquire workgroup local": ("ds_load", LGKM),
+        "load acquire agent generic": ("flat_load glc", VM_LGKM, "buffer_wbinvl1_vol"),
+        "rmw acquire agent global": ("buffer/global_atomic", VM, "buffer_wbinvl1_vol"),
+        "rmw acquire workgroup generic": ("flat_atomic", LGKM),
+        "fence acquire workgroup all": (LGKM,),
+        "fence acquire agent all": (VM_LGKM, "buffer_wbinvl1_vol"),
+        "store release workgroup global": (LGKM, "buffer/global_store"),
+        "rmw release workgroup local": ("ds_atomic",),
+        "rmw release agent generic": (VM_LGKM, "flat_atomic"),
+        "fence release agent all": (VM_LGKM,),
+        "rmw acq_rel workgroup local": ("ds_atomic", LGKM),
+        "rmw acq_rel agent generic": (VM_LGKM, "flat_atomic", VM_LGKM, "buffer_wbinvl1_vol"),
+        "fence acq_rel agent all": (VM_LGKM, "buffer_wbinvl1_vol"),
+        "load seq_cst workgroup local": ("ds_load", LGKM),
+        "load seq_cst agent global": (VM_LGKM, "buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
+    },
+}
+"""Cells of AMDGPU usage of 2020, "Memory Model Code Sequences GFX6-GFX10"."""
 PRESENT_TEXT = {
     ("GFX90A", "cu"): {
         "load nontemporal none global": ("buffer/global_load glc slc",),
@@ -247,10 +311,18 @@ PRESENT_TEXT = {
 (llvm-project 001388cf6923)."""
 
 
-@pytest.mark.parametrize("family, mode", PRESENT_TEXT)
-def test_cells_of_the_present_text(family, mode):
-    made = {key: tuple(steps(family, mode, key)) for key in PRESENT_TEXT[family, mode]}
-    assert made == PRESENT_TEXT[family, mode]
+@pytest.mark.parametrize("text", [OLDER_TEXT, PRESENT_TEXT], ids=["of 2020", "present"])
+def test_cells_of_the_texts(text):
+    for (family, mode), rows in text.items():
+        assert {key: tuple(steps(family, mode, key)) for key in rows} == rows
+
+
+def test_the_text_of_gfx10_invalidates_the_nearest_cache_first():
+    words = "fence acquire agent all"
+    assert steps("GFX10", "wgp", words)[-2:] == ["buffer_gl0_inv", "buffer_gl1_inv"]
+    for family, rules in (("GFX10", "llvm22"), ("GFX11", "text"), ("GFX11", "llvm22")):
+        assert steps(family, "wgp", words, rules)[-2:] == ["buffer_gl1_inv", "buffer_gl0_inv"]
+    assert "invalidates_outer_caches_first" in cell("GFX10", "wgp", "llvm22", *words.split()).differences
 
 
 def test_every_difference_is_explained_and_used():

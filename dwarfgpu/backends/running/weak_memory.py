@@ -51,8 +51,12 @@ Rows = Any
 
 LATEST = 256
 """How many memory instructions later an access is performed, at the latest."""
-RESTS, RUNS = 0.2, 0.4
-"""How likely a wave rests for some time instead of running, and how likely it does not run this time."""
+RESTS, RUNS, PAUSES = 0.3, 0.4, 0.5
+"""How likely a wave that has no haste rests for some time instead of running, one does not run this time, one rests
+behind an access."""
+HASTE = (0.1, 0.4, 0.95)
+"""How likely the accesses of a wave are performed at once: each wave has one of these, so that in one test some waves
+are through while others have only begun."""
 
 
 @frozen
@@ -188,7 +192,9 @@ class WeakMemory(MemoryAccess):
         """The compute unit of each wave, counted over all agents."""
         self.issued = {counter: np.zeros(len(group_of), np.int64) for counter in self.names.all}
         self.left_waves = np.zeros(len(group_of), bool)
-        self.rests = np.zeros(len(group_of), np.int64)
+        self.haste = self.random.choice(HASTE, len(group_of))
+        begins = self.random.integers(0, LATEST, len(group_of))
+        self.rests = self.now + np.where(self.random.random(len(group_of)) < 0.5, begins, 0)
         """The time until which each wave does not run."""
 
     # --- Text ---------------------------------------------------------------------------------------------------------
@@ -256,7 +262,7 @@ class WeakMemory(MemoryAccess):
             is_local = [segment is self.local for segment, *_rest in touched]
             counters = counters[1:] if all(is_local) else counters if any(is_local) else counters[:1]
         shadow = _shadow(batch, instruction)
-        operation = Operation(instruction, shadow, self._due(batch.count))
+        operation = Operation(instruction, shadow, self._due(batch.waves))
         for counter in instruction.action.counters:
             self.issued[counter][batch.waves] += 1
             operation.numbers[counter] = self.issued[counter][batch.waves]
@@ -274,6 +280,7 @@ class WeakMemory(MemoryAccess):
             operation.next_due = self.now
         self.operations.append(operation)
         self._perform(operation, operation.due <= self.now)
+        self._pause(batch.waves)
         self._forget()
 
     def _tried(self, batch: WaveBatch, instruction: WeakInstruction) -> list[tuple[Segment, Lanes, Lanes, int]]:
@@ -291,11 +298,21 @@ class WeakMemory(MemoryAccess):
         finally:
             self._touched = None
 
-    def _due(self, count: int) -> Rows:
-        """Return when waves perform an operation: a third at once, a third soon, a third late."""
-        pick = self.random.integers(0, 3, count)
+    def _pause(self, waves: Rows) -> None:
+        """Let some waves rest while accesses of theirs are on the way, so that others get far before they wait."""
+        has_access = np.zeros(len(self.units), bool)
+        for operation in self.operations:
+            if operation.next_due >= 0:
+                has_access[operation.waves[~operation.is_performed]] = True
+        resting = waves[has_access[waves] & (self.random.random(len(waves)) < PAUSES)]
+        self.rests[resting] = self.now + self.random.integers(1, LATEST, len(resting))
+
+    def _due(self, waves: Rows) -> Rows:
+        """Return when waves perform an operation: at once, soon, or late."""
+        count = len(waves)
+        pick = self.random.random(count) < self.haste[waves]
         soon, late = self.random.integers(1, 8, count), self.random.integers(1, LATEST, count)
-        return self.now + np.choose(pick, [np.zeros(count, np.int64), soon, late])
+        return self.now + np.where(pick, 0, np.where(self.random.random(count) < 0.5, soon, late))
 
     def _keys(self, batch: WaveBatch, segment: Segment, mask: Lanes, offsets: Lanes, size: int) -> tuple[Rows, Rows]:
         """Return the words that lanes access, with their compute units, and the rows of their waves."""
@@ -469,9 +486,11 @@ class WeakMemory(MemoryAccess):
         """Return flags of the waves of a batch that run while the others rest; so each gets a time of its own."""
         is_awake = self.rests[batch.waves] <= self.now
         pick = self.random.random(batch.count)
-        resting = batch.waves[is_awake & (pick < RESTS)]
+        resting = batch.waves[is_awake & (pick < RESTS * (1 - self.haste[batch.waves]))]
         self.rests[resting] = self.now + self.random.integers(1, LATEST // 4, len(resting))
         flags = is_awake & (pick > RUNS)
+        if not flags.any():
+            flags = is_awake
         return flags if 0 < flags.sum() < batch.count else None
 
     def leave(self, batch: WaveBatch) -> None:

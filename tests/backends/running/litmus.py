@@ -12,12 +12,16 @@ import numpy as np
 from elftools.elf.elffile import ELFFile
 
 import dwarfgpu as dg
+from dwarfgpu.backends.running.caches import cached_family
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.decoder import decode, text
+from dwarfgpu.isa.decoder import decode, decoder, text
 from dwarfgpu.isa.memory_actions import INVALIDATES, WRITE_BACKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.program.launch.launch import Launched
 
 SOURCE = Path(__file__).with_name("litmus.cl")
 NUMBERS = {"mp": 1, "sb": 2, "lb": 3, "iriw": 4, "coherence": 5, "mp-fences": 6, "mp-rmw": 7}
@@ -30,7 +34,7 @@ SCOPES = {"workgroup": "WRKGRP", "agent": "DEVICE", "system": "SYSTEM"}
 TARGETS = {
     "gfx803": 64, "gfx900": 64, "gfx90a": 64, "gfx942": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32,
 }  # fmt: skip
-LANES = 16
+LANES = 4
 """The tests that the lanes of a wave are, where its work-group is one wave."""
 NOP = {4: b"\x00\x00\x80\xbf", 8: b"\x00\x00\x80\xbf" * 2}
 
@@ -89,25 +93,35 @@ class Litmus:
 
     def outcomes(self, path: Path, seed: int, tests: int) -> Counter[tuple[int, ...]]:
         """Run some tests with a seed; return how often each result came out."""
-        count = tests * 4
         machine = dg.machine_for(str(path), "litmus")
-        waves = self.threads * self.lanes * -(-tests // self.lanes)
+        done = self.launched(machine, path, seed, tests)
+        halt = machine.run(limit=tests * 40000)
+        assert halt.has_ended, halt
+        results = done.buffers["out"].reshape(-1, 4)[:tests]
+        return Counter(map(tuple, results.tolist()))
+
+    def launched(self, machine: Machine, path: Path, seed: int, tests: int) -> Launched:
+        """Launch some tests on a machine with weak memory."""
         groups = -(-tests // self.lanes)
         group = self.lanes * (self.threads if self.scope == "workgroup" else 1)
         size = groups * self.lanes
         args: dict[str, Any] = {name: np.zeros(size, np.int32) for name in ("xs", "ys")}
         args["out"] = np.full(size * 4, -1, np.int32)
-        agents = 2 if self.scope == "system" else 1
-        fine = ("xs", "ys") if self.name in ("sb", "iriw", "lb", "coherence") else ("ys",)
-        done = dg.launch(
-            machine, str(path), "litmus", grid=waves, work_group=group, args=args, weak_memory=seed, agents=agents,
-            fine_grained=fine,
+        return dg.launch(
+            machine, str(path), "litmus", grid=self.threads * size, work_group=group, args=args, weak_memory=seed,
+            agents=2 if self.scope == "system" else 1,
+            fine_grained=[name for word, name in enumerate(("xs", "ys")) if self.is_fine_grained(word)],
         )  # fmt: skip
-        halt = machine.run(limit=size * 4000)
-        assert halt.has_ended, halt
-        results = done.buffers["out"].reshape(-1, 4)[:tests]
-        assert count
-        return Counter(map(tuple, results.tolist()))
+
+    @property
+    def family(self) -> str:
+        """The family of its caches."""
+        return cached_family(self.target, decoder(self.target, TARGETS[self.target]).major)
+
+    def is_fine_grained(self, word: int) -> bool:
+        """Return whether x or y is memory that L2 does not keep, as atomics of system scope on GFX90A need."""
+        is_atomic = word == 1 or self.name in ("sb", "iriw", "lb", "coherence")
+        return is_atomic and self.target == "gfx90a" and self.scope == "system"
 
     def is_forbidden(self, outcome: tuple[int, ...]) -> bool:
         """Return whether a result is one that the orderings forbid."""
@@ -134,15 +148,20 @@ class Step:
         return changed
 
 
-def steps(path: Path, target: str) -> Iterator[Step]:
-    """Yield what can be left out of a kernel: a wait, a write-back, an invalidate, a cache bit."""
-    data = path.read_bytes()
+def kernel_place(data: bytes) -> tuple[int, int]:
+    """Return where the kernel is in a file, and its size."""
     file = ELFFile(io.BytesIO(data))
     (symbol,) = file.get_section_by_name(".symtab").get_symbol_by_name("litmus")
     section = file.get_section(symbol["st_shndx"])
-    start = section["sh_offset"] + symbol["st_value"] - section["sh_addr"]
+    return section["sh_offset"] + symbol["st_value"] - section["sh_addr"], symbol["st_size"]
+
+
+def steps(path: Path, target: str) -> Iterator[Step]:
+    """Yield what can be left out of a kernel: a wait, a write-back, an invalidate, a cache bit."""
+    data = path.read_bytes()
+    start, size = kernel_place(data)
     at, lanes = start, TARGETS[target]
-    while at < start + symbol["st_size"]:
+    while at < start + size:
         instruction = decode(data[at : at + 20], 0, target, lanes)
         name = instruction.name
         if name.startswith("s_wait") and not name.startswith("s_wait_alu"):

@@ -1,0 +1,193 @@
+"""What each step of each litmus test is for: the forbidden result comes out without it, or the reason why it does not.
+
+`judged` takes a step away and asks the graph of states (`litmus_graph`). Where the graph reaches the forbidden result,
+`seed_of` looks for a seed with which the running machine shows it. `page` is docs/memory-litmus.md.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.decoder import decoder
+from dwarfgpu.memory_model.checker import MemoryCheck
+from dwarfgpu.program.code.code_object import opened
+from tests.backends.running.litmus import TARGETS, every_litmus, steps
+from tests.backends.running.litmus_graph import can_show, threads_of, traced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.backends.running.litmus import Litmus, Step
+    from tests.backends.running.litmus_graph import Code
+
+SEEDS, INSTANCES = 8, 250
+SHOWS, REACHED = "shows", "reachable"
+IDLE, LAST, IMPLIED, DELAY, IN_ORDER, REDUNDANT = "idle", "last", "implied", "delay", "in order", "redundant"
+REASONS = {
+    SHOWS: "the forbidden result comes out of the running machine, with the seed that is named",
+    REACHED: f"the graph of states reaches the forbidden result; {SEEDS} seeds do not show it, or were not tried",
+    IDLE: "no access to x or y is concerned: it waits for arguments or addresses, or invalidates what nobody reads",
+    LAST: "nothing that it could change follows in its thread: no access to x or y, or, for an invalidate, no load",
+    IMPLIED: "another step does it as well: without both the graph reaches the forbidden result, without either not",
+    DELAY: "without it an access to the flag is later, or reads older, which delays the message: no order is lost",
+    REDUNDANT: "the graph does not reach the forbidden result without it; for four threads that is all that is asked",
+    IN_ORDER: "the hardware orders it: in one cache of the work-group, in LDS, or for one word",
+}
+
+
+@frozen
+class Verdict:
+    """What a step is for."""
+
+    step: Step
+    kind: str
+    other: str = ""
+    """The step that does it as well."""
+
+
+def judged(litmus: Litmus, path: Path) -> tuple[Verdict, ...]:
+    """Return what each step of a test is for; the seeds are not looked for."""
+    code = traced(litmus, path)
+    whole = threads_of(litmus, code)
+    assert not can_show(litmus, code), litmus.label
+    rows = list(steps(path, litmus.target))
+    alone = {number: can_show(litmus, code, {row.offset: row.data}) for number, row in enumerate(rows)}
+    verdicts = []
+    for number, step in enumerate(rows):
+        changed = {step.offset: step.data}
+        if alone[number]:
+            verdicts.append(Verdict(step, SHOWS))
+        elif threads_of(litmus, code, changed) == whole:
+            verdicts.append(Verdict(step, IDLE))
+        elif _is_last(litmus, code, step):
+            verdicts.append(Verdict(step, LAST))
+        else:
+            others = [row for place, row in enumerate(rows) if not alone[place] and row.offset != step.offset]
+            if litmus.threads > 2 and litmus.scope != "workgroup":  # its graph is large
+                verdicts.append(Verdict(step, REDUNDANT))
+                continue
+            other = next((row.text for row in others if can_show(litmus, code, {**changed, row.offset: row.data})), "")
+            verdicts.append(Verdict(step, IMPLIED if other else DELAY if step.kind == "bit" else IN_ORDER, other))
+    return tuple(verdicts)
+
+
+def _is_last(litmus: Litmus, code: Code, step: Step) -> bool:
+    """Return whether what follows a step in its thread is nothing that it could change: for an invalidate, no load."""
+    for rows in code:
+        places = [place for place, row in enumerate(rows) if row.offset == step.offset]
+        for row in rows[places[0] + 1 :] if places else ():
+            is_load = not row.is_local and "store" not in row.instruction.name
+            if row.word is not None and (is_load or step.kind != "invalidate"):
+                return False
+    return step.kind != "bit"
+
+
+def uses_a_value_too_early(path: Path) -> bool:
+    """Return whether code uses what is not loaded yet, so that its results say nothing."""
+    findings = MemoryCheck(opened(str(path)), from_source=False).findings()
+    return any(finding.rule.name == "order-value-in-flight" for finding in findings)
+
+
+def seed_of(litmus: Litmus, path: Path, step: Step) -> int | None:
+    """Return the first seed with which the machine shows the forbidden result without a step.
+
+    A wait that also keeps a register from use too early is not left out, but comes behind the next access.
+    """
+    changed = step.without(path)
+    try:
+        if step.kind == "wait" and uses_a_value_too_early(changed):
+            changed.write_bytes(later(path.read_bytes(), step, litmus.target))
+            if uses_a_value_too_early(changed):
+                return None
+        return next((seed for seed in range(SEEDS) if shows_with(litmus, changed, seed)), None)
+    finally:
+        changed.unlink()
+
+
+def later(data: bytes, step: Step, target: str) -> bytes:
+    """Return a file in which a wait comes behind the access that follows it."""
+    decode_at = decoder(target, TARGETS[target]).decode
+    first = end = step.offset + len(step.data)
+    while True:
+        instruction = decode_at(data, end)
+        end += instruction.size
+        if instruction.name.startswith(("global_load", "global_store", "flat_", "ds_")):
+            return data[: step.offset] + data[first:end] + data[step.offset : first] + data[end:]
+        if instruction.branch is not None or instruction.name == "s_endpgm":
+            return data
+
+
+def shows_with(litmus: Litmus, path: Path, seed: int) -> bool:
+    """Return whether a forbidden result comes out with a seed."""
+    return any(map(litmus.is_forbidden, litmus.outcomes(path, seed, INSTANCES * litmus.lanes)))
+
+
+def lines(litmus: Litmus, path: Path, verdicts: tuple[Verdict, ...], seeds: dict[int, int | None]) -> Iterator[str]:
+    """Yield the lines of the page about a test."""
+    yield f"{litmus.label}"
+    for number, verdict in enumerate(verdicts):
+        if verdict.kind in (IDLE, LAST):
+            continue
+        kind = verdict.kind
+        if kind == SHOWS:
+            seed = seeds.get(number)
+            kind = REACHED if seed is None else f"{SHOWS} ({seed})"
+        text = f"  {verdict.step.text}: {kind}"
+        yield text + (f" ({verdict.other})" if verdict.other else "")
+    counts = Counter(verdict.kind for verdict in verdicts)
+    yield f"  {counts[IDLE]} {IDLE}, {counts[LAST]} {LAST}"
+
+
+def head() -> str:
+    """Return how the page begins."""
+    reasons = "\n".join(f"| {kind} | {text} |" for kind, text in REASONS.items())
+    return HEAD.format(reasons=reasons)
+
+
+HEAD = """<!-- Generated by `python3 -m tests.backends.running.litmus_steps --run`; do not edit. -->
+
+# The steps of litmus tests
+
+For those who want to know what each instruction of an ordering is for. These are the litmus tests of the suite,
+built with clang 22 for seven processors, with every wait, write-back, invalidate and cache bit of their code, and
+what happens if it is left out. [memory-model.md](memory-model.md) explains the model. A name says the processor,
+the execution mode, the test, the scope, and where x and y are.
+
+| word | meaning |
+|---|---|
+{reasons}
+
+Steps that are idle or last are counted. Some tests have no seeds, as only the graph of states was asked.
+
+```text"""
+
+
+def main() -> None:
+    """Judge all steps of the tests whose names have one of some words, and print it; with ``--run`` run them, too."""
+    import sys
+
+    words = [word for word in sys.argv[1:] if word != "--run"]
+    if not words:
+        print(head())
+    with tempfile.TemporaryDirectory() as folder:
+        for litmus in every_litmus():
+            if words and not any(word in litmus.label for word in words):
+                continue
+            path = litmus.build(Path(folder))
+            verdicts = judged(litmus, path)
+            seeds = {
+                number: seed_of(litmus, path, verdict.step)
+                for number, verdict in enumerate(verdicts)
+                if verdict.kind == SHOWS and "--run" in sys.argv
+            }
+            print("\n".join(lines(litmus, path, verdicts, seeds)), flush=True)
+    if not words:
+        print("```")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""The graph of states of litmus tests, against the running machine and against the page that lists all steps."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.backends.running.litmus import Litmus, every_litmus, steps
+from tests.backends.running.litmus_graph import Graph, can_show, placements, threads_of, traced
+from tests.backends.running.litmus_steps import (
+    DELAY,
+    IDLE,
+    IN_ORDER,
+    LAST,
+    REACHED,
+    SHOWS,
+    judged,
+    later,
+    shows_with,
+    uses_a_value_too_early,
+)
+
+pytestmark = pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
+PAGE = Path("docs/memory-litmus.md")
+
+
+@pytest.mark.parametrize(
+    "litmus",
+    [Litmus("mp", "gfx1200", "workgroup", "wgp"), Litmus("sb", "gfx900", "agent"), Litmus("lb", "gfx942", "agent")],
+    ids=lambda litmus: litmus.label,
+)
+def test_the_machine_shows_what_the_graph_reaches_and_nothing_else(litmus, tmp_path):
+    path = litmus.build(tmp_path)
+    threads = threads_of(litmus, traced(litmus, path))
+    reached = set()
+    for units in placements(litmus):
+        reached |= Graph(litmus.family, threads, units).results()
+    assert not [outcome for outcome in reached if litmus.is_forbidden(outcome)]
+    shown = set()
+    for seed in range(3):
+        shown |= set(litmus.outcomes(path, seed, 60 * litmus.lanes))
+    assert shown == reached
+
+
+def test_each_step_of_a_message_is_needed_or_has_a_reason(tmp_path):
+    litmus = Litmus("mp", "gfx1200", "system")
+    path = litmus.build(tmp_path)
+    kinds = [(verdict.step.text.split()[0], verdict.kind) for verdict in judged(litmus, path)]
+    assert kinds == [
+        ("s_wait_kmcnt", IDLE),
+        ("global_load_b32", DELAY),
+        ("global_load_b32", DELAY),
+        ("s_wait_loadcnt", SHOWS),
+        ("global_inv", SHOWS),
+        ("s_wait_kmcnt", IDLE),
+        ("s_wait_loadcnt", LAST),
+        ("global_wb", SHOWS),
+        ("s_wait_storecnt", SHOWS),
+        ("global_store_b32", DELAY),
+        ("global_store_b32", DELAY),
+    ]
+
+
+def test_lds_operations_of_a_wave_stay_in_order_without_a_wait(tmp_path):
+    litmus = Litmus("mp", "gfx1030", "workgroup", "wgp", "local local")
+    kinds = {verdict.kind for verdict in judged(litmus, litmus.build(tmp_path))}
+    assert kinds == {IDLE, LAST, IN_ORDER}
+
+
+def test_a_wait_that_comes_too_late_shows(tmp_path):
+    litmus = Litmus("mp", "gfx1030", "workgroup", "wgp", "local global")
+    path = litmus.build(tmp_path)
+    step = next(step for step in steps(path, litmus.target) if step.text == "s_waitcnt vmcnt(0)")
+    assert uses_a_value_too_early(step.without(path))  # so that the result is no loaded value
+    late = path.with_name("late.co")
+    late.write_bytes(later(path.read_bytes(), step, litmus.target))
+    assert not uses_a_value_too_early(late)
+    assert any(shows_with(litmus, late, seed) for seed in range(8))
+
+
+def test_invalidating_l0_before_l1_lets_a_stale_word_in(tmp_path):
+    litmus = Litmus("mp", "gfx1030", "agent")
+    path = litmus.build(tmp_path)
+    code = traced(litmus, path)
+    rows = {row.instruction.name: row for thread in code for row in thread}
+    outer, inner = rows["buffer_gl1_inv"], rows["buffer_gl0_inv"]
+    assert inner.offset == outer.offset + 8
+    assert not can_show(litmus, code)
+    assert can_show(litmus, code, {outer.offset: inner.instruction.data, inner.offset: outer.instruction.data})
+
+
+def listed() -> dict[str, list[str]]:
+    """Return the lines of the page, by test."""
+    rows: dict[str, list[str]] = {}
+    label = ""
+    for line in PAGE.read_text().splitlines():
+        if re.fullmatch(r"gfx\S+", line):
+            label = line
+            rows[label] = []
+        elif label and line.startswith("  "):
+            rows[label].append(line)
+    return rows
+
+
+@pytest.mark.slow
+def test_the_page_lists_every_test():
+    assert list(listed()) == [litmus.label for litmus in every_litmus()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["gfx803", "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200"])
+def test_each_step_is_what_the_page_says(target, tmp_path):
+    rows = listed()
+    for number, litmus in enumerate(row for row in every_litmus() if row.target == target):
+        path = litmus.build(tmp_path)
+        if litmus.name == "iriw" and litmus.scope != "workgroup":
+            continue  # its graph is large; the page holds what came out
+        verdicts = judged(litmus, path)
+        made = [
+            f"  {verdict.step.text}: {verdict.kind}" + (f" ({verdict.other})" if verdict.other else "")
+            for verdict in verdicts
+            if verdict.kind not in (IDLE, LAST)
+        ]
+        kept = [re.sub(rf": (?:{SHOWS} \(\d+\)|{REACHED})$", f": {SHOWS}", line) for line in rows[litmus.label][:-1]]
+        assert made == kept, litmus.label
+        seeds = [re.search(rf": {SHOWS} \((\d+)\)$", line) for line in rows[litmus.label]]
+        if number % 4 == 0:
+            for verdict, match in zip([v for v in verdicts if v.kind not in (IDLE, LAST)], seeds, strict=False):
+                if match is not None:
+                    changed = verdict.step.without(path)
+                    if verdict.step.kind == "wait" and uses_a_value_too_early(changed):
+                        changed.write_bytes(later(path.read_bytes(), verdict.step, target))
+                    assert shows_with(litmus, changed, int(match[1])), f"{litmus.label} {verdict.step.text}"
