@@ -487,9 +487,7 @@ class Device:
         """Let waves stop at an address from now on."""
         address = breakpoint_.address
         self.breakpoints.setdefault(address, []).append(breakpoint_)
-        self.blocks = {
-            key: block for key, block in self.blocks.items() if key[0] == address or address not in block.addresses
-        }
+        self.blocks = {key: block for key, block in self.blocks.items() if not key[0] < address < block.following}
 
     def remove_breakpoint(self, breakpoint_: Breakpoint) -> None:
         """Let no wave stop there."""
