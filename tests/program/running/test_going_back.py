@@ -141,6 +141,22 @@ def test_breakpoints_are_hit_at_every_instruction_of_code_that_has_run(path):
         assert debugging.go_on().halt.has_ended
 
 
+@pytest.mark.parametrize("path", FILES)
+def test_the_step_back_from_a_fault_leads_to_the_instruction_before_it(path):
+    args = {"x": "zeros(64)", "y": "zeros(8)", "a": 0.5, "n": 64}
+    machine = dg.machine_for(path, "saxpy")
+    debugging = Debugging(dg.launch(machine, path, "saxpy", grid=64, work_group=64, args=args))
+    places = []
+    debugging.go_on(lambda batch: bool(0 in batch.waves and places.append((debugging.device.executed, batch.pc))))
+    assert debugging.device.stopped
+    machine = dg.machine_for(path, "saxpy")
+    debugging = Debugging(dg.launch(machine, path, "saxpy", grid=64, work_group=64, args=args))
+    assert debugging.go_on().halt.kind == halts.FAULT
+    assert machine.program_counter(0) == places[-1][1]
+    debugging.reverse_instruction(0)
+    assert (debugging.device.executed, machine.program_counter(0)) == places[-2]
+
+
 @pytest.mark.parametrize("path", FILES[::2])
 def test_a_wave_that_runs_alone_goes_back_alone(path):
     debugging = debugging_of(path, "divergent")
