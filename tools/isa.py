@@ -241,8 +241,8 @@ def is_known(code: bytes, expected: str) -> bool:
 
     It decodes the mixed precision operations of GFX9 on later processors. Where an operation with DPP also reads its
     destination, it takes the control, or the code of a constant, for the next operand. It writes a mask within the
-    bars of an absolute value. It knows no sc1 (and drops it when it assembles) where atomic operations of doubles return
-    accumulation registers. Of operations with f8f6f4 whose operands it calls invalid it shows other ones.
+    bars of an absolute value. It knows no sc1 (and drops it when it assembles) where atomic operations of doubles
+    return accumulation registers. Of operations with f8f6f4 whose operands it calls invalid it shows other ones.
     """
     if not expected:
         word = int.from_bytes(code[:8], "little")

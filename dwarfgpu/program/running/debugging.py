@@ -350,12 +350,16 @@ class Debugging:
     def _stop(self, halt: Halt) -> Stop:
         """Return what there is to say about a halt."""
         if self._watch_hits:
-            hit = self._watch_hits[0]
-            points = tuple(dict.fromkeys(seen.point for seen in self._watch_hits))
-            if hit.has_left:
-                self.forget(hit.point)
-                halt = Halt(halts.STEP, "scope", hit.pc, hit.lanes)
-            return Stop(halt, points, hit.change, self._problem)
+            left = [hit for hit in self._watch_hits if hit.has_left]
+            hits = left or self._watch_hits
+            first, points = hits[0], tuple(dict.fromkeys(hit.point for hit in hits))
+            if left:
+                for point in points:
+                    self.forget(point)
+                halt = Halt(halts.STEP, "scope", first.pc, first.lanes)
+            elif halt.kind == halts.STEP:
+                halt = Halt(halts.STEP, first.point.kind, first.pc, first.lanes)
+            return Stop(halt, points, first.change, tuple(hits[1:]), self._problem)
         if halt.kind == halts.BREAKPOINT:
             self.last_points = points = tuple(dict.fromkeys(self._hits))
             for point in points:
