@@ -539,7 +539,9 @@ class Device:
             if ends:
                 is_whole = True
                 break
-        return Block(writer.function(), tuple(writer.addresses), tuple(instructions), len(instructions), address, is_whole)
+        return Block(
+            writer.function(), tuple(writer.addresses), tuple(instructions), len(instructions), address, is_whole
+        )
 
     def _instruction(self, address: int) -> GpuInstruction:
         """Return the instruction at an address; raise a fault if none is there."""

@@ -183,6 +183,20 @@ def test_a_breakpoint_without_a_condition_stops_all_that_arrive(built):
     assert running.run().has_ended
 
 
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_function_is_entered_where_its_parameters_have_their_values(built, processor):
+    running = Running(
+        started(built(processor), "steps_", args={"out": np.zeros(COUNT, np.int32), "in": NUMBERS, "n": COUNT})
+    )
+    running.break_at("helper", "v == 7")
+    halt = running.run()
+    assert halt.lanes
+    for wave, mask in halt.lanes.items():
+        values = running.attached[wave].frame().eval("v", list(range(running.machine.target.lane_count))).filled(0)
+        executing = int(running.machine.column("exec")[wave])
+        assert mask == sum(1 << lane for lane, v in enumerate(values.tolist()) if v == 7 and executing >> lane & 1)
+
+
 def test_functions_of_python_are_conditions(built):
     launched = steps_launched(built("gfx90a", "O2"))
     machine = launched.machine
