@@ -427,10 +427,12 @@ class MemoryAccess:
     def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int) -> Lanes:
         """Return the address that a buffer resource gives; `OUTSIDE` where it is not in the buffer."""
         address = self._unchecked_buffer_address(words, index, offset, scalar)
+        flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
+        if self.generation < 11 and last_word >> 23 & 1:
+            self._check_stack(batch, words, offset, address)
         records = words[2]
         if isinstance(records, int) and records == LOW:
             return address
-        flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
         index, offset, records, scalar = _long(index), _long(offset), _long(records), _long(scalar)
         stride = flags & 0x3FFF
         swizzled = flags >> 15 & 1 if self.generation < 11 else flags >> 14 & 3
@@ -453,6 +455,25 @@ class MemoryAccess:
         if inside.all():
             return address
         return np.where(inside, address, OUTSIDE)
+
+    def _check_stack(self, batch: WaveBatch, words: Any, offset: Any, address: Lanes) -> None:
+        """Stop waves that reach the private memory of others with the resource of their stacks, up to GFX10."""
+        base = _long(words[0] | (words[1] & 0xFFFF) << 32) - np.uint64(self.scratch_base)
+        if np.ndim(address) != 2 or not (base < np.uint64(self.scratch.data.size)).any():
+            return
+        first = np.uint64(self.scratch_base) + batch.waves.astype(np.uint64) * np.uint64(self.scratch_size)
+        behind = first + np.uint64(self.scratch_size)
+        if isinstance(offset, int):  # the lanes reach one dword after the other
+            is_inside = (address[:, 0] >= first) & (address[:, -1] < behind)
+            if is_inside.all():
+                return
+        outside = (address < first[:, None]) | (address >= behind[:, None])
+        if batch.mask is not None:
+            outside = outside & batch.mask
+        if outside.any():
+            place = np.broadcast_to(address - first[:, None], outside.shape)[outside].view(np.int64)
+            wanted = int(place[0]) // (4 * self.lanes) * 4
+            raise MachineFault(f"no private memory at {wanted:#x}", outside, kind=MEMORY_VIOLATION)
 
     generation = 9
 

@@ -382,3 +382,19 @@ def test_machines_that_cannot_run_say_so(built, tmp_path):
 def test_a_machine_without_waves_does_not_run(built):
     with pytest.raises(UsageError, match="the machine has no waves that could run"):
         machine_for(built(), "saxpy").run()
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_stack_that_is_too_deep_is_a_fault_and_no_other_wave_suffers(built, processor):
+    depth = np.full(256, 5, np.int32)
+    depth[64:128] = 60
+    args = {"out": np.zeros(256, np.int32), "depth": depth}
+    launched = started(built(processor), "stacks", count=256, args=args, private_size=16 << 10)
+    halt = launched.machine.run()
+    assert halt.reason.startswith("MEMORY_VIOLATION: no private memory at 0x40")
+    lanes = launched.machine.target.lane_count
+    assert set(halt.lanes) == set(range(64 // lanes, 128 // lanes))
+    launched.machine.run()  # the others go on
+    out = launched.buffers["out"]
+    assert not out[64:128].any()
+    assert set(out[:64].tolist() + out[128:].tolist()) == {1 + 5 + 4 + 3 + 2 + 1}
