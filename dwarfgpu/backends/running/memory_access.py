@@ -537,6 +537,8 @@ class MemoryAccess:
             mask = inside if mask is None else mask & inside
             if not mask.any():
                 return []
+        if space == LOCAL or (space == SCRATCH and self.generation >= 12):
+            address = address & LOW  # a base may be negative where the offset makes up for it
         if self.watch is not None:
             self.watch(space, address, mask, size)
         if space in (GLOBAL, BUFFER):
@@ -677,7 +679,7 @@ class MemoryAccess:
     def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
         """Read numbers that follow each other, for each lane."""
         self.moving = "load", size * count
-        places = self._places(batch, space, address, size * count if space != SCRATCH else size)
+        places = self._places(batch, space, address, size * count)
         if len(places) == 1 and places[0][1] is batch.mask and not self._is_interleaved(space, places[0][0]):
             segment, mask, offsets = places[0]
             return gather(segment, offsets, mask, size, count)
@@ -749,7 +751,7 @@ class MemoryAccess:
         values = [value if value.shape == shape else np.broadcast_to(value, shape) for value in values]
         count = len(values)
         self.moving = "store", size * count
-        for segment, mask, offsets in self._places(batch, space, address, size * count if space != SCRATCH else size):
+        for segment, mask, offsets in self._places(batch, space, address, size * count):
             if self._is_interleaved(space, segment):
                 for number, value in enumerate(values):
                     scatter(segment, offsets + 4 * self.lanes * number, mask, size, [value])
