@@ -72,17 +72,19 @@ class BufferAddresses:
         base = _long(words[0] | (words[1] & 0xFFFF) << 32) - np.uint64(self.scratch_base)
         if np.ndim(address) != 2 or not (base < np.uint64(self.scratch.data.size)).any():
             return
-        if size > 1 and ((address & np.uint64(3)) + np.uint64(size) > np.uint64(4)).any():
-            raise MachineFault(f"{size} bytes of a stack that are in several dwords")
         first = np.uint64(self.scratch_base) + batch.waves.astype(np.uint64) * np.uint64(self.scratch_size)
         behind = first + np.uint64(self.scratch_size)
+        mask: Lanes = True if batch.mask is None else batch.mask
         if isinstance(offset, int):  # the lanes reach one dword after the other
+            crosses: Lanes = np.bool_((offset & 3) + size > 4)
             is_inside = (address[:, 0] >= first) & (address[:, -1] < behind)
-            if is_inside.all():
+            if is_inside.all() and not crosses:
                 return
-        outside = (address < first[:, None]) | (address >= behind[:, None])
-        if batch.mask is not None:
-            outside = outside & batch.mask
+        else:
+            crosses = (address & np.uint64(3)) + np.uint64(size) > np.uint64(4)
+        if np.any(crosses & mask):
+            raise MachineFault(f"{size} bytes of a stack that are in several dwords")
+        outside = ((address < first[:, None]) | (address >= behind[:, None])) & mask
         if outside.any():
             place = np.broadcast_to(address - first[:, None], outside.shape)[outside].view(np.int64)
             wanted = int(place[0]) // (4 * self.lanes) * 4

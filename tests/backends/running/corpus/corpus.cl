@@ -247,6 +247,15 @@ KERNEL(private_bytes) {
 }
 constant uint primes[16] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
 KERNEL(constant_table) { uint x = IN(0); RESULT(0, primes[x & 15] * primes[x >> 4 & 15]); RESULT(1, x % primes[x >> 8 & 15]); }
+KERNEL(negative_offsets) {
+  global const uint *mine = in + (GLOBAL_ID & 511) + 8, *all = in + GROUP_ID * 16 + 32;
+  uint held[8];
+  for (uint n = 0; n < 8; ++n) held[n] = IN(n);
+  uint k = IN(8) % 7 + 1;
+  held[k - 1] += 3;
+  RESULT(0, mine[-1] + mine[-2] * 3 - mine[1]); RESULT(1, all[-1] ^ all[-7] + all[2]); RESULT(2, held[k - 1] * held[k]);
+  out[4 * GLOBAL_ID + 8 - 5] = mine[-8];
+}
 KERNEL(matrix_of_lane) {
   int a[3][3], b[3][3], c[3][3];
   for (int i = 0; i < 3; ++i) for (int k = 0; k < 3; ++k) { a[i][k] = IN(3 * i + k) & 255; b[i][k] = IN(20 + 3 * i + k) & 255; }
