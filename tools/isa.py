@@ -241,8 +241,15 @@ def is_known(code: bytes, expected: str) -> bool:
 
     It decodes the mixed precision operations of GFX9 on later processors. Where an operation with DPP also reads its
     destination, it takes the control, or the code of a constant, for the next operand. It writes a mask within the
-    bars of an absolute value.
+    bars of an absolute value. It knows no sc1 (and drops it when it assembles) where atomic operations of doubles
+    return accumulation registers. Of operations with f8f6f4 whose operands it calls invalid it shows other ones.
     """
+    if not expected:
+        word = int.from_bytes(code[:8], "little")
+        has_bits = all(word >> bit & 1 for bit in (16, 25, 55))  # sc0, sc1, acc
+        return word >> 26 & 0x3F == 0x37 and word >> 18 & 0x7F in (0x4F, 0x50, 0x51) and has_bits
+    if "_f8f6f4 " in expected and "/*Invalid " in expected:
+        return True
     if re.match(r"v_(fma|mad)_mix", expected) and code[3] == 0xD3:
         return True
     if re.match(r"v_cndmask_b32_dpp .*\|v\d+, vcc(_lo)?\|", expected):

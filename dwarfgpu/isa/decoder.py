@@ -13,7 +13,7 @@ from attrs import evolve
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, CodeBook, CodeKind
 from dwarfgpu.isa.formats import Format, Pieces, bits_of, extract, formats
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
-from dwarfgpu.isa.modifiers import ALIASES, Writer, writer_of
+from dwarfgpu.isa.modifiers import ALIASES, Writer, sign_extended, signed_bits, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
 from dwarfgpu.isa.roles import role_of
 from dwarfgpu.isa.tables import ALIASES as TABLE_ALIASES
@@ -139,6 +139,8 @@ class OperandPlan:
             if text is None:
                 return None
             value = key - 0x10000 if self.mask == 0xFFFF and key & 0x8000 and spec.immediate == "x" else key
+            if spec.immediate in ("s21", "s24"):
+                value = sign_extended(key, int(spec.immediate[1:]))
             return GpuOperand(OperandKind.IMMEDIATE, self.name, self.role, 0, text, value=value)
         kind = spec.kind
         if spec.prefix == "b":
@@ -194,6 +196,8 @@ class CompiledRow:
         self.mask = self.match = 0
         self.plans: list[OperandPlan] = []
         self.modifiers: list[tuple[str, Pieces]] = []
+        self.offset_bits = 0
+        """The bits of an offset that may be negative."""
         self.writers: list[tuple[str, Writer]] = []
         self.is_branch = False
         self.has_literals = has_literals(layout, has_long=bool(decoder.table.names["option"]))
@@ -230,6 +234,14 @@ class CompiledRow:
             key = spec.partition(":")[0]
             self.modifiers.append((key, layout.modifiers[ALIASES.get(spec) or ALIASES.get(key, key)]))
             self.writers.append((key, writer_of(spec, decoder.major, decoder.table.names)))
+            self.offset_bits = signed_bits(spec) or self.offset_bits
+
+    def _set_modifiers(self, word: int) -> dict[str, int]:
+        """Return the modifiers that are set; offsets that may be negative have their sign."""
+        modifiers = {name: value for name, pieces in self.modifiers if (value := extract(word, pieces))}
+        if self.offset_bits and "offset" in modifiers:
+            modifiers["offset"] = sign_extended(modifiers["offset"], self.offset_bits)
+        return modifiers
 
     def _plan(self, decoder: Decoder, layout: Format, spec: OperandSpec, role: OperandRole) -> OperandPlan:
         pieces = layout.operands.get(spec.name, ())
@@ -291,7 +303,7 @@ class CompiledRow:
         set_bits = word & self.modifier_mask
         modifiers = self.sets.get(set_bits)
         if modifiers is None:
-            modifiers = {name: value for name, pieces in self.modifiers if (value := extract(word, pieces))}
+            modifiers = self._set_modifiers(word)
             if self.has_fetch_inactive:
                 modifiers["fi"] = 1
             if len(self.sets) < 4096:
@@ -323,7 +335,7 @@ class ExportRow(CompiledRow):
                 operands.append(GpuOperand(OperandKind.VGPR, name, OperandRole.SRC, 32, f"v{index}", index))
             else:
                 operands.append(GpuOperand(OperandKind.OFF, name, OperandRole.SRC, 0, "off"))
-        modifiers = {name: value for name, pieces in self.modifiers if (value := extract(word, pieces))}
+        modifiers = self._set_modifiers(word)
         return GpuInstruction(self.form, tuple(operands), modifiers, code[offset : offset + self.size])
 
 
@@ -427,7 +439,7 @@ class ImageRow(CompiledRow):
             if operand is None:
                 return None
             operands.append(operand)
-        modifiers = {name: value for name, pieces in self.modifiers if (value := extract(word, pieces))}
+        modifiers = self._set_modifiers(word)
         return GpuInstruction(self.wide_form if is_wide else self.form, tuple(operands), modifiers, data)
 
     @staticmethod

@@ -58,8 +58,15 @@ STORES = ("", "NT", "HT", "", "NT_RT", "RT_NT", "NT_HT", "NT_WB")
 
 
 def sign_extended(value: int, bits: int) -> int:
-    """Return a number whose highest bit is its sign."""
-    return value - ((value >> bits - 1 & 1) << bits)
+    """Return the number that so many bits are, of which the highest is the sign."""
+    return (value & (1 << bits) - 1) - ((value >> bits - 1 & 1) << bits)
+
+
+def signed_bits(spec: str) -> int:
+    """Return how many bits a modifier has whose highest bit is its sign; 0 for others."""
+    key, _, variant = spec.partition(":")
+    width = variant.lstrip("xX")
+    return int(width) if key == "offset" and width.isdigit() else 0
 
 
 def bit_list(name: str, count: int, *, has_destination: bool = False, default: int = 0, kept: int = 15) -> Writer:

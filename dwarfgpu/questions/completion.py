@@ -227,6 +227,32 @@ def _kernel(debugger: Debugger, line: str, at: int) -> Found:
     return start, [Candidate(name, "kernel") for name in listed if name.startswith(line[start:])]
 
 
+def _launch(sizes: int) -> Complete:
+    """Return what completes a kernel, so many sizes behind it, and then arguments by their names."""
+
+    def found(debugger: Debugger, line: str, at: int) -> Found:
+        words = line[at:].split()
+        start = _last_word(line, at)
+        before = words if start == len(line) else words[:-1]
+        if not before:
+            return _kernel(debugger, line, at)
+        if len(before) <= sizes:
+            return len(line), ()
+        from dwarfgpu.program.code.kernel_parameters import with_parameters
+
+        file = debugger.opened.file
+        metadata = with_parameters(file, file.kernels_named([before[0]])[0]).metadata
+        names = () if metadata is None else [argument.name for argument in metadata.args if not argument.is_hidden]
+        given = {word.partition("=")[0] for word in before}
+        return start, [
+            Candidate(f"{name}=", "argument")
+            for name in names
+            if name and name not in given and name.startswith(line[start:])
+        ]
+
+    return found
+
+
 def _wave(debugger: Debugger, line: str, at: int) -> Found:
     start = _last_word(line, at)
     letters = line[start:]
@@ -324,6 +350,8 @@ KINDS: dict[str, Complete] = {
     "function": _names("function"),
     "kernel": _kernel,
     "lane": _lane,
+    "launch": _launch(2),
+    "launch without sizes": _launch(0),
     "macro": _macro,
     "path": _path,
     "place": _names("function", files=True),

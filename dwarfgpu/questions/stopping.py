@@ -233,20 +233,23 @@ def _why(debugger: Debugger, stop: Stop) -> Iterator[str]:
         yield ""
         yield halt.reason
     elif halt.reason == "scope":
-        point = stop.points[0]
-        yield ""
-        yield f"Watchpoint {point.number} deleted because the program has left the block in"
-        yield "which its expression is valid."
+        for point in stop.points:
+            yield ""
+            yield f"Watchpoint {point.number} deleted because the program has left the block in"
+            yield "which its expression is valid."
     elif stop.change is not None:
-        point, change = stop.points[0], stop.change
-        yield f"{who} hit {WATCHPOINTS[point.kind]} {point.number}: {point.text}, with {lanes_of(mask)}"
-        yield from _others(noun, lanes, chosen)
-        yield ""
-        if point.kind == READ_WATCH or change.old == change.new:
-            yield f"Value = {change.new}"
-        else:
-            yield f"Old value = {change.old}"
-            yield f"New value = {change.new}"
+        hits = [(stop.points[0], stop.change, lanes), *((hit.point, hit.change, hit.lanes) for hit in stop.further)]
+        for point, change, lanes in hits:
+            first = chosen if chosen in lanes else min(lanes, default=chosen)
+            where = lanes_of(lanes.get(first, 0))
+            yield f"{noun} {first + 1} hit {WATCHPOINTS[point.kind]} {point.number}: {point.text}, with {where}"
+            yield from _others(noun, lanes, first)
+            yield ""
+            if point.kind == READ_WATCH or change.old == change.new:
+                yield f"Value = {change.new}"
+            else:
+                yield f"Old value = {change.old}"
+                yield f"New value = {change.new}"
         yield from _problem(stop)
     elif halt.kind == "breakpoint" and stop.points:
         names = ", ".join(f"{_kind(point)} {point.number}" for point in stop.points)

@@ -93,7 +93,7 @@ COMMANDS = (
             operands="FILE...", options=(option("-force", "even if the code object has changed"),),
             completes="path", repeats="nothing"),
     command("target launch", "launch a kernel, and stop its waves at the first instruction",
-            "files.launch", group=FILES, aliases="sim", operands="KERNEL GRID WORK-GROUP [ARG...]", completes="kernel",
+            "files.launch", group=FILES, aliases="sim", operands="KERNEL GRID WORK-GROUP [ARG...]", completes="launch",
             repeats="nothing"),
     # --- Running kernels ----------------------------------------------------------------------------------------
     question("run", "run the launched kernel, from its beginning", "execution.run_", group=RUN, aliases="r",
@@ -388,7 +388,7 @@ COMMANDS = (
                                    'dwarfgpu verify --ops "DW_OP_lit1; DW_OP_plus"',
                                    "dwarfgpu verify --cfi --hex 9c"))),
     question("maint judge", "run a kernel, and compare its debugging information with what happens", "judging.judge",
-             group=DEBUG, operands="KERNEL [ARG...]", completes="kernel",
+             group=DEBUG, operands="KERNEL [ARG...]", completes="launch without sizes",
              options=(option("-grid X,Y,Z", "the work-items of the grid", is_required=True),
                       option("-work-group X,Y,Z", "the work-items of a work-group", is_required=True),
                       option("-against OTHER", "compare variables with those of another build of the source"),

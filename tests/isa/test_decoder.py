@@ -225,3 +225,18 @@ def test_decoding_needs_no_numpy():
     program = f"import sys; {use}; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.lower()) is False
+
+
+@pytest.mark.parametrize(
+    "processor, code",
+    [
+        ("gfx90a", "fc9f50dc 01000202"),
+        ("gfx1030", "fc8f30dc 01000202"),
+        ("gfx1100", "fc1f52dc 01000202"),
+        ("gfx1200", "020005ee 02000000 01fcffff"),
+    ],
+)
+def test_offsets_that_are_negative_have_their_sign(processor, code):
+    instruction = decode(bytes.fromhex(code), 0, processor, 0)
+    assert text(instruction).endswith("offset:-4")
+    assert instruction.modifiers["offset"] == -4

@@ -240,6 +240,19 @@ class TestMembers:
         assert str(frame["list"].type) == str(frame.expression("list").type)
         assert frame.expression("list[2].next").type.byte_size == 8
 
+    def test_kernels_and_the_names_of_their_arguments(self) -> None:
+        run = Run("fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co")
+        assert texts(run, "target launch sa") == ["target launch saxpy"]
+        assert texts(run, "target launch saxpy 6") == []
+        assert texts(run, "target launch saxpy 64 64 ") == [f"target launch saxpy 64 64 {name}=" for name in "yxan"]
+        assert texts(run, "target launch saxpy 64 64 y=ones(64) ") == [
+            f"target launch saxpy 64 64 y=ones(64) {name}=" for name in "xan"
+        ]
+        assert texts(run, "target launch nobody 64 64 ") == []
+        assert texts(run, "maint judge saxpy ") == [f"maint judge saxpy {name}=" for name in "yxan"]
+        run = Run("fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co")
+        assert texts(run, "target launch objects 64 64 o") == ["target launch objects 64 64 out="]
+
     def test_names_in_scopes(self, host: Run) -> None:
         assert texts(host, "print space::insi") == ["print space::inside"]
         assert texts(host, "ptype deri") == ["ptype derived"]

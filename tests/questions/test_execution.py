@@ -327,6 +327,21 @@ def test_a_variable_of_a_function_is_not_watched_when_it_has_returned(spaces):
     assert spaces("info breakpoints") == "No breakpoints or watchpoints.\n"
 
 
+def test_all_watchpoints_of_a_function_go_when_it_has_returned(spaces):
+    spaces("break kernels.cl:58", "run", "delete", "watch sum", "rwatch sum", "lane 3", "awatch sum", "disable 2-4")
+    text = spaces("continue")
+    for number in (2, 3, 4):
+        assert f"Watchpoint {number} deleted because the program has left the block in\nwhich" in text
+    assert spaces("info breakpoints") == "No breakpoints or watchpoints.\n"
+
+
+def test_watchpoints_that_one_instruction_hits_are_all_shown(spaces):
+    spaces("break kernels.cl:58", "run", "delete", "rwatch sum", "lane 3", "awatch sum")
+    text = spaces("continue")
+    assert "hit Hardware read watchpoint 2: sum, with lane [0]" in text
+    assert "hit Hardware access (read/write) watchpoint 3: sum, with lane [3]" in text
+
+
 def test_a_watchpoint_goes_back_to_each_change(spaces):
     spaces("break kernels.cl:58", "run", "delete", "watch sum")
     there = [re.findall(r"(?:Old|New) value = (.*)", spaces("continue")) for _ in range(5)]

@@ -64,6 +64,8 @@ class Block:
     function: Callable[[WaveBatch], Any]
     addresses: tuple[int, ...]
     """The address of the instruction of each line of the function, from its third line on."""
+    instructions: tuple[int, ...]
+    """The addresses of all instructions; those that do nothing have no line."""
     count: int
     """Its instructions."""
     following: int
@@ -470,7 +472,7 @@ class Device:
                 line = trace.tb_lineno
             trace = trace.tb_next
         batch.pc = block.addresses[line - 3]
-        self.executed += batch.count * len({address for address in block.addresses[: line - 3] if address != batch.pc})
+        self.executed += batch.count * block.instructions.index(batch.pc)
         lanes = fault.lanes
         if lanes is None or lanes.ndim == 1:
             lanes = executing(batch) if lanes is None else executing(batch) & lanes[:, None]
@@ -488,7 +490,7 @@ class Device:
         address = breakpoint_.address
         self.breakpoints.setdefault(address, []).append(breakpoint_)
         self.blocks = {
-            key: block for key, block in self.blocks.items() if key[0] == address or address not in block.addresses
+            key: block for key, block in self.blocks.items() if key[0] == address or address not in block.instructions
         }
 
     def remove_breakpoint(self, breakpoint_: Breakpoint) -> None:
@@ -515,13 +517,15 @@ class Device:
         writer.barriers = self.barriers
         writer.keeps_halves = self.generation >= 10
         writer.permuted_lanes = 32 if self.generation >= 10 else self.lanes
-        address, count, is_whole = pc, 0, False
+        address, is_whole = pc, False
+        instructions: list[int] = []
         while True:
-            if count and (count == longest or address in self.breakpoints):
+            if instructions and (len(instructions) == longest or address in self.breakpoints):
                 writer.write(f"return {address}")
                 break
             writer.address = address
             start = len(writer.lines)
+            instructions.append(address)
             try:
                 instruction = self._instruction(address)
                 ends = self._write_instruction(writer, instruction, address, self.memory)
@@ -531,12 +535,13 @@ class Device:
                 writer.write(f"{writer.name(_raising(fault))}()")
                 writer.write(f"return {address}")
                 break
-            count += 1
             address += instruction.size
             if ends:
                 is_whole = True
                 break
-        return Block(writer.function(), tuple(writer.addresses), count, address, is_whole)
+        return Block(
+            writer.function(), tuple(writer.addresses), tuple(instructions), len(instructions), address, is_whole
+        )
 
     def _instruction(self, address: int) -> GpuInstruction:
         """Return the instruction at an address; raise a fault if none is there."""

@@ -22,6 +22,7 @@ from dwarfgpu.backends.running.access_shapes import (
 )
 from dwarfgpu.backends.running.batch import M0, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
+from dwarfgpu.backends.running.buffer_addresses import OUTSIDE, BufferAddresses
 from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
 from dwarfgpu.backends.running.lane_patterns import LocalPlaces, start_of_row
 from dwarfgpu.backends.running.stops import (
@@ -44,11 +45,9 @@ Lanes = Any
 _EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
 _ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
 _TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
-OUTSIDE = np.uint64((1 << 64) - 1)
-"""In place of an address: outside of a buffer, where loads give 0 and stores do nothing."""
 
 
-class MemoryAccess:
+class MemoryAccess(BufferAddresses):
     """The memory of one dispatch, as its waves reach it."""
 
     def __init__(
@@ -424,65 +423,6 @@ class MemoryAccess:
         scalar = writer.scalar(soffset, 32) if soffset is not None and soffset.kind is not OperandKind.OFF else "0"
         return f"({words}), {index}, {offset}, {scalar}"
 
-    def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int) -> Lanes:
-        """Return the address that a buffer resource gives; `OUTSIDE` where it is not in the buffer."""
-        address = self._unchecked_buffer_address(words, index, offset, scalar)
-        records = words[2]
-        if isinstance(records, int) and records == LOW:
-            return address
-        flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
-        index, offset, records, scalar = _long(index), _long(offset), _long(records), _long(scalar)
-        stride = flags & 0x3FFF
-        swizzled = flags >> 15 & 1 if self.generation < 11 else flags >> 14 & 3
-        ends = offset + np.uint64(size)
-        if self.generation >= 10:
-            kind = last_word >> 28 & 3
-            if kind == 0:
-                inside = (index < records) & (ends <= np.uint64(stride))
-            elif kind == 1:
-                inside = index < records
-            elif kind == 2:
-                inside = records != 0
-            else:
-                inside = ends + (scalar if self.generation >= 12 else np.uint64(0)) <= records
-        elif stride:
-            inside = index < records
-            inside = inside & (offset < np.uint64(stride)) if swizzled else inside
-        else:
-            inside = ends + scalar <= records
-        if inside.all():
-            return address
-        return np.where(inside, address, OUTSIDE)
-
-    generation = 9
-
-    def _unchecked_buffer_address(self, words: Any, index: Any, offset: Any, scalar: Any) -> Lanes:
-        """Return the address that a buffer resource gives (V#: base, stride, swizzle, ADD_TID_ENABLE)."""
-        base = words[0] | (words[1] & 0xFFFF) << 32
-        flags, format_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
-        if not (isinstance(flags, int) and isinstance(format_word, int)):
-            raise MachineFault("a buffer resource that differs between waves")
-        swizzled = flags >> 15 & 1
-        adds_lane = format_word >> 23 & 1
-        if adds_lane:
-            index = self.lane_numbers.astype(np.uint64) + (np.uint64(index) if isinstance(index, int) else index)
-        stride = flags & 0x3FFF
-        start = _long(base) + _long(scalar)
-        offset = _long(offset)
-        if isinstance(index, int) and not index and not swizzled:
-            return start + offset
-        if not swizzled:
-            return start + _long(index) * _long(stride) + offset
-        element = 2 << (format_word >> 19 & 3)
-        span = 8 << (format_word >> 21 & 3)
-        if self.swizzles_dwords:
-            element = 4
-        unit, within = _long(element), offset % _long(element)
-        index = _long(index)
-        lines = _long(span)
-        record = index // lines * (_long(stride) * lines)
-        return start + record + offset // unit * (unit * lines) + index % lines * unit + within
-
     watch: Any = None
     """A function that is told of each access of lanes: the space, addresses, flags of the lanes, and the bytes."""
 
@@ -497,9 +437,6 @@ class MemoryAccess:
 
     finds_rows = True
     """Whether accesses that need not ask each lane are told from others; without it the answers are the same."""
-
-    swizzles_dwords = False
-    """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
 
     # --- Access ---------------------------------------------------------------------------------------------------
 
@@ -516,6 +453,8 @@ class MemoryAccess:
             mask = inside if mask is None else mask & inside
             if not mask.any():
                 return []
+        if space == LOCAL or (space == SCRATCH and self.generation >= 12):
+            address = address & LOW  # a base may be negative where the offset makes up for it
         if self.watch is not None:
             self.watch(space, address, mask, size)
         if space in (GLOBAL, BUFFER):
@@ -524,6 +463,11 @@ class MemoryAccess:
             return self._local_places(batch, address, mask, size)
         if space == SCRATCH:
             return self._scratch_places(batch, address, mask, size)
+        return self._flat_places(batch, address, mask, size)
+
+    def _flat_places(
+        self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
+    ) -> list[tuple[Segment, Lanes, Lanes]]:
         upper = address >> np.uint64(32)
         low = (address & np.uint64(LOW)).view(np.int64)
         is_shared, is_private = (
@@ -656,7 +600,9 @@ class MemoryAccess:
     def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
         """Read numbers that follow each other, for each lane."""
         self.moving = "load", size * count
-        places = self._places(batch, space, address, size * count if space != SCRATCH else size)
+        places = self._places(batch, space, address, size * count)
+        if self._crosses_dwords(space, address, places, size):
+            return self._load_bytes(batch, space, address, size, count)
         if len(places) == 1 and places[0][1] is batch.mask and not self._is_interleaved(space, places[0][0]):
             segment, mask, offsets = places[0]
             return gather(segment, offsets, mask, size, count)
@@ -673,6 +619,37 @@ class MemoryAccess:
                 for word, result in zip(words, results, strict=True)
             ]
         return results
+
+    def _crosses_dwords(
+        self, space: str, address: Lanes, places: list[tuple[Segment, Lanes, Lanes]], size: int
+    ) -> bool:
+        """Return whether a number in private memory is in two dwords, which do not follow each other there."""
+        if size == 1 or not any(self._is_interleaved(space, segment) for segment, _mask, _offsets in places):
+            return False
+        if space == SCRATCH:  # most often all lanes have the same address
+            return bool(((address & 3) + size > 4).any())
+        for segment, mask, offsets in places:
+            if self._is_interleaved(space, segment):
+                crosses = (offsets & 3) + size > 4
+                if (crosses if mask is None else crosses & mask).any():
+                    return True
+        return False
+
+    def _load_bytes(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
+        results = []
+        for start in range(0, size * count, size):
+            word = np.zeros((batch.count, batch.lanes), WORDS[size])
+            for number in range(size):
+                (byte,) = self.load(batch, space, address + address.dtype.type(start + number), 1, 1)
+                word |= byte.astype(word.dtype) << word.dtype.type(8 * number)
+            results.append(word)
+        return results
+
+    def _store_bytes(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
+        for start, value in enumerate(values):
+            for number in range(size):
+                byte = (value >> value.dtype.type(8 * number)).astype(np.uint8)
+                self.store(batch, space, address + address.dtype.type(start * size + number), 1, [byte])
 
     def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[list[Lanes]]:
         """Read dwords of local memory that follow each other, from each of some offsets on, for each lane.
@@ -728,7 +705,11 @@ class MemoryAccess:
         values = [value if value.shape == shape else np.broadcast_to(value, shape) for value in values]
         count = len(values)
         self.moving = "store", size * count
-        for segment, mask, offsets in self._places(batch, space, address, size * count if space != SCRATCH else size):
+        places = self._places(batch, space, address, size * count)
+        if self._crosses_dwords(space, address, places, size):
+            self._store_bytes(batch, space, address, size, values)
+            return
+        for segment, mask, offsets in places:
             if self._is_interleaved(space, segment):
                 for number, value in enumerate(values):
                     scatter(segment, offsets + 4 * self.lanes * number, mask, size, [value])
@@ -893,8 +874,3 @@ def _has_base(saddr: GpuOperand | None) -> bool:
 
 def _signed_offset(instruction: GpuInstruction) -> int:
     return instruction.modifiers.get("offset", 0)
-
-
-def _long(number: Any) -> Any:
-    """Return a number as unsigned 64-bit integers that fit ``[wave, lane]``."""
-    return np.array([[number & ((1 << 64) - 1)]], np.uint64) if isinstance(number, int) else number

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.backends.running.halts import Breakpoint, Halt
-    from dwarfgpu.program.running.watching import Watched
+    from dwarfgpu.program.running.watching import Watched, WatchHit
 
 BREAK, WATCH, READ_WATCH, ACCESS_WATCH, CATCH = (
     "breakpoint", "hw watchpoint", "read watchpoint", "acc watchpoint", "catchpoint",
@@ -104,6 +104,8 @@ class Stop:
     """The breakpoints, watchpoints or catchpoints that have stopped it."""
     change: ValueChange | None = None
     """What the first of them has seen, if it is a watchpoint."""
+    further: tuple[WatchHit, ...] = ()
+    """The watchpoints after the first that the same instruction has hit."""
     problem: str | None = None
     """Why a condition had no value, and stopped for that."""
     is_at_start: bool = False

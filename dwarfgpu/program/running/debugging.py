@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +14,7 @@ from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.running.breakpoints import BREAK, CATCH, WATCH, Stop, StoppingPoints, ValueChange
 from dwarfgpu.program.running.history import History
 from dwarfgpu.program.running.running import Running
-from dwarfgpu.program.running.stepping import CodeReader, PastStep, StepGoal, backwards, line_before
+from dwarfgpu.program.running.stepping import PastStep, StepGoal, backwards, line_before
 from dwarfgpu.program.running.watching import PRIVATE, Watched, Watcher, stack_pointer
 
 if TYPE_CHECKING:
@@ -27,13 +25,13 @@ if TYPE_CHECKING:
     from dwarfgpu.program.launch.launch import Launched
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.running.breakpoints import StoppingPoint
+    from dwarfgpu.program.running.stepping import CodeReader
     from dwarfgpu.program.running.watching import WatchHit
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.values.objects import Object
 
     Observer = Callable[[WaveBatch], Any]
 
-_NAME = re.compile(r"[A-Za-z_$][\w$:<>~]*")
 NOT_RUN = "The program is not being run."
 NO_MORE = "No unwaited-for children left."
 NO_HISTORY = "No more reverse-execution history."
@@ -65,10 +63,10 @@ class Debugging:
             if point.kind == BREAK:
                 self.insert(point)
 
-    @cached_property
+    @property
     def reader(self) -> CodeReader:
-        """What steps know of the code."""
-        return CodeReader(self.running.attached, self.device)
+        """The facts of the instructions."""
+        return self.running.reader
 
     @property
     def attached(self) -> Attached:
@@ -107,17 +105,13 @@ class Debugging:
 
     def insert(self, point: StoppingPoint) -> None:
         """Let waves stop at a breakpoint; a condition must be readable there."""
-        addresses = sorted({self._behind_prologue(point.text, at) for at in self.running.addresses(point.text)})
+        addresses = self.running.stops(point.text)
         if point.condition is not None:
             self.running.check_condition(point.condition, addresses[0])
         for address in addresses:
             device_point = halts.Breakpoint(point.number, address, self._question(point))
             self.device.add_breakpoint(device_point)
             point.points.append(device_point)
-
-    def _behind_prologue(self, text: str, address: int) -> int:
-        """Return where a function that a text names is entered: where its second line begins."""
-        return self.reader.at(address).body or address if _NAME.fullmatch(text.strip()) else address
 
     def remove(self, point: StoppingPoint) -> None:
         """Let no wave stop there any more."""
@@ -350,12 +344,16 @@ class Debugging:
     def _stop(self, halt: Halt) -> Stop:
         """Return what there is to say about a halt."""
         if self._watch_hits:
-            hit = self._watch_hits[0]
-            points = tuple(dict.fromkeys(seen.point for seen in self._watch_hits))
-            if hit.has_left:
-                self.forget(hit.point)
-                halt = Halt(halts.STEP, "scope", hit.pc, hit.lanes)
-            return Stop(halt, points, hit.change, self._problem)
+            left = [hit for hit in self._watch_hits if hit.has_left]
+            hits = left or self._watch_hits
+            first, points = hits[0], tuple(dict.fromkeys(hit.point for hit in hits))
+            if left:
+                for point in points:
+                    self.forget(point)
+                halt = Halt(halts.STEP, "scope", first.pc, first.lanes)
+            elif halt.kind == halts.STEP:
+                halt = Halt(halts.STEP, first.point.kind, first.pc, first.lanes)
+            return Stop(halt, points, first.change, tuple(hits[1:]), self._problem)
         if halt.kind == halts.BREAKPOINT:
             self.last_points = points = tuple(dict.fromkeys(self._hits))
             for point in points:
@@ -418,7 +416,7 @@ class Debugging:
 
     def run_to(self, wave: int, place: str, *, is_deeper: bool = False) -> Stop:
         """Run until a wave is at a place, or has left its function; with ``is_deeper`` also in a call of its own."""
-        addresses = {self._behind_prologue(place, at) for at in self.running.addresses(place)}
+        addresses = self.running.stops(place)
         return self.step_until(wave, lambda pc, depth: depth < 0 or (pc in addresses and (is_deeper or not depth)))
 
     def pc_of(self, wave: int) -> int:

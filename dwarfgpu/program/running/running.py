@@ -16,6 +16,7 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.program import Program
 from dwarfgpu.program.running.printf import printed
+from dwarfgpu.program.running.stepping import CodeReader
 from dwarfgpu.program.stack.all_waves import all_waves
 from dwarfgpu.program.stack.linespec import LinespecReader
 from dwarfgpu.regular_files import whole_output
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.program import Attached
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
+_LINE = re.compile(r"(?:.*:)?\d+")
 _RELATIVE = re.compile(r"\*?([A-Za-z_$][\w$.:]*)\+(0[xX][0-9a-fA-F]+|\d+)$")
 
 
@@ -132,6 +134,18 @@ class Running:
             raise UsageError(f"{text[:60]} names no code")
         return sorted(dict.fromkeys(found))
 
+    @cached_property
+    def reader(self) -> CodeReader:
+        """The facts of the instructions."""
+        return CodeReader(self.attached, self.machine.device)
+
+    def stops(self, place: str) -> list[int]:
+        """Return the addresses at which a breakpoint at a place stops: that of a function is behind its prologue."""
+        addresses, text = self.addresses(place), place.strip()
+        if text.startswith("*") or any(form.fullmatch(text) for form in (_OFFSET, _RELATIVE, _LINE)):
+            return addresses
+        return sorted({self.reader.at(address).body or address for address in addresses})
+
     @property
     def _here(self) -> Any:
         """The file of the kernel, which line numbers without a file belong to."""
@@ -165,7 +179,7 @@ class Running:
 
     def break_at(self, place: str, condition: str | None = None) -> list[Breakpoint]:
         """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
-        addresses = self.addresses(place)
+        addresses = self.stops(place)
         if condition is not None:
             self.check_condition(condition, addresses[0])
         points = []
@@ -223,7 +237,7 @@ class Running:
         if until is None:
             return self.machine.run(limit=limit)
         device = self.machine.device
-        points = [Breakpoint(0, address) for address in self.addresses(until)]
+        points = [Breakpoint(0, address) for address in self.stops(until)]
         for point in points:
             device.add_breakpoint(point)
         try:

@@ -55,3 +55,13 @@ __kernel void sizes(__global int *out) {
         out[6] = given[32];
     }
 }
+int deep(int n, volatile int *before) {
+    volatile int cells[64];
+    cells[n & 63] = n;
+    return n == 0 ? before[1] : deep(n - 1, cells) + cells[n & 63];
+}
+__kernel void stacks(__global int *out, __global const int *depth) {
+    int i = get_global_id(0);
+    volatile int first[2] = {3, 4};
+    out[i] = deep(depth[i], first);
+}

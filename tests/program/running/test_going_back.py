@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import dwarfgpu as dg
+from dwarfgpu.backends.running import halts
+from dwarfgpu.isa.decoder import decode
 from dwarfgpu.program.running.debugging import Debugging
 
 FILES = (
@@ -119,6 +121,40 @@ def test_breakpoints_and_observers_do_not_change_the_order_of_waves(path):
     while not other.has_ended:
         other.go_on()
     assert_same(state_of(straight.machine), state_of(other.machine))
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_breakpoints_are_hit_at_every_instruction_of_code_that_has_run(path):
+    debugging = debugging_of(path, "divergent", grid=64)
+    addresses = set()
+    debugging.go_on(lambda batch: bool(halts.executing(batch).any() and addresses.add(batch.pc)))
+    assert debugging.has_ended
+    debugging = debugging_of(path, "divergent", grid=64)
+    assert debugging.go_on().halt.has_ended  # now its code is compiled, in pieces that are as long as they can be
+    device = debugging.device
+    names = {address: decode(device.code_at(address), 0, device.processor, device.lanes).name for address in addresses}
+    nothing = [address for address in sorted(addresses) if names[address].startswith(("s_wait", "s_nop", "s_delay"))]
+    for address in (*nothing[::-1][:4], *random.Random(path).sample(sorted(addresses), 3)):
+        point = debugging.break_at(f"*{address:#x}")
+        assert debugging.reverse_go_on().halt.pc == address
+        debugging.forget(point)
+        assert debugging.go_on().halt.has_ended
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_the_step_back_from_a_fault_leads_to_the_instruction_before_it(path):
+    args = {"x": "zeros(64)", "y": "zeros(8)", "a": 0.5, "n": 64}
+    machine = dg.machine_for(path, "saxpy")
+    debugging = Debugging(dg.launch(machine, path, "saxpy", grid=64, work_group=64, args=args))
+    places = []
+    debugging.go_on(lambda batch: bool(0 in batch.waves and places.append((debugging.device.executed, batch.pc))))
+    assert debugging.device.stopped
+    machine = dg.machine_for(path, "saxpy")
+    debugging = Debugging(dg.launch(machine, path, "saxpy", grid=64, work_group=64, args=args))
+    assert debugging.go_on().halt.kind == halts.FAULT
+    assert machine.program_counter(0) == places[-1][1]
+    debugging.reverse_instruction(0)
+    assert (debugging.device.executed, machine.program_counter(0)) == places[-2]
 
 
 @pytest.mark.parametrize("path", FILES[::2])

@@ -183,6 +183,20 @@ def test_a_breakpoint_without_a_condition_stops_all_that_arrive(built):
     assert running.run().has_ended
 
 
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_function_is_entered_where_its_parameters_have_their_values(built, processor):
+    running = Running(
+        started(built(processor), "steps_", args={"out": np.zeros(COUNT, np.int32), "in": NUMBERS, "n": COUNT})
+    )
+    running.break_at("helper", "v == 7")
+    halt = running.run()
+    assert halt.lanes
+    for wave, mask in halt.lanes.items():
+        values = running.attached[wave].frame().eval("v", list(range(running.machine.target.lane_count))).filled(0)
+        executing = int(running.machine.column("exec")[wave])
+        assert mask == sum(1 << lane for lane, v in enumerate(values.tolist()) if v == 7 and executing >> lane & 1)
+
+
 def test_functions_of_python_are_conditions(built):
     launched = steps_launched(built("gfx90a", "O2"))
     machine = launched.machine
@@ -368,3 +382,19 @@ def test_machines_that_cannot_run_say_so(built, tmp_path):
 def test_a_machine_without_waves_does_not_run(built):
     with pytest.raises(UsageError, match="the machine has no waves that could run"):
         machine_for(built(), "saxpy").run()
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_stack_that_is_too_deep_is_a_fault_and_no_other_wave_suffers(built, processor):
+    depth = np.full(256, 5, np.int32)
+    depth[64:128] = 60
+    args = {"out": np.zeros(256, np.int32), "depth": depth}
+    launched = started(built(processor), "stacks", count=256, args=args, private_size=16 << 10)
+    halt = launched.machine.run()
+    assert halt.reason.startswith("MEMORY_VIOLATION: no private memory at 0x40")
+    lanes = launched.machine.target.lane_count
+    assert set(halt.lanes) == set(range(64 // lanes, 128 // lanes))
+    launched.machine.run()  # the others go on
+    out = launched.buffers["out"]
+    assert not out[64:128].any()
+    assert set(out[:64].tolist() + out[128:].tolist()) == {1 + 5 + 4 + 3 + 2 + 1}

@@ -1,0 +1,123 @@
+"""The addresses that resources of buffers (V#) give to lanes, and those of stacks that are such buffers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.backends.running.batch import number_of
+from dwarfgpu.backends.running.block_writer import LOW
+from dwarfgpu.backends.running.stops import MEMORY_VIOLATION, MachineFault
+
+if TYPE_CHECKING:
+    from dwarfgpu.backends.running.batch import WaveBatch
+    from dwarfgpu.backends.running.device_memory import Segment
+
+Lanes = Any
+
+OUTSIDE = np.uint64((1 << 64) - 1)
+"""In place of an address: outside of a buffer, where loads give 0 and stores do nothing."""
+
+
+class BufferAddresses:
+    """What an address in a buffer is made of, for the waves of a dispatch."""
+
+    lanes: int
+    lane_numbers: Lanes
+    scratch: Segment
+    scratch_base: int
+    scratch_size: int
+    """The bytes of the private memory of a wave."""
+
+    generation = 9
+
+    swizzles_dwords = False
+    """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
+
+    def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int) -> Lanes:
+        """Return the address that a buffer resource gives; `OUTSIDE` where it is not in the buffer."""
+        address = self._unchecked_buffer_address(words, index, offset, scalar)
+        flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
+        if self.generation < 11 and last_word >> 23 & 1:
+            self._check_stack(batch, words, offset, address, size)
+        records = words[2]
+        if isinstance(records, int) and records == LOW:
+            return address
+        index, offset, records, scalar = _long(index), _long(offset), _long(records), _long(scalar)
+        stride = flags & 0x3FFF
+        swizzled = flags >> 15 & 1 if self.generation < 11 else flags >> 14 & 3
+        ends = offset + np.uint64(size)
+        if self.generation >= 10:
+            kind = last_word >> 28 & 3
+            if kind == 0:
+                inside = (index < records) & (ends <= np.uint64(stride))
+            elif kind == 1:
+                inside = index < records
+            elif kind == 2:
+                inside = records != 0
+            else:
+                inside = ends + (scalar if self.generation >= 12 else np.uint64(0)) <= records
+        elif stride:
+            inside = index < records
+            inside = inside & (offset < np.uint64(stride)) if swizzled else inside
+        else:
+            inside = ends + scalar <= records
+        if inside.all():
+            return address
+        return np.where(inside, address, OUTSIDE)
+
+    def _check_stack(self, batch: WaveBatch, words: Any, offset: Any, address: Lanes, size: int) -> None:
+        """Stop waves that reach the private memory of others with the resource of their stacks, up to GFX10."""
+        base = _long(words[0] | (words[1] & 0xFFFF) << 32) - np.uint64(self.scratch_base)
+        if np.ndim(address) != 2 or not (base < np.uint64(self.scratch.data.size)).any():
+            return
+        first = np.uint64(self.scratch_base) + batch.waves.astype(np.uint64) * np.uint64(self.scratch_size)
+        behind = first + np.uint64(self.scratch_size)
+        mask: Lanes = True if batch.mask is None else batch.mask
+        if isinstance(offset, int):  # the lanes reach one dword after the other
+            crosses: Lanes = np.bool_((offset & 3) + size > 4)
+            is_inside = (address[:, 0] >= first) & (address[:, -1] < behind)
+            if is_inside.all() and not crosses:
+                return
+        else:
+            crosses = (address & np.uint64(3)) + np.uint64(size) > np.uint64(4)
+        if np.any(crosses & mask):
+            raise MachineFault(f"{size} bytes of a stack that are in several dwords")
+        outside = ((address < first[:, None]) | (address >= behind[:, None])) & mask
+        if outside.any():
+            place = np.broadcast_to(address - first[:, None], outside.shape)[outside].view(np.int64)
+            wanted = int(place[0]) // (4 * self.lanes) * 4
+            raise MachineFault(f"no private memory at {wanted:#x}", outside, kind=MEMORY_VIOLATION)
+
+    def _unchecked_buffer_address(self, words: Any, index: Any, offset: Any, scalar: Any) -> Lanes:
+        """Return the address that a buffer resource gives (V#: base, stride, swizzle, ADD_TID_ENABLE)."""
+        base = words[0] | (words[1] & 0xFFFF) << 32
+        flags, format_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
+        if not (isinstance(flags, int) and isinstance(format_word, int)):
+            raise MachineFault("a buffer resource that differs between waves")
+        swizzled = flags >> 15 & 1
+        adds_lane = format_word >> 23 & 1
+        if adds_lane:
+            index = self.lane_numbers.astype(np.uint64) + (np.uint64(index) if isinstance(index, int) else index)
+        stride = flags & 0x3FFF
+        start = _long(base) + _long(scalar)
+        offset = _long(offset)
+        if isinstance(index, int) and not index and not swizzled:
+            return start + offset
+        if not swizzled:
+            return start + _long(index) * _long(stride) + offset
+        element = 2 << (format_word >> 19 & 3)
+        span = 8 << (format_word >> 21 & 3)
+        if self.swizzles_dwords:
+            element = 4
+        unit, within = _long(element), offset % _long(element)
+        index = _long(index)
+        lines = _long(span)
+        record = index // lines * (_long(stride) * lines)
+        return start + record + offset // unit * (unit * lines) + index % lines * unit + within
+
+
+def _long(number: Any) -> Any:
+    """Return a number as unsigned 64-bit integers that fit ``[wave, lane]``."""
+    return np.array([[number & ((1 << 64) - 1)]], np.uint64) if isinstance(number, int) else number
