@@ -113,7 +113,10 @@ def _code_of(kind: t.Type) -> str | None:
 def converted(value: Any, argument: ArgumentType, what: str, read: Callable[[str], bytes]) -> Any:
     """Return a value as a number, bytes or an array; ``what`` is the argument in messages, ``read`` reads a file."""
     if isinstance(value, str):
-        return _read(value.strip(), argument, what, read)
+        value = _read(value.strip(), argument, what, read)
+    kind = None if argument.is_pointer or argument.type is None else resolved(argument.type)
+    if isinstance(kind, t.Struct) and isinstance(value, (int, float)):
+        return encoded(value, argument.type, what)  # it says what the structure has
     if isinstance(value, dict) or (isinstance(value, (list, tuple)) and not hasattr(value, "dtype")):
         return _structured(value, argument, what)
     return value

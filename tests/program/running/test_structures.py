@@ -44,6 +44,8 @@ def test_a_structure_as_a_list_or_as_text(built):
         ({**PAIR, "b": [1]}, "argument 1 (struct pair s) of structs.b has 2 elements, and 1 are given"),
         ({**PAIR, "c": [1, 2, 300]}, "argument 1 (struct pair s) of structs.c[2] is char, which 300 does not fit"),
         ([1, 2], "argument 1 (struct pair s) of structs has 3 members, and 2 values are given"),
+        (5, "argument 1 (struct pair s) of structs is struct pair, not 5"),
+        ("5", "argument 1 (struct pair s) of structs is struct pair, not 5"),
         ({**PAIR, "a": {}}, "argument 1 (struct pair s) of structs.a is int, not {}"),
     ],
 )
