@@ -750,17 +750,19 @@ class MemoryAccess(BufferAddresses):
         parts = [writer.sgpr(base.index, 64) if base.kind is OperandKind.SGPR else writer.scalar(base, 64)]
         if match[1]:
             parts = [f"(s[{base.index}] | (s[{base.index + 1}] & 0xffff) << 32)"]
+        number = None
         for name in ("offset", "soffset"):
             operand = instruction.operand(name)
             if operand is None or operand.register == "null" or operand.kind is OperandKind.OFF:
                 continue
             if operand.kind is OperandKind.IMMEDIATE:
-                parts.append(str(operand.value))
+                number = operand.value
             else:
                 parts.append(writer.scalar(operand, 32))
-        if not any(part.lstrip("-").isdigit() for part in parts[1:]):
-            parts.append(str(instruction.modifiers.get("offset", 0)))
-        address = " + ".join(parts)
+        number = instruction.modifiers.get("offset", 0) if number is None else number
+        address = " + ".join([*parts, str(number & ALL)])
+        if number < 0 or match[2] != "load":
+            address = f"({address} & {ALL})"
         if match[2] == "atomic":
             self._write_scalar_atomic(writer, instruction, match[3], address, destination)
             return True

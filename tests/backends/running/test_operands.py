@@ -7,7 +7,7 @@ import pytest
 
 from dwarfgpu.backends.running.batch import UNSET, WaveBatch, lane_mask
 from dwarfgpu.backends.running.stops import UnknownInstruction
-from tests.builders.instruction_bench import InstructionBench
+from tests.builders.instruction_bench import MEMORY, InstructionBench
 
 HALFS = np.linspace(-3, 3, 64).astype(np.float16)
 
@@ -119,3 +119,18 @@ def test_the_mask_of_lanes_does_not_depend_on_the_order_of_memory():
     flags = np.asfortranarray(np.arange(96).reshape(3, 32) % 3 == 0)
     wanted = [sum(1 << lane for lane in range(32) if flags[wave, lane]) for wave in range(3)]
     assert lane_mask(flags, batch)[:, 0].tolist() == wanted
+
+
+@pytest.mark.parametrize("waves", [1, 3])
+def test_scalar_offsets_may_be_negative(bench, waves):
+    """SMEM: the immediate offset has a sign (ISA documents of GFX9, "SMEM")."""
+    it = bench("gfx900", 64, waves=waves)
+    it.bytes[:64] = np.arange(64)
+    base = MEMORY + 0x20
+    it.scalar(4, base if waves == 1 else np.full((waves, 1), base, np.uint64))
+    it.scalar(5, 0)
+    it.scalar(6, 7)
+    it.scalar(7, 0)
+    it.run("s_load_dword s8, s[4:5], -0x10\ns_atomic_add s6, s[4:5], -0x8\ns_store_dword s6, s[4:5], -0x4")
+    assert np.ravel(it.batch.scalar[8])[0] == 0x13121110
+    assert it.bytes[0x18:0x20].view(np.uint32).tolist() == [0x1B1A1918 + 7 * waves, 7]
