@@ -35,12 +35,22 @@ class BufferAddresses:
     swizzles_dwords = False
     """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
 
+    apart: Lanes = None
+    """The latest addresses in stacks that are buffers where a number is in several dwords."""
+
     def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int) -> Lanes:
         """Return the address that a buffer resource gives; `OUTSIDE` where it is not in the buffer."""
         address = self._unchecked_buffer_address(words, index, offset, scalar)
+        last_word = words[3] if isinstance(words[3], int) else number_of(words[3])
+        is_stack = self.generation < 11 and last_word >> 23 & 1
+        is_apart = is_stack and self._is_apart(batch, words, offset, address, size)
+        address = self._inside_buffer(words, index, offset, scalar, size, address)
+        if is_apart:
+            self.apart = address
+        return address
+
+    def _inside_buffer(self, words: Any, index: Any, offset: Any, scalar: Any, size: int, address: Lanes) -> Lanes:
         flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
-        if self.generation < 11 and last_word >> 23 & 1:
-            self._check_stack(batch, words, offset, address, size)
         records = words[2]
         if isinstance(records, int) and records == LOW:
             return address
@@ -67,11 +77,14 @@ class BufferAddresses:
             return address
         return np.where(inside, address, OUTSIDE)
 
-    def _check_stack(self, batch: WaveBatch, words: Any, offset: Any, address: Lanes, size: int) -> None:
-        """Stop waves that reach the private memory of others with the resource of their stacks, up to GFX10."""
+    def _is_apart(self, batch: WaveBatch, words: Any, offset: Any, address: Lanes, size: int) -> bool:
+        """Return whether a number in a stack is in several dwords, which do not follow each other, up to GFX10.
+
+        Waves that reach the private memory of others with the resource of their stacks stop.
+        """
         base = _long(words[0] | (words[1] & 0xFFFF) << 32) - np.uint64(self.scratch_base)
         if np.ndim(address) != 2 or not (base < np.uint64(self.scratch.data.size)).any():
-            return
+            return False
         first = np.uint64(self.scratch_base) + batch.waves.astype(np.uint64) * np.uint64(self.scratch_size)
         behind = first + np.uint64(self.scratch_size)
         mask: Lanes = True if batch.mask is None else batch.mask
@@ -79,16 +92,23 @@ class BufferAddresses:
             crosses: Lanes = np.bool_((offset & 3) + size > 4)
             is_inside = (address[:, 0] >= first) & (address[:, -1] < behind)
             if is_inside.all() and not crosses:
-                return
+                return False
         else:
             crosses = (address & np.uint64(3)) + np.uint64(size) > np.uint64(4)
-        if np.any(crosses & mask):
-            raise MachineFault(f"{size} bytes of a stack that are in several dwords")
-        outside = ((address < first[:, None]) | (address >= behind[:, None])) & mask
+        is_apart = bool(np.any(crosses & mask))
+        last = self.stack_byte(address, size - 1) if is_apart else address
+        outside = ((address < first[:, None]) | (last >= behind[:, None])) & mask
         if outside.any():
-            place = np.broadcast_to(address - first[:, None], outside.shape)[outside].view(np.int64)
+            place = np.broadcast_to(last - first[:, None], outside.shape)[outside].view(np.int64)
             wanted = int(place[0]) // (4 * self.lanes) * 4
             raise MachineFault(f"no private memory at {wanted:#x}", outside, kind=MEMORY_VIOLATION)
+        return is_apart
+
+    def stack_byte(self, address: Lanes, number: int) -> Lanes:
+        """Return where a byte is that is so many behind an address in a stack: dwords of lanes take turns there."""
+        within = (address & np.uint64(3)) + np.uint64(number)
+        dword = address - (address & np.uint64(3)) + (within >> np.uint64(2)) * np.uint64(4 * self.lanes)
+        return np.where(address == OUTSIDE, OUTSIDE, dword + (within & np.uint64(3)))
 
     def _unchecked_buffer_address(self, words: Any, index: Any, offset: Any, scalar: Any) -> Lanes:
         """Return the address that a buffer resource gives (V#: base, stride, swizzle, ADD_TID_ENABLE)."""

@@ -624,6 +624,8 @@ class MemoryAccess(BufferAddresses):
         self, space: str, address: Lanes, places: list[tuple[Segment, Lanes, Lanes]], size: int
     ) -> bool:
         """Return whether a number in private memory is in two dwords, which do not follow each other there."""
+        if space == BUFFER:
+            return address is self.apart
         if size == 1 or not any(self._is_interleaved(space, segment) for segment, _mask, _offsets in places):
             return False
         if space == SCRATCH:  # most often all lanes have the same address
@@ -640,7 +642,7 @@ class MemoryAccess(BufferAddresses):
         for start in range(0, size * count, size):
             word = np.zeros((batch.count, batch.lanes), WORDS[size])
             for number in range(size):
-                (byte,) = self.load(batch, space, address + address.dtype.type(start + number), 1, 1)
+                (byte,) = self.load(batch, space, self._byte_address(space, address, start + number), 1, 1)
                 word |= byte.astype(word.dtype) << word.dtype.type(8 * number)
             results.append(word)
         return results
@@ -649,7 +651,10 @@ class MemoryAccess(BufferAddresses):
         for start, value in enumerate(values):
             for number in range(size):
                 byte = (value >> value.dtype.type(8 * number)).astype(np.uint8)
-                self.store(batch, space, address + address.dtype.type(start * size + number), 1, [byte])
+                self.store(batch, space, self._byte_address(space, address, start * size + number), 1, [byte])
+
+    def _byte_address(self, space: str, address: Lanes, number: int) -> Lanes:
+        return self.stack_byte(address, number) if space == BUFFER else address + address.dtype.type(number)
 
     def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[list[Lanes]]:
         """Read dwords of local memory that follow each other, from each of some offsets on, for each lane.
