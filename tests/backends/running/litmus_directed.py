@@ -16,7 +16,7 @@ import numpy as np
 
 import dwarfgpu as dg
 from dwarfgpu.backends.running.caches import FETCHES, KEEPS, KINDS, UNITS
-from dwarfgpu.backends.running.weak_memory import HASTE, LATEST, RESTS, RUNS
+from dwarfgpu.backends.running.weak_memory import LATEST, RESTS, RUNS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.memory_actions import action_of
@@ -130,8 +130,7 @@ class Director:
         asking = sys._getframe(1)
         names, question = asking.f_locals, asking.f_code.co_name
         if question == "evict":
-            answer = ALWAYS if self._sends_on(names["depth"], names["cache"]) is not None else NEVER
-            return answer
+            return ALWAYS if self._sends_on(names["depth"], names["cache"]) is not None else NEVER
         answers = np.full(count, NEVER)
         if question == "_due":
             answers[:] = NEVER if self._delay(asking) else ALWAYS

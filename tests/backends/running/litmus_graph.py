@@ -274,19 +274,20 @@ class Graph:
 
     def way(self, wanted: Mapping[int, int], limit: int = 3_000_000) -> list[tuple[Happening | None, State]]:
         """Return how a wanted result can come out: each state with what leads to it; nothing if it cannot."""
-        before: dict[State, tuple[Happening, State]] = {}
+        before: dict[State, tuple[Happening | None, State | None]] = {}
         rows: list[tuple[Happening | None, State]] = []
-        for state in self._ends(wanted, limit, before):
-            while state in before:
-                happening, previous = before[state]
-                rows.append((happening, state))
-                state = previous
-            rows.append((None, state))
-            break
+        state = next(self._ends(wanted, limit, before), None)
+        while state is not None:
+            happening, previous = before.get(state, (None, None))
+            rows.append((happening, state))
+            state = previous
         return rows[::-1]
 
     def _ends(
-        self, wanted: Mapping[int, int], limit: int, before: dict[State, tuple[Happening, State]] | None = None
+        self,
+        wanted: Mapping[int, int],
+        limit: int,
+        before: dict[State, tuple[Happening | None, State | None]] | None = None,
     ) -> Iterator[State]:
         """Yield the states in which all threads have ended; keep how each state was reached, if that is asked for."""
         start = self.settled(((0,) * len(self.threads), (), (-1,) * 4, (0, 0), (0, 0), (CLEAR,) * len(self.cells)))
