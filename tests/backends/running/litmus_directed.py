@@ -21,14 +21,15 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.memory_actions import action_of
 from tests.backends.running.litmus import FORBIDDEN, TARGETS
-from tests.backends.running.litmus_graph import STALE, Graph, placements, rows_of_events, traced
+from tests.backends.running.litmus_graph import STALE, Graph, placements, rows_of_events, threads_of, traced
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from types import FrameType
 
     from tests.backends.running.litmus import Litmus
-    from tests.backends.running.litmus_graph import Code, Executed, Happening, State
+    from tests.backends.running.litmus_graph import Code, Executed, Happening, State, Way
 
 FURTHER_TESTS = 12
 """How many groups of waves of further tests there are, whose instructions let time pass."""
@@ -55,7 +56,7 @@ class Turn:
     """Whether an instruction of a further test is executed, so that time passes."""
 
 
-def turns_of(litmus: Litmus, code: Code, way: list[tuple[Happening | None, State]]) -> list[Turn]:
+def turns_of(litmus: Litmus, code: Code, way: Way) -> list[Turn]:
     """Return what the machine does to follow a way."""
     events = rows_of_events(litmus, code)
     turns = []
@@ -288,9 +289,9 @@ class DirectedRun:
         return tuple(results[0].tolist())
 
 
-def ways(litmus: Litmus, code: Code) -> Any:
+def ways(litmus: Litmus, code: Code) -> Iterator[tuple[Graph, Way]]:
     """Yield a graph and its way to the forbidden result, for each place of the threads where there is one."""
-    threads = tuple(tuple(event for _row, event in rows) for rows in rows_of_events(litmus, code))
+    threads = threads_of(litmus, code)
     for units in placements(litmus):
         graph = Graph(litmus.family, threads, units)
         way = graph.way(FORBIDDEN[litmus.name])
@@ -298,10 +299,10 @@ def ways(litmus: Litmus, code: Code) -> Any:
             yield graph, way
 
 
-def directed_outcome(litmus: Litmus, path: Path, code: Code, graph: Graph, way: Any) -> tuple[int, ...]:
+def directed_outcome(litmus: Litmus, path: Path, code: Code, graph: Graph, way: Way) -> tuple[int, ...]:
     """Return the result of a machine that follows a way."""
-    turns = turns_of(litmus, code, way)
-    return DirectedRun(litmus, path, code, Director(litmus, code, graph, turns)).outcome()
+    director = Director(litmus, code, graph, turns_of(litmus, code, way))
+    return DirectedRun(litmus, path, code, director).outcome()
 
 
 def follows(litmus: Litmus, path: Path) -> bool | None:

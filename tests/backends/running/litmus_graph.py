@@ -91,6 +91,10 @@ State = tuple[
 Happening = tuple[str, int, int]
 """What leads from a state to another: ``run`` a thread, ``perform`` an event of a thread, ``forget`` or ``send on``
 what a cell has."""
+Way = list[tuple[Happening | None, State]]
+"""States, each with what leads to it."""
+Before = dict[State, tuple[Happening | None, State | None]]
+"""For each state, what leads to it, and from which."""
 
 
 def traced(litmus: Litmus, path: Path) -> Code:
@@ -272,10 +276,10 @@ class Graph:
                 break
         return found
 
-    def way(self, wanted: Mapping[int, int], limit: int = 3_000_000) -> list[tuple[Happening | None, State]]:
-        """Return how a wanted result can come out: each state with what leads to it; nothing if it cannot."""
-        before: dict[State, tuple[Happening | None, State | None]] = {}
-        rows: list[tuple[Happening | None, State]] = []
+    def way(self, wanted: Mapping[int, int], limit: int = 3_000_000) -> Way:
+        """Return how a wanted result can come out; nothing if it cannot."""
+        before: Before = {}
+        rows: Way = []
         state = next(self._ends(wanted, limit, before), None)
         while state is not None:
             happening, previous = before.get(state, (None, None))
@@ -283,12 +287,7 @@ class Graph:
             state = previous
         return rows[::-1]
 
-    def _ends(
-        self,
-        wanted: Mapping[int, int],
-        limit: int,
-        before: dict[State, tuple[Happening | None, State | None]] | None = None,
-    ) -> Iterator[State]:
+    def _ends(self, wanted: Mapping[int, int], limit: int, before: Before | None = None) -> Iterator[State]:
         """Yield the states in which all threads have ended; keep how each state was reached, if that is asked for."""
         start = self.settled(((0,) * len(self.threads), (), (-1,) * 4, (0, 0), (0, 0), (CLEAR,) * len(self.cells)))
         seen, waiting = {start}, [start]
