@@ -31,12 +31,12 @@ SHOWS, REACHED = "shows", "reachable"
 IDLE, LAST, IMPLIED, DELAY, IN_ORDER, REDUNDANT = "idle", "last", "implied", "delay", "in order", "redundant"
 REASONS = {
     SHOWS: "the running machine has the forbidden result, on a way of the graph; the number is a seed that has it, too",
-    REACHED: "the graph of states reaches the forbidden result; the machine does not follow it there",
+    REACHED: "only the graph of states reaches the forbidden result: in the machine a load passes all caches at once",
     IDLE: "no access to x or y is concerned: it waits for arguments or addresses, or invalidates what nobody reads",
     LAST: "nothing that it could change follows in its thread: no access to x or y, or, for an invalidate, no load",
     IMPLIED: "another step does it as well: without both the graph reaches the forbidden result, without either not",
     DELAY: "without it an access to the flag is later, or reads older, which delays the message: no order is lost",
-    REDUNDANT: "for four threads: the graph does not reach the forbidden result without it, nor without any other step",
+    REDUNDANT: "for four threads: the graph reaches no forbidden result without it, nor without it and one more step",
     IN_ORDER: "the hardware orders it: in one cache of the work-group, in LDS, or for one word",
 }
 
