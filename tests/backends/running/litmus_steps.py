@@ -196,8 +196,9 @@ the execution mode, the test, the scope, and where x and y are.
 {reasons}
 
 Steps that are idle or last are counted. For each other step whose absence lets the forbidden result come out, the
-machine has run once as the graph of states says, and then {tests} tests with each of {seeds} seeds, by chance. With all
-steps there is no way to the forbidden result in any of these tests.
+machine has run once as the graph of states says, and then {tests} tests by chance with each of at most {seeds} seeds.
+With all steps there is no way to the forbidden result in any of these tests, wherever the threads are (for IRIW: at the
+places that the graph follows).
 
 ```text"""
 
