@@ -84,6 +84,17 @@ class Invalidate:
 
 Thread = tuple[Issue | Await | Invalidate, ...]
 Code = tuple[tuple[Executed, ...], ...]
+State = tuple[
+    tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]
+]
+"""The positions of the threads, what is issued and not performed, the results, memory, LDS and cells."""
+Happening = tuple[str, int, int]
+"""What leads from a state to another: ``run`` a thread, ``perform`` an event of a thread, ``forget`` or ``send on``
+what a cell has."""
+Way = list[tuple[Happening | None, State]]
+"""States, each with what leads to it."""
+Before = dict[State, tuple[Happening | None, State | None]]
+"""For each state, what leads to it, and from which."""
 
 
 def traced(litmus: Litmus, path: Path) -> Code:
@@ -135,15 +146,22 @@ FIRST_RESULT = {"iriw": (0, 0, 0, 2)}
 
 def threads_of(litmus: Litmus, code: Code, changed: Mapping[int, bytes] = {}) -> tuple[Thread, ...]:
     """Return what the threads of a test do to memory, with some instructions replaced."""
+    return tuple(tuple(event for _row, event in rows) for rows in rows_of_events(litmus, code, changed))
+
+
+def rows_of_events(
+    litmus: Litmus, code: Code, changed: Mapping[int, bytes] = {}
+) -> tuple[tuple[tuple[int, Issue | Await | Invalidate], ...], ...]:
+    """Return what the threads of a test do to memory, each event with the number of its instruction."""
     lanes = TARGETS[litmus.target]
     major = decoder(litmus.target, lanes).major
     family = cached_family(litmus.target, major)
     threads = []
     for role, rows in enumerate(code):
         result = FIRST_RESULT.get(litmus.name, (0, 1 if litmus.name in ("sb", "lb") else 0))[role]
-        events: list[Issue | Await | Invalidate] = []
+        events: list[tuple[int, Issue | Await | Invalidate]] = []
         counting: dict[str, list[tuple[int | None, bool]]] = {}
-        for row in rows:
+        for place, row in enumerate(rows):
             instruction = row.instruction
             if row.offset in changed:
                 instruction = decode(changed[row.offset] + bytes(8), 0, litmus.target, lanes)
@@ -157,14 +175,14 @@ def threads_of(litmus: Litmus, code: Code, changed: Mapping[int, bytes] = {}) ->
                         if index is not None and len(issued) - number > most and (most == 0 or is_ordered):
                             needed.add(index)
                 if needed:
-                    events.append(Await(tuple(sorted(needed))))
+                    events.append((place, Await(tuple(sorted(needed)))))
             if action.invalidate:
                 depths = invalidated_kinds(family, instruction.name, instruction.modifiers)
-                events.append(Invalidate(depths))
+                events.append((place, Invalidate(depths)))
             if action.write_back:
                 event = len(events)
                 reach = reach_of_control(family, instruction.modifiers)
-                events.append(Issue("write-back", -1, reach, False, -1))
+                events.append((place, Issue("write-back", -1, reach, False, -1)))
             elif action.operation and row.word is not None:
                 event = len(events)
                 kind = action.operation
@@ -175,7 +193,7 @@ def threads_of(litmus: Litmus, code: Code, changed: Mapping[int, bytes] = {}) ->
                     reach = SYSTEM
                 own = result if kind in ("load", "read") else -1
                 result += own >= 0
-                events.append(Issue(kind, row.word, reach, row.is_local, own))
+                events.append((place, Issue(kind, row.word, reach, row.is_local, own)))
             for counter in action.counters:
                 counting.setdefault(counter, []).append((event, action.is_ordered))
         threads.append(tuple(events))
@@ -250,31 +268,46 @@ class Graph:
             self.is_free.append(free)
 
     def results(self, wanted: Mapping[int, int] | None = None, limit: int = 3_000_000) -> set[tuple[int, ...]]:
-        """Return the results that can come out; if some are wanted, no others are looked for.
+        """Return the results that can come out; if some are wanted, no others are looked for."""
+        found = set()
+        for state in self._ends(wanted or {}, limit):
+            found.add(state[2])
+            if wanted:
+                break
+        return found
 
-        A state is the positions of the threads, what is issued and not performed, the results, memory, LDS and cells.
-        """
+    def way(self, wanted: Mapping[int, int], limit: int = 3_000_000) -> Way:
+        """Return how a wanted result can come out; nothing if it cannot."""
+        before: Before = {}
+        rows: Way = []
+        state = next(self._ends(wanted, limit, before), None)
+        while state is not None:
+            happening, previous = before.get(state, (None, None))
+            rows.append((happening, state))
+            state = previous
+        return rows[::-1]
+
+    def _ends(self, wanted: Mapping[int, int], limit: int, before: Before | None = None) -> Iterator[State]:
+        """Yield the states in which all threads have ended; keep how each state was reached, if that is asked for."""
         start = self.settled(((0,) * len(self.threads), (), (-1,) * 4, (0, 0), (0, 0), (CLEAR,) * len(self.cells)))
-        seen, waiting, found = {start}, [start], set()
-        wanted = dict(wanted or {})
+        seen, waiting = {start}, [start]
         while waiting:
             state = waiting.pop()
-            for reached in self.following(state):
+            for happening, reached in self.following(state):
                 if any(reached[2][place] not in (-1, value) for place, value in wanted.items()):
                     continue
                 following = self.settled(reached)
                 if following in seen:
                     continue
                 seen.add(following)
+                if before is not None:
+                    before[following] = happening, state
                 if not following[1] and all(map(self._has_ended, range(len(self.threads)), following[0])):
-                    found.add(following[2])
-                    if wanted:
-                        return found
+                    yield following
                 else:
                     waiting.append(following)
             assert len(seen) < limit, "the graph is too large"
         self.size = len(seen)
-        return found
 
     def _has_ended(self, number: int, at: int) -> bool:
         return at == len(self.threads[number])
@@ -302,8 +335,8 @@ class Graph:
             cells = tuple(kept)
         return tuple(at), issued, results, memory, local, cells
 
-    def following(self, state) -> Iterator:
-        """Yield the states after one more event."""
+    def following(self, state: State) -> Iterator[tuple[Happening, State]]:
+        """Yield the states after one more event, with what it is."""
         positions, issued, results, memory, local, cells = state
         for number, thread in enumerate(self.threads):
             at = positions[number]
@@ -312,26 +345,26 @@ class Graph:
             event = thread[at]
             moved = (*positions[:number], at + 1, *positions[number + 1 :])
             if type(event) is Issue:
-                yield moved, (*issued, (number, at)), results, memory, local, cells
+                yield ("run", number, at), (moved, (*issued, (number, at)), results, memory, local, cells)
             elif type(event) is Invalidate:
                 unit = self.units[number]
                 cleared = [self.path[unit, word][depth] for word in (0, 1) for depth in event.depths]
                 for changed in self.cleared(memory, cells, cleared):
-                    yield moved, issued, results, memory, local, changed
+                    yield ("run", number, at), (moved, issued, results, memory, local, changed)
         for place, (number, at) in enumerate(issued):
             event = self.threads[number][at]
             if self.waits_for_earlier(issued[:place], number, event):
                 continue
             left = issued[:place] + issued[place + 1 :]
-            for new_results, new_memory, new_local, new_cells in self.performed(state, number, event):
-                yield positions, left, new_results, new_memory, new_local, new_cells
+            for new in self.performed(state, number, event):
+                yield ("perform", number, at), (positions, left, *new)
         for cell, content in enumerate(cells):
             if content == STALE:
                 for changed in self.cleared(memory, cells, [cell]):
-                    yield positions, issued, results, memory, local, changed
+                    yield ("forget", cell, 0), (positions, issued, results, memory, local, changed)
             elif content == DIRTY:
                 for new_memory, changed in self.sent_on(memory, cells, cell, OWN_UNIT):
-                    yield positions, issued, results, new_memory, local, changed
+                    yield ("send on", cell, 0), (positions, issued, results, new_memory, local, changed)
 
     def waits_for_earlier(self, earlier, number: int, event: Issue) -> bool:
         """Return whether the hardware performs something that was issued before first."""

@@ -1,7 +1,8 @@
 """What each step of each litmus test is for: the forbidden result comes out without it, or the reason why it does not.
 
 `judged` takes a step away and asks the graph of states (`litmus_graph`). Where the graph reaches the forbidden result,
-`seed_of` looks for a seed with which the running machine shows it. `page` is docs/memory-litmus.md.
+the running machine follows its way (`litmus_directed`), and `seed_of` looks for a seed with which it comes by chance.
+`main` prints docs/memory-litmus.md.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.memory_model.checker import MemoryCheck
 from dwarfgpu.program.code.code_object import opened
 from tests.backends.running.litmus import TARGETS, every_litmus, steps
+from tests.backends.running.litmus_directed import follows
 from tests.backends.running.litmus_graph import can_show, threads_of, traced
 
 if TYPE_CHECKING:
@@ -24,17 +26,17 @@ if TYPE_CHECKING:
     from tests.backends.running.litmus import Litmus, Step
     from tests.backends.running.litmus_graph import Code
 
-SEEDS, INSTANCES = 8, 250
+SEEDS, INSTANCES = 2, 60
 SHOWS, REACHED = "shows", "reachable"
 IDLE, LAST, IMPLIED, DELAY, IN_ORDER, REDUNDANT = "idle", "last", "implied", "delay", "in order", "redundant"
 REASONS = {
-    SHOWS: "the forbidden result comes out of the running machine, with the seed that is named",
-    REACHED: f"the graph of states reaches the forbidden result; {SEEDS} seeds do not show it, or were not tried",
+    SHOWS: "the running machine has the forbidden result, on a way of the graph; the number is a seed that has it, too",
+    REACHED: "only the graph of states reaches the forbidden result: in the machine a load passes all caches at once",
     IDLE: "no access to x or y is concerned: it waits for arguments or addresses, or invalidates what nobody reads",
     LAST: "nothing that it could change follows in its thread: no access to x or y, or, for an invalidate, no load",
     IMPLIED: "another step does it as well: without both the graph reaches the forbidden result, without either not",
     DELAY: "without it an access to the flag is later, or reads older, which delays the message: no order is lost",
-    REDUNDANT: "the graph does not reach the forbidden result without it; for four threads that is all that is asked",
+    REDUNDANT: "for four threads: the graph reaches no forbidden result without it, nor without it and one more step",
     IN_ORDER: "the hardware orders it: in one cache of the work-group, in LDS, or for one word",
 }
 
@@ -67,12 +69,15 @@ def judged(litmus: Litmus, path: Path) -> tuple[Verdict, ...]:
             verdicts.append(Verdict(step, LAST))
         else:
             others = [row for place, row in enumerate(rows) if not alone[place] and row.offset != step.offset]
-            if litmus.threads > 2 and litmus.scope != "workgroup":  # its graph is large
-                verdicts.append(Verdict(step, REDUNDANT))
-                continue
             other = next((row.text for row in others if can_show(litmus, code, {**changed, row.offset: row.data})), "")
-            verdicts.append(Verdict(step, IMPLIED if other else DELAY if step.kind == "bit" else IN_ORDER, other))
+            alone_it = REDUNDANT if is_large(litmus) else DELAY if step.kind == "bit" else IN_ORDER
+            verdicts.append(Verdict(step, IMPLIED if other else alone_it, other))
     return tuple(verdicts)
+
+
+def is_large(litmus: Litmus) -> bool:
+    """Return whether the graph of a test is large: four threads that can be on many compute units."""
+    return litmus.threads > 2 and litmus.scope != "workgroup"
 
 
 def _is_last(litmus: Litmus, code: Code, step: Step) -> bool:
@@ -92,33 +97,65 @@ def uses_a_value_too_early(path: Path) -> bool:
     return any(finding.rule.name == "order-value-in-flight" for finding in findings)
 
 
-def seed_of(litmus: Litmus, path: Path, step: Step) -> int | None:
-    """Return the first seed with which the machine shows the forbidden result without a step.
+def without_step(litmus: Litmus, path: Path, step: Step) -> Path | None:
+    """Write the file of a test without a step; nothing if its results would not be what it loads.
 
-    A wait that also keeps a register from use too early is not left out, but comes behind the next access.
+    A wait that also keeps a register from use too early is not left out, but changes places with the next access.
     """
     changed = step.without(path)
+    if step.kind != "wait" or not uses_a_value_too_early(changed):
+        return changed
+    for data in later(path.read_bytes(), step, litmus.target):
+        changed.write_bytes(data)
+        if not uses_a_value_too_early(changed):
+            return changed
+    changed.unlink()
+    return None
+
+
+def later(data: bytes, step: Step, target: str) -> Iterator[bytes]:
+    """Yield files in which a wait comes behind an access that follows it.
+
+    The wait goes behind the next access; or that access comes before the wait; or the wait goes, with the next access,
+    which keeps the result of the test, behind the one after it.
+    """
+    decode_at = decoder(target, TARGETS[target]).decode
+    wait, end = step.offset, step.offset + len(step.data)
+    first = end
+    accesses = []
+    while len(accesses) < 2:
+        instruction = decode_at(data, end)
+        begin, end = end, end + instruction.size
+        if instruction.name.startswith(("global_load", "global_store", "flat_", "ds_")):
+            accesses.append((begin, end))
+        if instruction.branch is not None or instruction.name == "s_endpgm":
+            break
+    if accesses:
+        begin, end = accesses[0]
+        yield data[:wait] + data[first:end] + data[wait:first] + data[end:]
+        yield data[:wait] + data[begin:end] + data[wait:begin] + data[end:]
+    if len(accesses) > 1:
+        last = accesses[1][1]
+        yield data[:wait] + data[first:begin] + data[end:last] + data[wait:first] + data[begin:end] + data[last:]
+
+
+def seed_of(litmus: Litmus, changed: Path) -> int | None:
+    """Return the first seed with which the machine shows the forbidden result by chance."""
+    return next((seed for seed in range(SEEDS) if shows_with(litmus, changed, seed)), None)
+
+
+def shown(litmus: Litmus, path: Path, step: Step) -> str:
+    """Return what the machine shows without a step: nothing, or with the first seed by which chance does it, too."""
+    changed = without_step(litmus, path, step)
+    if changed is None:
+        return REACHED
     try:
-        if step.kind == "wait" and uses_a_value_too_early(changed):
-            changed.write_bytes(later(path.read_bytes(), step, litmus.target))
-            if uses_a_value_too_early(changed):
-                return None
-        return next((seed for seed in range(SEEDS) if shows_with(litmus, changed, seed)), None)
+        if not follows(litmus, changed):
+            return REACHED
+        seed = seed_of(litmus, changed)
+        return SHOWS if seed is None else f"{SHOWS} ({seed})"
     finally:
         changed.unlink()
-
-
-def later(data: bytes, step: Step, target: str) -> bytes:
-    """Return a file in which a wait comes behind the access that follows it."""
-    decode_at = decoder(target, TARGETS[target]).decode
-    first = end = step.offset + len(step.data)
-    while True:
-        instruction = decode_at(data, end)
-        end += instruction.size
-        if instruction.name.startswith(("global_load", "global_store", "flat_", "ds_")):
-            return data[: step.offset] + data[first:end] + data[step.offset : first] + data[end:]
-        if instruction.branch is not None or instruction.name == "s_endpgm":
-            return data
 
 
 def shows_with(litmus: Litmus, path: Path, seed: int) -> bool:
@@ -126,16 +163,13 @@ def shows_with(litmus: Litmus, path: Path, seed: int) -> bool:
     return any(map(litmus.is_forbidden, litmus.outcomes(path, seed, INSTANCES * litmus.lanes)))
 
 
-def lines(litmus: Litmus, path: Path, verdicts: tuple[Verdict, ...], seeds: dict[int, int | None]) -> Iterator[str]:
-    """Yield the lines of the page about a test."""
+def lines(litmus: Litmus, verdicts: tuple[Verdict, ...], words: dict[int, str]) -> Iterator[str]:
+    """Yield the lines of the page about a test, with what the machine shows."""
     yield f"{litmus.label}"
     for number, verdict in enumerate(verdicts):
         if verdict.kind in (IDLE, LAST):
             continue
-        kind = verdict.kind
-        if kind == SHOWS:
-            seed = seeds.get(number)
-            kind = REACHED if seed is None else f"{SHOWS} ({seed})"
+        kind = words.get(number, REACHED) if verdict.kind == SHOWS else verdict.kind
         text = f"  {verdict.step.text}: {kind}"
         yield text + (f" ({verdict.other})" if verdict.other else "")
     counts = Counter(verdict.kind for verdict in verdicts)
@@ -145,7 +179,7 @@ def lines(litmus: Litmus, path: Path, verdicts: tuple[Verdict, ...], seeds: dict
 def head() -> str:
     """Return how the page begins."""
     reasons = "\n".join(f"| {kind} | {text} |" for kind, text in REASONS.items())
-    return HEAD.format(reasons=reasons)
+    return HEAD.format(reasons=reasons, tests=INSTANCES, seeds=SEEDS)
 
 
 HEAD = """<!-- Generated by `python3 -m tests.backends.running.litmus_steps --run`; do not edit. -->
@@ -161,7 +195,10 @@ the execution mode, the test, the scope, and where x and y are.
 |---|---|
 {reasons}
 
-Steps that are idle or last are counted. Some tests have no seeds, as only the graph of states was asked.
+Steps that are idle or last are counted. For each other step whose absence lets the forbidden result come out, the
+machine has run once as the graph of states says, and then {tests} tests by chance with each of at most {seeds} seeds.
+With all steps there is no way to the forbidden result in any of these tests, wherever the threads are (for IRIW: at the
+places that the graph follows).
 
 ```text"""
 
@@ -179,12 +216,12 @@ def main() -> None:
                 continue
             path = litmus.build(Path(folder))
             verdicts = judged(litmus, path)
-            seeds = {
-                number: seed_of(litmus, path, verdict.step)
+            words_of = {
+                number: shown(litmus, path, verdict.step)
                 for number, verdict in enumerate(verdicts)
                 if verdict.kind == SHOWS and "--run" in sys.argv
             }
-            print("\n".join(lines(litmus, path, verdicts, seeds)), flush=True)
+            print("\n".join(lines(litmus, verdicts, words_of)), flush=True)
     if not words:
         print("```")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from tests.backends.running.litmus import Litmus, every_litmus, steps
+from tests.backends.running.litmus_directed import directed_outcome, follows
 from tests.backends.running.litmus_graph import Graph, can_show, placements, threads_of, traced
 from tests.backends.running.litmus_steps import (
     DELAY,
@@ -17,10 +19,12 @@ from tests.backends.running.litmus_steps import (
     LAST,
     REACHED,
     SHOWS,
+    head,
+    is_large,
     judged,
-    later,
     shows_with,
     uses_a_value_too_early,
+    without_step,
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
@@ -75,10 +79,37 @@ def test_a_wait_that_comes_too_late_shows(tmp_path):
     path = litmus.build(tmp_path)
     step = next(step for step in steps(path, litmus.target) if step.text == "s_waitcnt vmcnt(0)")
     assert uses_a_value_too_early(step.without(path))  # so that the result is no loaded value
-    late = path.with_name("late.co")
-    late.write_bytes(later(path.read_bytes(), step, litmus.target))
+    late = without_step(litmus, path, step)
+    assert late is not None
     assert not uses_a_value_too_early(late)
-    assert any(shows_with(litmus, late, seed) for seed in range(8))
+    assert follows(litmus, late)
+
+
+def test_each_way_of_the_graph_leads_the_machine_to_its_result(tmp_path):
+    for litmus in (Litmus("mp", "gfx942", "system"), Litmus("sb", "gfx1030", "workgroup", "wgp", "local global")):
+        path = litmus.build(tmp_path)
+        code = traced(litmus, path)
+        threads = threads_of(litmus, code)
+        for units in placements(litmus):
+            graph = Graph(litmus.family, threads, units)
+            for result in graph.results():
+                way = graph.way(dict(enumerate(result[:2])))
+                assert directed_outcome(litmus, path, code, graph, way) == result, (litmus.label, units)
+
+
+def test_the_machine_follows_the_graph_where_chance_seldom_does(tmp_path):
+    litmus = Litmus("iriw", "gfx900", "agent")
+    path = litmus.build(tmp_path)
+    assert follows(litmus, path) is None
+    first = next(step for step in steps(path, litmus.target) if step.text == "s_waitcnt vmcnt(0)")
+    assert follows(litmus, first.without(path))
+
+
+def test_a_load_passes_all_caches_at_once_in_the_machine(tmp_path):
+    litmus = Litmus("coherence", "gfx1030", "agent")
+    path = litmus.build(tmp_path)
+    second = [step for step in steps(path, litmus.target) if "v5" in step.text and not step.text.endswith("glc")]
+    assert follows(litmus, second[0].without(path)) is False
 
 
 def test_invalidating_l0_before_l1_lets_a_stale_word_in(tmp_path):
@@ -107,6 +138,7 @@ def listed() -> dict[str, list[str]]:
 
 @pytest.mark.slow
 def test_the_page_lists_every_test():
+    assert PAGE.read_text().startswith(head())
     assert list(listed()) == [litmus.label for litmus in every_litmus()]
 
 
@@ -116,8 +148,8 @@ def test_each_step_is_what_the_page_says(target, tmp_path):
     rows = listed()
     for number, litmus in enumerate(row for row in every_litmus() if row.target == target):
         path = litmus.build(tmp_path)
-        if litmus.name == "iriw" and litmus.scope != "workgroup":
-            continue  # its graph is large; the page holds what came out
+        if is_large(litmus):
+            continue  # the page holds what came out
         verdicts = judged(litmus, path)
         made = [
             f"  {verdict.step.text}: {verdict.kind}" + (f" ({verdict.other})" if verdict.other else "")
@@ -126,11 +158,27 @@ def test_each_step_is_what_the_page_says(target, tmp_path):
         ]
         kept = [re.sub(rf": (?:{SHOWS} \(\d+\)|{REACHED})$", f": {SHOWS}", line) for line in rows[litmus.label][:-1]]
         assert made == kept, litmus.label
-        seeds = [re.search(rf": {SHOWS} \((\d+)\)$", line) for line in rows[litmus.label]]
         if number % 4 == 0:
-            for verdict, match in zip([v for v in verdicts if v.kind not in (IDLE, LAST)], seeds, strict=False):
-                if match is not None:
-                    changed = verdict.step.without(path)
-                    if verdict.step.kind == "wait" and uses_a_value_too_early(changed):
-                        changed.write_bytes(later(path.read_bytes(), verdict.step, target))
-                    assert shows_with(litmus, changed, int(match[1])), f"{litmus.label} {verdict.step.text}"
+            concerned = [verdict for verdict in verdicts if verdict.kind not in (IDLE, LAST)]
+            for verdict, line in zip(concerned, rows[litmus.label], strict=False):
+                seed = re.search(rf": {SHOWS} \((\d+)\)$", line)
+                if seed is not None:
+                    changed = without_step(litmus, path, verdict.step)
+                    assert shows_with(litmus, changed, int(seed[1])), f"{litmus.label} {verdict.step.text}"
+
+
+@pytest.mark.slow
+def test_the_machine_follows_the_graph_as_the_page_says(tmp_path):
+    rows = listed()
+    for litmus in islice(every_litmus(), 0, None, 3):
+        if is_large(litmus):
+            continue
+        path = litmus.build(tmp_path)
+        code = traced(litmus, path)
+        followed = [
+            (step.text, follows(litmus, without_step(litmus, path, step)))
+            for step in steps(path, litmus.target)
+            if can_show(litmus, code, {step.offset: step.data})
+        ]
+        said = [re.fullmatch(rf"  (.*): (?:({SHOWS})(?: \(\d+\))?|{REACHED})", line) for line in rows[litmus.label]]
+        assert followed == [(match[1], match[2] == SHOWS) for match in said if match], litmus.label
