@@ -207,10 +207,11 @@ def test_a_missing_invalidate_shows(tmp_path):
 @needs_clang
 @pytest.mark.slow
 @pytest.mark.parametrize("litmus", tuple(every_litmus()), ids=lambda litmus: litmus.label)
-def test_what_is_forbidden_does_not_show_in_10000_tests(litmus, tmp_path):
+def test_what_is_forbidden_shows_in_no_litmus_test(litmus, tmp_path):
+    """The graphs of states in ``litmus_graph`` say it for all seeds; this is the machine itself."""
     path = litmus.build(tmp_path)
-    for seed in range(10):
-        outcomes = litmus.outcomes(path, seed, 1000)
+    for seed in range(2):
+        outcomes = litmus.outcomes(path, seed, 200)
         assert not [outcome for outcome in outcomes if litmus.is_forbidden(outcome)]
     assert set(FORBIDDEN) >= {litmus.name}
 
