@@ -40,20 +40,24 @@ class BufferAddresses:
 
     def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int) -> Lanes:
         """Return the address that a buffer resource gives; `OUTSIDE` where it is not in the buffer."""
-        address = self._unchecked_buffer_address(words, index, offset, scalar)
-        last_word = words[3] if isinstance(words[3], int) else number_of(words[3])
+        flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
+        if not (isinstance(flags, int) and isinstance(last_word, int)):
+            raise MachineFault("a buffer resource that differs between waves")
+        address = self._unchecked_buffer_address(words, flags, last_word, index, offset, scalar)
         is_stack = self.generation < 11 and last_word >> 23 & 1
         is_apart = is_stack and self._is_apart(batch, words, offset, address, size)
-        address = self._inside_buffer(words, index, offset, scalar, size, address)
+        records = words[2]
+        if not (isinstance(records, int) and records == LOW):
+            inside = self._is_inside(records, flags, last_word, index, offset, scalar, size)
+            address = address if inside.all() else np.where(inside, address, OUTSIDE)
         if is_apart:
             self.apart = address
         return address
 
-    def _inside_buffer(self, words: Any, index: Any, offset: Any, scalar: Any, size: int, address: Lanes) -> Lanes:
-        flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
-        records = words[2]
-        if isinstance(records, int) and records == LOW:
-            return address
+    def _is_inside(
+        self, records: Any, flags: int, last_word: int, index: Any, offset: Any, scalar: Any, size: int
+    ) -> Lanes:
+        """Return in which lanes so many bytes are in the buffer."""
         index, offset, records, scalar = _long(index), _long(offset), _long(records), _long(scalar)
         stride = flags & 0x3FFF
         swizzled = flags >> 15 & 1 if self.generation < 11 else flags >> 14 & 3
@@ -61,21 +65,16 @@ class BufferAddresses:
         if self.generation >= 10:
             kind = last_word >> 28 & 3
             if kind == 0:
-                inside = (index < records) & (ends <= np.uint64(stride))
-            elif kind == 1:
-                inside = index < records
-            elif kind == 2:
-                inside = records != 0
-            else:
-                inside = ends + (scalar if self.generation >= 12 else np.uint64(0)) <= records
-        elif stride:
-            inside = index < records
-            inside = inside & (offset < np.uint64(stride)) if swizzled else inside
-        else:
-            inside = ends + scalar <= records
-        if inside.all():
-            return address
-        return np.where(inside, address, OUTSIDE)
+                return (index < records) & (ends <= np.uint64(stride))
+            if kind == 1:
+                return index < records
+            if kind == 2:
+                return records != 0
+            return ends + (scalar if self.generation >= 12 else np.uint64(0)) <= records
+        if not stride:
+            return ends + scalar <= records
+        inside = index < records
+        return inside & (offset < np.uint64(stride)) if swizzled else inside
 
     def _is_apart(self, batch: WaveBatch, words: Any, offset: Any, address: Lanes, size: int) -> bool:
         """Return whether a number in a stack is in several dwords, which do not follow each other, up to GFX10.
@@ -110,12 +109,11 @@ class BufferAddresses:
         dword = address - (address & np.uint64(3)) + (within >> np.uint64(2)) * np.uint64(4 * self.lanes)
         return np.where(address == OUTSIDE, OUTSIDE, dword + (within & np.uint64(3)))
 
-    def _unchecked_buffer_address(self, words: Any, index: Any, offset: Any, scalar: Any) -> Lanes:
+    def _unchecked_buffer_address(
+        self, words: Any, flags: int, format_word: int, index: Any, offset: Any, scalar: Any
+    ) -> Lanes:
         """Return the address that a buffer resource gives (V#: base, stride, swizzle, ADD_TID_ENABLE)."""
         base = words[0] | (words[1] & 0xFFFF) << 32
-        flags, format_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
-        if not (isinstance(flags, int) and isinstance(format_word, int)):
-            raise MachineFault("a buffer resource that differs between waves")
         swizzled = flags >> 15 & 1
         adds_lane = format_word >> 23 & 1
         if adds_lane:
