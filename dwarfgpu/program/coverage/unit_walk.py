@@ -502,11 +502,7 @@ class UnitWalk:
             form, value, lists = plan.ranges_form, values[plan.ranges_at], None
             if form == dw.DW_FORM_rnglistx:
                 lists = self._range_lists
-            if lists is not None and value < len(lists.places):
-                section, data, place = lists.section, lists.data, lists.places[value]
-            else:
-                section, place = unit.tables.list_offset(form, value, "rnglist")
-                data = unit.tables.list_data(section)
+            section, data, place = _list_place(lists, unit, form, value, "rnglist")
             quick = None
             if self._context is not None and section.startswith(".debug_rnglists"):
                 packed = packed_ranges(data, place, self._context)
@@ -591,11 +587,7 @@ class UnitWalk:
     def _of_list(self, form: int, value: Any, unit: Unit, site: _VariableSite) -> Said:
         """Return what the list that an attribute names says."""
         lists = self._location_lists if form == dw.DW_FORM_loclistx and unit is self.unit else None
-        if lists is not None and value < len(lists.places):
-            section, data, offset = lists.section, lists.data, lists.places[value]
-        else:
-            section, offset = unit.tables.list_offset(form, value, "loclist")
-            data = unit.tables.list_data(section)
+        section, data, offset = _list_place(lists, unit, form, value, "loclist")
         quick = None
         if unit is self.unit and self._context is not None and section.startswith(".debug_loclists"):
             quick = quick_locations(data, offset, self._context, self._addresses)
@@ -657,6 +649,14 @@ class UnitWalk:
 
     def _note(self, error: DwarfGpuError, offset: int) -> None:
         self.unit.dwarf.note(self.unit.error(error, offset))
+
+
+def _list_place(lists: _IndexedLists | None, unit: Unit, form: int, value: int, kind: str) -> tuple[str, bytes, int]:
+    """Return where a list is that an attribute names: the section, its content, and the offset."""
+    if lists is not None and value < len(lists.places):
+        return lists.section, lists.data, lists.places[value]
+    section, offset = unit.tables.list_offset(form, value, kind)
+    return section, unit.tables.list_data(section), offset
 
 
 def _type_of(die: Die, plan: EntryPlan) -> tuple[int, int]:

@@ -449,16 +449,19 @@ class Graph:
                 return int(cells[cell] == DIRTY)
         return memory[word]
 
-    def written(self, memory, cells, path, word: int, reach: int) -> Iterator:
-        """Yield memory and cells after a 1 was written through some cells of one word."""
-        new = list(cells)
-        keeper = None
+    def passed(self, cells, path, reach: int) -> int | None:
+        """Clear the cells that a written word passes; return the one that keeps it, None if that is memory."""
         for cell in path:
             kind = self.kinds[self.cells[cell][0]]
             if kind.writes_back and kind.reach >= reach:
-                keeper = cell
-                break
-            new[cell] = CLEAR
+                return cell
+            cells[cell] = CLEAR
+        return None
+
+    def written(self, memory, cells, path, word: int, reach: int) -> Iterator:
+        """Yield memory and cells after a 1 was written through some cells of one word."""
+        new = list(cells)
+        keeper = self.passed(new, path, reach)
         own = path if keeper is None else path[: path.index(keeper)]
         if keeper is not None:
             new[keeper] = DIRTY
@@ -474,13 +477,7 @@ class Graph:
         below = self.below[cell]
         new = list(cells)
         new[cell] = CLEAR
-        keeper = None
-        for other in below:
-            kind = self.kinds[self.cells[other][0]]
-            if kind.writes_back and kind.reach >= reach:
-                keeper = other
-                break
-            new[other] = CLEAR
+        keeper = self.passed(new, below, reach)
         own = {cell, *(below if keeper is None else below[: below.index(keeper)])}
         new_memory = memory
         if keeper is not None:
