@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from functools import lru_cache
 from operator import gt, lt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.dwarf_constants import (
     DW_LLE_base_address,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.lists.list_encoding import ListContext
 
+Said = TypeVar("Said")
 
 _HEAD = struct.Struct("<7B").unpack_from
 """The offset pair of a location list whose numbers have three bytes, and the length of its expression."""
@@ -52,29 +53,36 @@ class UnusualList(Exception):
 class PackedRanges:
     """The ranges of a list, in order and apart from each other, packed in a number until their addresses are needed."""
 
-    __slots__ = ("_base", "_highs", "_lows", "count", "size", "width")
+    __slots__ = ("_base", "_highs", "_lanes", "_lows", "count", "size")
 
-    def __init__(self, base: int, lows: int, highs: int, width: int, count: int, size: int) -> None:
+    def __init__(self, base: int, lows: int, highs: int, lanes: _PackedLanes) -> None:
         self._base = base
         self._lows = lows
         self._highs = highs
-        self.width = width
-        """How many bytes each number had."""
-        self.count = count
+        self._lanes = lanes
+        self.count = lanes.count
         """How many ranges there are."""
-        self.size = size
+        self.size = (highs - lows) % lanes.modulus
         """The sum of their sizes."""
 
-    def bounds(self) -> tuple[int, Sequence[int], Sequence[int]]:
-        """Return the base address, and where the ranges begin and end, counted from it."""
-        length = self.count * (1 + 2 * self.width)
-        unpack = _lanes(self.width, self.count)[-1]
-        lows, highs = self._lows.to_bytes(length, "little"), self._highs.to_bytes(length, "little")
-        return self._base, unpack(lows), unpack(highs)
+    def bounds(self) -> tuple[int, Sequence[int], Sequence[int], Sequence[int]]:
+        """Return the base address, where the ranges begin and end, counted from it, and the sums of their sizes.
+
+        The sum for a range is the size of this one and of all before it.
+        """
+        lows, highs, lanes = self._lows, self._highs, self._lanes
+        length, unpack = lanes.length, lanes.unpack
+        sums = (highs - lows) * lanes.every & lanes.all  # each lane of the product is a sum of those up to it
+        return (
+            self._base,
+            unpack(lows.to_bytes(length, "little")),
+            unpack(highs.to_bytes(length, "little")),
+            unpack(sums.to_bytes(length, "little")),
+        )
 
     def spans(self) -> list[tuple[int, int]]:
         """Return the ranges."""
-        base, lows, highs = self.bounds()
+        base, lows, highs, _sums = self.bounds()
         return [(base + low, base + high) for low, high in zip(lows, highs, strict=True)]
 
 
@@ -101,21 +109,20 @@ def packed_ranges(data: bytes, position: int, context: ListContext) -> PackedRan
             guard = lanes.guard_of_others
             if ((lows >> lanes.bits) + guard - (highs & lanes.others) - lanes.every_other) & guard != guard:
                 return None  # two touch, overlap or are in another order
-        return PackedRanges(base, lows, highs, lanes.width, lanes.count, sizes % lanes.modulus)
+        return PackedRanges(base, lows, highs, lanes)
     return None
 
 
 class _PackedLanes:
     """What a list of pairs is unpacked with. A lane is the bits of a pair, the first one in the lowest bits."""
 
-    __slots__ = ("bits", "count", "every", "every_other", "expected", "first", "fixed", "guard", "guard_of_others",
-                 "half", "low", "modulus", "others", "second", "third", "width")  # fmt: skip
+    __slots__ = ("all", "bits", "count", "every", "every_other", "expected", "first", "fixed", "guard",
+                 "guard_of_others", "half", "length", "low", "modulus", "others", "second", "third",
+                 "unpack")  # fmt: skip
 
     def __init__(self, width: int, count: int) -> None:
-        self.width = width
-        """How many bytes a number has."""
         self.count = count
-        self.every, self.fixed, self.expected, groups, _unpack = _lanes(width, count)
+        self.every, self.fixed, self.expected, groups, self.unpack = _lanes(width, count)
         self.half = 8 * width
         """Where the second number of a lane begins."""
         self.bits = 8 * (1 + 2 * width)
@@ -125,6 +132,9 @@ class _PackedLanes:
         """The first number of each lane."""
         self.guard = self.every << self.bits - 1
         """The highest bit of each lane: what is subtracted from it shows there."""
+        self.length = self.bits // 8 * count
+        """How many bytes all lanes have."""
+        self.all = (1 << self.bits * count) - 1
         self.others = (1 << self.bits * (count - 1)) - 1
         """All lanes but the last one."""
         self.every_other, self.guard_of_others = self.every & self.others, self.guard & self.others
@@ -227,13 +237,13 @@ def _lanes(width: int, count: int) -> tuple[int, int, int, tuple[int, ...], Call
 
 
 def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
-    data: bytes, position: int, context: ListContext, addresses: Sequence[int]
-) -> list[tuple[int, int, int, int]] | None:
-    """Return the entries of a list of ``.debug_loclists``: start, end, and where the expression begins and ends.
+    data: bytes, position: int, context: ListContext, addresses: Sequence[int], said: Callable[[bytes], Said]
+) -> list[tuple[int, int, Said]] | None:
+    """Return the entries of a list of ``.debug_loclists``: start, end, and what ``said`` returns for the expression.
 
     An entry that is valid wherever no other is has the end -1.
     """
-    entries: list[tuple[int, int, int, int]] = []
+    entries: list[tuple[int, int, Said]] = []
     base = -1 if context.base is None else context.base
     last = (1 << 8 * context.address_size) - 1
     end = len(data)
@@ -251,7 +261,7 @@ def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
                         position += 7
                         if low > high or high > last or position + length > end:
                             return None
-                        entries.append((low, high, position, position + length))
+                        entries.append((low, high, said(data[position : position + length])))
                         position += length
                         continue
                 first = data[position]
@@ -280,7 +290,7 @@ def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
                 length, position = _uleb(data, position - 1)
             if position + length > end:
                 return None
-            entries.append((low, high, position, position + length))
+            entries.append((low, high, said(data[position : position + length])))
             position += length
     except (IndexError, UnusualList):
         return None

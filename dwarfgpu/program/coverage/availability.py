@@ -123,7 +123,7 @@ class VariableAvailability:
             reason = None
         if scope is not None:
             count_bytes(scope, said, start, counts)
-            if isinstance(said, tuple) and list(counts) == [ELSEWHERE]:
+            if isinstance(said, list) and list(counts) == [ELSEWHERE]:
                 reason = ELSEWHERE
         elif entries:
             meaning = together(tuple([entry.meaning for entry in entries]))
@@ -296,17 +296,17 @@ def by_kind(said: Iterable[tuple[Meaning | str, int]]) -> tuple[Counts, Counts, 
 
 def count_bytes(scope: CodeScope, said: Said, start: int | None, counts: Bytes) -> tuple[bool, bool]:
     """Add the bytes of a variable's scope; return whether some have a location, and whether some have none."""
-    if isinstance(said, tuple):
+    if isinstance(said, list):
         here = _count_list(scope, said) if start is None else None
         if here is None:
             here = _count_spans(scope, said, start)
         is_located = is_missing = False
-        for key, count in here.items():
+        for key, count in here:
             counts[key] = counts.get(key, 0) + count
-            if isinstance(key, str) or not key.is_located:
-                is_missing = True
-            else:
+            if key.__class__ is Meaning and key.is_located:
                 is_located = True
+            else:
+                is_missing = True
         return is_located, is_missing
     size = scope.size if start is None else scope.size - scope.before(start)
     counts[said] = counts.get(said, 0) + size
@@ -314,10 +314,12 @@ def count_bytes(scope: CodeScope, said: Said, start: int | None, counts: Bytes) 
     return is_located, not is_located
 
 
-def _count_list(scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]]) -> Bytes | None:
+def _count_list(
+    scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]]
+) -> list[tuple[Meaning | str, int]] | None:
     """Return the bytes of a list; None if its entries overlap, or are in another order than the addresses."""
-    counts: Bytes = {}
-    base, lows, highs, below_parts = scope.edges
+    counts: list[tuple[Meaning | str, int]] = []
+    base, lows, highs, sums = scope.edges
     default: list[Meaning] = []
     below = below_first = 0
     covered = 0
@@ -333,41 +335,40 @@ def _count_list(scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]]) -
             part = bisect_right(lows, place) - 1
             below = 0
             if part >= 0:
-                top = highs[part]
-                below = below_parts[part] + (min(top, place))
+                below = sums[part]
+                if place < highs[part]:
+                    below -= highs[part] - place
             if end < 0:
                 below_first = below
         end = high
         place = high - base
         part = bisect_right(lows, place) - 1
         if part >= 0:
-            top = highs[part]
-            above = below_parts[part] + (min(top, place))
+            above = sums[part]
+            if place < highs[part]:
+                above -= highs[part] - place
             if above != below:
                 covered += above - below
-                counts[meaning] = counts.get(meaning, 0) + above - below
+                counts.append((meaning, above - below))
                 below = above
-    size = scope.size
+    rest = scope.size - covered
     if default:
-        meaning = together(tuple(default))
-        counts[meaning] = counts.get(meaning, 0) + size - covered
+        counts.append((together(tuple(default)), rest))
     elif not covered:
-        counts[ELSEWHERE] = size
-    elif covered < size:
-        after = size - below
-        between = size - covered - below_first - after
-        for reason, count in ((BEFORE, below_first), (AFTER, after), (BETWEEN, between)):
-            if count:
-                counts[reason] = count
+        counts.append((ELSEWHERE, rest))
+    elif rest:
+        after = scope.size - below
+        reasons = ((BEFORE, below_first), (AFTER, after), (BETWEEN, rest - below_first - after))
+        counts += [(reason, count) for reason, count in reasons if count]
     return counts
 
 
-def _count_spans(scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]], start: int | None) -> Bytes:
+def _count_spans(
+    scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]], start: int | None
+) -> list[tuple[Meaning | str, int]]:
     """Return the bytes of a list whose entries overlap, or of a variable whose scope begins later than its block."""
-    counts: Bytes = {}
-    for low, high, key in _stretches(scope, [Listed(*entry) for entry in entries], None, start):
-        counts[key] = counts.get(key, 0) + high - low
-    return counts
+    stretches = _stretches(scope, [Listed(*entry) for entry in entries], None, start)
+    return [(key, high - low) for low, high, key in stretches]
 
 
 class FileAvailability:
@@ -383,6 +384,8 @@ class FileAvailability:
         self.kinds = KindReader(file, dialect, repair)
         self.scopes_without_code = 0
         """How many functions and inlined calls have no code, so that their variables have no scope."""
+        self.functions: list[CodeScope] = []
+        """The functions of the units that have been read."""
         self.abstract: dict[tuple[str, int], AbstractVariables] = {}
         """The variables of abstract instances, by section and offset of the function."""
         sections = (".debug_info", ".debug_types", ".debug_loclists", ".debug_loc", ".debug_rnglists", ".debug_ranges")
@@ -395,7 +398,7 @@ class FileAvailability:
             else:
                 yield VariableAvailability.of_row(row)
 
-    def rows(self) -> Iterator[Row | FunctionCopy]:
+    def rows(self, *, are_alike_counted: bool = False) -> Iterator[Row | FunctionCopy]:
         """Yield what the walk tells of the variables, and what copies leave out: sums of a file need no records."""
         waiting: list[FunctionCopy] = []
         for unit in counted(tuple(self.dwarf.compile_units()), "units"):
@@ -403,7 +406,7 @@ class FileAvailability:
                 continue
             walk = UnitWalk(unit, self.kinds, self.abstract, self.spend)
             try:
-                yield from walk.rows()
+                yield from walk.rows(are_alike_counted=are_alike_counted)
                 for copy in walk.copies:
                     if self._complete(copy):
                         yield copy
@@ -411,6 +414,7 @@ class FileAvailability:
                         waiting.append(copy)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
+            self.functions += walk.functions
             self.scopes_without_code += walk.scopes_without_code
             unit.release()
         try:
@@ -425,7 +429,7 @@ class FileAvailability:
         copy.variables = self.abstract.get(copy.origin)
         if copy.variables is None:
             return False
-        self.spend(len(copy.variables.offsets))
+        self.spend(len(copy.variables.places))
         return True
 
     def spend(self, count: int) -> None:

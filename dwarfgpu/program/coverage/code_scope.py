@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.quick_lists import PackedRanges
+    from dwarfgpu.program.coverage.kinds import Meaning
 
 FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))
 MAX_CHAIN = 256
@@ -29,8 +30,9 @@ class CodeScope:
     """A function, an inlined call or a block that variables are declared in."""
 
     __slots__ = (
-        "_code",
         "_edges",
+        "alike",
+        "code",
         "facts",
         "frame_base",
         "function",
@@ -50,21 +52,22 @@ class CodeScope:
         parent: CodeScope | None,
         code: list[tuple[int, int]] | PackedRanges,
         size: int,
-        *,
-        is_own: bool = True,
+        is_own: bool = True,  # noqa: FBT001, FBT002 (a name would cost each of the many scopes of a file)
     ) -> None:
         self.unit = unit
         self.offset = offset
         """The offset of the entry in the unit."""
         self.tag = tag
         self.parent = parent
-        self._code = code
+        self.code = code
+        """The addresses of its code, as `spans` or packed."""
         self.size = size
         """How many bytes of code it has."""
         self.is_own = is_own
         """Whether these are its own, and not those of what is around it."""
         self._edges: tuple[int, Sequence[int], Sequence[int], Sequence[int]] | None = None
         self.frame_base: tuple[bytes, Format] | None
+        self.alike: dict[Meaning | str, list[int]]
         self.facts: dict[Hashable, Any]
         self.function: CodeScope
         if parent is None or tag == dw.DW_TAG_subprogram:
@@ -72,19 +75,31 @@ class CodeScope:
             """The function whose code it is part of."""
             self.facts = {}
             """What is known of that function."""
+            self.alike = {}
+            """What is said everywhere in their scopes of how many of its variables, and the bytes of these scopes."""
             self.frame_base = None
         else:
             self.function = parent.function
             self.facts = parent.facts
+            self.alike = parent.alike
             self.frame_base = parent.frame_base
 
     @property
     def spans(self) -> list[tuple[int, int]]:
         """The addresses of the code, in order and apart from each other."""
-        code = self._code
+        code = self.code
         if not isinstance(code, list):
-            self._code = code = code.spans()
+            self.code = code = code.spans()
         return code
+
+    def count(self, said: Meaning | str) -> None:
+        """Count a variable of which the same is said everywhere in this scope."""
+        count = self.alike.get(said)
+        if count is None:
+            self.alike[said] = [1, self.size]
+        else:
+            count[0] += 1
+            count[1] += self.size
 
     @property
     def has_expression_base(self) -> bool:
@@ -93,31 +108,29 @@ class CodeScope:
 
     @property
     def edges(self) -> tuple[int, Sequence[int], Sequence[int], Sequence[int]]:
-        """An address, and counted from it where parts of the code begin and end, and what tells how much is before one.
+        """An address; counted from it, where parts of the code begin and end; and the sums of their sizes.
 
-        The last number of a part is how many bytes of the code are below it, less where it begins.
+        The sum for a part is the size of this one and of all before it.
         """
         edges = self._edges
         if edges is None:
-            lows: Sequence[int]
-            highs: Sequence[int]
-            code = self._code
-            base, lows, highs = (0, [], []) if isinstance(code, list) else code.bounds()
-            if isinstance(code, list) and code:
-                lows, highs = zip(*code, strict=True)
-            sums = accumulate(map(sub, highs, lows), initial=0)
-            self._edges = edges = base, lows, highs, [count - low for count, low in zip(sums, lows, strict=False)]
+            code = self.code
+            if isinstance(code, list):
+                lows, highs = [low for low, _high in code], [high for _low, high in code]
+                edges = 0, lows, highs, [*accumulate(map(sub, highs, lows))]
+            else:
+                edges = code.bounds()
+            self._edges = edges
         return edges
 
     def before(self, address: int) -> int:
         """Return how many bytes of the code are below an address."""
-        base, lows, highs, below = self._edges or self.edges
+        base, lows, highs, sums = self._edges or self.edges
         address -= base
-        index = bisect_right(lows, address) - 1
-        if index < 0:
+        part = bisect_right(lows, address) - 1
+        if part < 0:
             return 0
-        high = highs[index]
-        return below[index] + (min(high, address))
+        return sums[part] - max(0, highs[part] - address)
 
     @property
     def die(self) -> Die:

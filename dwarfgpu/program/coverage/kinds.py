@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import evolve
+from attrs import evolve, field
 
 from dwarfgpu import dialects
 from dwarfgpu.dwarf_constants import DW_AT_frame_base
@@ -68,16 +68,29 @@ class Meaning:
     """The names of the repairs."""
     is_entry_value: bool = False
     """Whether it needs what a register or an expression was at the entry of the function."""
+    is_located: bool = field(init=False)
+    """Whether this is a location, as the file has it."""
 
-    @property
-    def is_located(self) -> bool:
-        """Whether this is a location, as the file has it."""
+    @is_located.default
+    def _is_located(self) -> bool:
         return self.written not in NO_LOCATION
 
 
 meaning_of = cache(Meaning)
 """Return what an expression says, by the fields of `Meaning`, all in their order."""
 CONSTANT_MEANING = meaning_of(CONSTANT, CONSTANT, (), False)
+
+
+class TypeFamily:
+    """What is known of all variables of a unit that have the same type."""
+
+    __slots__ = ("answers", "meanings")
+
+    def __init__(self) -> None:
+        self.answers: dict[Hashable, Any] = {}
+        """What is known of the type, by question."""
+        self.meanings: dict[bytes, Meaning] = {}
+        """What expressions say of each of the variables."""
 
 
 class ExpressionSite(Protocol):
@@ -96,7 +109,7 @@ class ExpressionSite(Protocol):
         """The function or block that the variable is declared in."""
 
     @property
-    def family(self) -> dict[Hashable, Any]:
+    def family(self) -> TypeFamily:
         """What is known of all variables that have the type."""
 
 
@@ -302,7 +315,7 @@ class _Answers:
         if name in _OF_FUNCTION and scope is not None:
             store = scope.facts
         elif name in OF_TYPE:
-            store = self._site.family
+            store = self._site.family.answers
         else:
             store = self._given
         if question not in store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
@@ -13,13 +14,12 @@ from dwarfgpu.program.coverage.availability import (
     VariableAvailability,
     by_kind,
     count_bytes,
-    together,
 )
 from dwarfgpu.program.coverage.kinds import KINDS, Meaning
 from dwarfgpu.program.coverage.unit_walk import LEFT_OUT, STATIC, FunctionCopy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
@@ -128,7 +128,11 @@ class Tally:
     @property
     def missing(self) -> int:
         """How many bytes have no location, as the file has it."""
-        return sum([count for said, count in self.said.items() if isinstance(said, str) or not said.is_located])
+        missing = 0
+        for said, count in self.said.items():
+            if isinstance(said, str) or not said.is_located:
+                missing += count
+        return missing
 
     def sum(self) -> CoverageSum:
         """Return the sum as it is now."""
@@ -249,7 +253,7 @@ def file_coverage(
         whole.sum(),
         tuple(sorted((UnitCoverage(unit, tally) for unit, tally in units.items()), key=_worst)),
         tuple(sorted(rows, key=_worst)),
-        tuple(repairs.items()),
+        tuple(sorted(repairs.items())),
         available.scopes_without_code,
         tuple(file.dwarf.problems),
     )
@@ -262,58 +266,39 @@ def _add_all(
     repaired_as: dict[tuple[str, ...], int],
 ) -> None:
     """Add all variables to the sums, and count the sets of repairs that tell what they mean."""
-    last: CodeScope | None = None
-    tally = Tally()
-    alike: dict[Meaning | str, list[int]] = {}
-    """How many variables of the function are of which the same is said everywhere, and the bytes of their scopes."""
-
-    def add_alike() -> None:
-        for said, (count, size) in alike.items():
-            tally.add_everywhere(said, count, size)
-            if isinstance(said, Meaning) and said.repairs:
-                repaired_as[said.repairs] += count
-        alike.clear()
-
-    for row in available.rows():
+    for row in available.rows(are_alike_counted=True):
         if isinstance(row, FunctionCopy):
             count = row.left_out()
             if count:
                 _tally(functions, row.scope.function).add_everywhere(LEFT_OUT, count, count * row.scope.size)
             continue
         unit, _offset, _kind, scope, said, start = row
-        if scope is not None and scope.function is not last:
-            add_alike()
-            last = scope.function
-            tally = _tally(functions, last)
-        if isinstance(said, tuple) or start is not None or scope is None:
-            for names in _repairs(said):
-                repaired_as[names] = repaired_as.get(names, 0) + 1
-            if scope is None:
-                is_located = bool(VariableAvailability.of_row(row).written)
-                _tally(units, unit).add_static(is_located=is_located)
-            else:
-                tally.add_list(scope, said, start)
-            continue
-        known = alike.get(said)
-        if known is None:
-            alike[said] = [1, scope.size]
-            for names in _repairs(said):
-                repaired_as.setdefault(names, 0)
+        names = _repairs(said)
+        if names:
+            repaired_as[names] = repaired_as.get(names, 0) + 1
+        if scope is None:
+            is_located = bool(VariableAvailability.of_row(row).written)
+            _tally(units, unit).add_static(is_located=is_located)
         else:
-            known[0] += 1
-            known[1] += scope.size
-    add_alike()
+            _tally(functions, scope.function).add_list(scope, said, start)
+    for function in available.functions:
+        if function.alike:
+            tally = _tally(functions, function)
+            for said, (count, size) in function.alike.items():
+                tally.add_everywhere(said, count, size)
+                names = _repairs(said)
+                if names:
+                    repaired_as[names] = repaired_as.get(names, 0) + count
 
 
-def _repairs(said: Said) -> Iterator[tuple[str, ...]]:
-    """Yield the repairs that tell what is said of a variable, if there are some."""
-    names: tuple[str, ...] = ()
-    if isinstance(said, Meaning):
-        names = said.repairs
-    elif isinstance(said, tuple):
-        names = together(tuple(dict.fromkeys([entry[2] for entry in said]))).repairs
-    if names:
-        yield names
+def _repairs(said: Said) -> tuple[str, ...]:
+    """Return the repairs that tell what is said of a variable."""
+    if isinstance(said, list):
+        repaired = [meaning.repairs for _low, _high, meaning in said if meaning.repairs]
+        if not repaired or repaired.count(repaired[0]) == len(repaired):
+            return repaired[0] if repaired else ()
+        return tuple(dict.fromkeys(chain(*repaired)))
+    return () if isinstance(said, str) else said.repairs
 
 
 def _tally(tallies: dict[Key, Tally], key: Key) -> Tally:

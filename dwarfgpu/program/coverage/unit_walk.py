@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.abbrevs import wide_code
 from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.info.pc_ranges import dead_from, listed, ranges_of
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 from dwarfgpu.objfile.lists.location_lists import read_location_list
 from dwarfgpu.objfile.lists.quick_lists import packed_ranges, quick_locations, quick_ranges
 from dwarfgpu.program.coverage.code_scope import FUNCTIONS, CodeScope, merged
-from dwarfgpu.program.coverage.kinds import CONSTANT_MEANING, FIRST, OF_TYPE, Meaning
+from dwarfgpu.program.coverage.kinds import CONSTANT_MEANING, FIRST, OF_TYPE, Meaning, TypeFamily
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -37,7 +38,7 @@ NO_ATTRIBUTE = "no location"
 EMPTY_LIST = "list without entries"
 UNREADABLE = "list is broken"
 
-Said: TypeAlias = "Meaning | str | tuple[tuple[int, int, Meaning], ...]"
+Said: TypeAlias = "Meaning | str | list[tuple[int, int, Meaning]]"
 """What is said of the place of a variable: what holds wherever it is, why nothing is said, or the entries of its list.
 
 An entry is where it begins, the first address behind it (-1 for one that is valid wherever no other is), and what the
@@ -90,10 +91,10 @@ class EntryPlan:
     What ends in ``_at`` is the index of a value among those that are read; -1 where it is not.
     """
 
-    __slots__ = ("_wanted", "abbreviation", "base_at", "code", "constant", "has_children", "high_at", "is_abstract",
-                 "is_bare", "is_code", "is_expression", "is_global", "is_incomplete", "is_inner", "is_noted",
-                 "is_noted_leaf", "kind", "list_form", "location", "location_at", "low_at", "origin_at", "pick",
-                 "ranges_at", "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
+    __slots__ = ("_type_unpack", "_wanted", "abbreviation", "base_at", "code", "constant", "has_children", "high_at",
+                 "is_abstract", "is_bare", "is_code", "is_expression", "is_global", "is_incomplete", "is_inner",
+                 "is_noted", "is_noted_leaf", "kind", "list_form", "location", "location_at", "low_at", "origin_at",
+                 "pick", "ranges_at", "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
 
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
         attributes, layout = abbreviation.attributes, abbreviation.layout
@@ -127,6 +128,9 @@ class EntryPlan:
         """Whether only another entry can say where the variable is."""
         self.is_bare = _WHERE.isdisjoint(attributes)
         """Whether neither it nor an entry that it completes says where the variable is."""
+
+        self._type_unpack: Unpack | None = None
+        """Reads the reference to the type in an entry of fixed size."""
 
         self._choose_values(version)
         self.size = layout.size
@@ -168,6 +172,17 @@ class EntryPlan:
             for index in (self.location, ranges, low, high, base, origin)
         )
 
+    def type_of(self, data: bytes, position: int) -> tuple[int, int]:
+        """Return the form and the value of the reference to the type of an entry, where its code is in the data."""
+        abbreviation = self.abbreviation
+        layout, form = abbreviation.layout, abbreviation.forms[self.type]
+        begin = position if data[position] < 128 else wide_code(data, position)[1] - layout.lead
+        if self._type_unpack is not None:
+            return form, self._type_unpack(data, begin)[0]
+        if layout.size >= 0 and form in _REFERENCES:
+            self._type_unpack = layout.picking_unpack((self.type,))
+        return form, abbreviation.value(self.type, layout.read(data, begin)[1])
+
     def _first_pick(self, data: bytes, position: int) -> tuple[Any, ...]:
         self.pick = self.abbreviation.layout.picker(self._wanted)
         return self.pick(data, position)
@@ -188,15 +203,16 @@ class EntryPlans:
 
 
 class AbstractVariables:
-    """The variables of an abstract instance by their offsets in the unit, with the plans of all such variables."""
+    """The variables of an abstract instance by their offsets in the section, with the plans of all such variables."""
 
-    __slots__ = ("noted", "offsets", "unit")
+    __slots__ = ("noted", "places", "unit")
 
     def __init__(self, unit: Unit, noted: dict[int, EntryPlan]) -> None:
         self.unit = unit
-        self.offsets: list[int] = []
+        self.places: dict[int, None] = {}
+        """The offsets, in their order."""
         self.noted = noted
-        """The plans by the offset in the section."""
+        """The plans by the offset."""
 
 
 LEFT_OUT = "not in this copy"
@@ -219,22 +235,19 @@ class FunctionCopy:
         """Return how many of the variables it does not have."""
         if self.variables is None:
             return 0
-        offsets, start = self.variables.offsets, self.variables.unit.offset
-        if not self.seen:
-            return len(offsets)
-        return len(offsets) - len({place - start for place in self.seen}.intersection(offsets))
+        places = self.variables.places
+        return len(places) - len(places.keys() & self.seen) if self.seen else len(places)
 
     def rows(self) -> Iterator[Row]:
         """Yield the variables that it does not have."""
         if self.variables is None:
             return
         unit, seen = self.variables.unit, set(self.seen)
-        for offset in self.variables.offsets:
-            place = unit.offset + offset
+        for place in self.variables.places:
             if place not in seen:
                 kind = self.variables.noted[place].kind
                 assert kind is not None  # noqa: S101 (it is a variable)
-                yield unit, offset, kind, self.scope, LEFT_OUT, None
+                yield unit, place - unit.offset, kind, self.scope, LEFT_OUT, None
 
 
 class _VariableSite:
@@ -247,7 +260,7 @@ class _VariableSite:
         self.offset = offset
         self._plan = plan
         self._target = target
-        self._family: dict[Hashable, Any] | None = None
+        self._family: TypeFamily | None = None
         self.producer = walk.producer
         self.scope = scope
 
@@ -256,7 +269,7 @@ class _VariableSite:
         return self._walk.unit.die_known_at(self.offset)
 
     @property
-    def family(self) -> dict[Hashable, Any]:
+    def family(self) -> TypeFamily:
         if self._family is None:
             self._family = self._walk.family(self.offset, self._plan, self._target)
         return self._family
@@ -289,14 +302,18 @@ class UnitWalk:
         self._spend = spend
         self.copies: list[FunctionCopy] = []
         """All copies of abstract instances."""
+        self.functions: list[CodeScope] = []
+        """What has code and variables, but what is inlined and blocks."""
         self.scopes_without_code = 0
-        self._meanings: dict[bytes, Any] = {}
-        """For expressions: their meaning, or the first question that it depends on, with what follows."""
+        self._meanings: dict[bytes, Meaning] = {}
+        """What expressions say wherever they are in the unit."""
+        self._questions: dict[bytes, tuple[Hashable, dict[Any, Any]]] = {}
+        """For the others the first question that their meaning depends on, with what follows from each answer."""
         self._noted: dict[int, EntryPlan] = {}
         """The variables of abstract instances, by their offset in the section."""
-        self._families: dict[Hashable, dict[Hashable, Any]] = {}
+        self._families: dict[Hashable, TypeFamily] = {}
         """What is known of all variables that have a type, by form and value of the reference to it."""
-        self._families_of: dict[int, dict[Hashable, Any]] = {}
+        self._families_of: dict[int, TypeFamily] = {}
         """The same by the offset in the section of what variables complete."""
         self._origins: dict[int, Attribute | None] = {}
         """The location or the constant of entries that others complete, by their offset in the section."""
@@ -322,8 +339,8 @@ class UnitWalk:
     def _location_lists(self) -> _IndexedLists:
         return _IndexedLists(self.unit, "loclist")
 
-    def rows(self) -> Iterator[Row]:  # noqa: C901, PLR0912, PLR0915 (one loop over all entries)
-        """Yield the variables."""
+    def rows(self, *, are_alike_counted: bool = False) -> Iterator[Row]:  # noqa: C901, PLR0912, PLR0915 (one loop)
+        """Yield the variables, but those that are only counted: of which the same is said everywhere in their scope."""
         unit, start = self.unit, self.unit.offset
         data, table, version = unit.data, unit.table, unit.version
         position, end = unit.first, len(data)
@@ -333,10 +350,11 @@ class UnitWalk:
         copy: FunctionCopy | None = None
         instance: AbstractVariables | None = None
         """The abstract instance that the entry is in."""
+        said: Any
         others: dict[Abbreviation, EntryPlan] = {}
-        known = table.keep(EntryPlans, lambda table: EntryPlans(table, version))
-        meanings, noted = self._meanings, self._noted
-        sizes, plans, wide = known.sizes, known.plans, table.rows
+        entry_plans = table.keep(EntryPlans, lambda table: EntryPlans(table, version))
+        meanings, questions, noted, loclistx = self._meanings, self._questions, self._noted, dw.DW_FORM_loclistx
+        sizes, plans, wide = entry_plans.sizes, entry_plans.plans, table.rows
         while position < end:
             try:
                 code = data[position]
@@ -360,7 +378,7 @@ class UnitWalk:
                     if plan is None:
                         plan = others[abbreviation] = EntryPlan(abbreviation, version)
                 if instance is not None and plan.is_noted_leaf:
-                    instance.offsets.append(at)
+                    instance.places[start + at] = None
                     noted[start + at] = plan
                     position = begin + plan.size
                     continue
@@ -371,7 +389,7 @@ class UnitWalk:
                     if instance is not None:
                         is_open = plan.is_inner or plan.is_noted
                         if plan.is_noted:
-                            instance.offsets.append(at)
+                            instance.places[start + at] = None
                             noted[start + at] = plan
                     if plan.has_children:
                         if is_open:
@@ -403,19 +421,28 @@ class UnitWalk:
                 if copy is not None and target >= 0:
                     copy.seen.append(target)
                 if scope is None:
-                    yield self._variable(at, plan, values, target, None)
+                    said, _later = self._said(at, plan, values, target, None)
+                    yield unit, at, CONSTANT if plan.kind == CONSTANT else STATIC, None, said, None
                 elif scope.size:
-                    said = None
-                    if plan.is_expression and plan.start < 0:  # most variables: what `_meaning_at` would give
-                        said = meanings.get(values[plan.location_at])
-                        if said.__class__ is tuple and said[0] is FIRST:
-                            said = said[1].get(scope.facts.get(FIRST, _NOT_ASKED))
-                    elif plan.is_incomplete and target in noted and noted[target].is_bare:
-                        said = NO_ATTRIBUTE  # as `_elsewhere` would say
-                    if said.__class__ is Meaning or said is NO_ATTRIBUTE:
-                        yield unit, at, plan.kind or LOCAL, scope, said, None
+                    said = None  # as `_said` would say
+                    if plan.is_expression and plan.start < 0:
+                        expression = values[plan.location_at]
+                        said = meanings.get(expression)
+                        if said is None and expression in questions:
+                            question, branches = questions[expression]
+                            known = branches.get(scope.facts.get(FIRST, _NOT_ASKED)) if question is FIRST else None
+                            said = known if known.__class__ is Meaning else None
+                    elif plan.list_form == loclistx and plan.start < 0:
+                        said = self._known_list(at, plan, values, target)
+                    elif plan.is_incomplete and (plan.is_bare or (target in noted and noted[target].is_bare)):
+                        said = NO_ATTRIBUTE
+                    later: int | None = None
+                    if said is None:
+                        said, later = self._said(at, plan, values, target, scope)
+                    if are_alike_counted and later is None and said.__class__ is not list:
+                        scope.count(said)
                     else:
-                        yield self._variable(at, plan, values, target, scope)
+                        yield unit, at, plan.kind or LOCAL, scope, said, later
                 if plan.has_children:
                     owners.append((scope, copy, instance))
             elif plan.is_abstract:
@@ -467,7 +494,7 @@ class UnitWalk:
         size = 0
         if plan.code == NO_CODE:
             if plan.tag not in FUNCTIONS and parent is not None:
-                code, size = parent.spans, parent.size
+                code, size = parent.code, parent.size
         elif plan.code == INDEXED and values[plan.low_at] < len(self._addresses):
             low = self._addresses[values[plan.low_at]]
             if low < self._dead and values[plan.high_at]:
@@ -478,11 +505,13 @@ class UnitWalk:
                 code, size = self._code(offset, plan, values)
             except DwarfGpuError as error:
                 self._note(error, offset)
-        scope = CodeScope(unit, offset, plan.tag, parent, code, size, is_own=plan.code != NO_CODE)
-        if plan.base_at >= 0 and scope.function is scope:
-            base = values[plan.base_at]
+        scope = CodeScope(unit, offset, plan.tag, parent, code, size, plan.code != NO_CODE)
+        if scope.function is scope:
+            self.functions.append(scope)
+            base = values[plan.base_at] if plan.base_at >= 0 else None
             if type(base) is bytes:
                 scope.frame_base = base, unit.format
+                scope.facts[FIRST] = False  # a frame base answers it
         return scope
 
     def _code(
@@ -490,18 +519,9 @@ class UnitWalk:
     ) -> tuple[list[tuple[int, int]] | PackedRanges, int]:
         """Return the addresses of the code of an entry, and how many there are."""
         unit = self.unit
-        if plan.code == PLAIN:
-            low, size = values[plan.low_at], values[plan.high_at]
-            return ([(low, low + size)], size) if size and low < self._dead else ([], 0)
-        if plan.code != LISTED:  # also for an index that leads nowhere
-            die = unit.die_known_at(offset)
-            spans = ranges_of(die)
-            if die.number(dw.DW_AT_ranges) is not None:
-                self._spend(len(spans))
-        else:
-            form, value, lists = plan.ranges_form, values[plan.ranges_at], None
-            if form == dw.DW_FORM_rnglistx:
-                lists = self._range_lists
+        if plan.code == LISTED:
+            form, value = plan.ranges_form, values[plan.ranges_at]
+            lists = self._range_lists if form == dw.DW_FORM_rnglistx else None
             section, data, place = _list_place(lists, unit, form, value, "rnglist")
             quick = None
             if self._context is not None and section.startswith(".debug_rnglists"):
@@ -512,16 +532,23 @@ class UnitWalk:
                 quick = quick_ranges(data, place, self._context, self._addresses)
             spans = listed(unit, section, place) if quick is None else quick
             self._spend(len(spans))
+        elif plan.code == PLAIN:
+            low, size = values[plan.low_at], values[plan.high_at]
+            return ([(low, low + size)], size) if size and low < self._dead else ([], 0)
+        else:  # also for an index that leads nowhere
+            die = unit.die_known_at(offset)
+            spans = ranges_of(die)
+            if die.number(dw.DW_AT_ranges) is not None:
+                self._spend(len(spans))
         spans = merged(spans)
         return spans, sum([high - low for low, high in spans])
 
     # --- Variables ------------------------------------------------------------------------------------------------
 
-    def _variable(
+    def _said(
         self, offset: int, plan: EntryPlan, values: tuple[Any, ...], target: int, scope: CodeScope | None
-    ) -> Row:
-        kind = plan.kind if scope is not None or plan.kind == CONSTANT else STATIC
-        assert kind is not None  # noqa: S101 (it is a variable)
+    ) -> tuple[Said, int | None]:
+        """Return what is said of the place of a variable, and where its scope begins if later than its block."""
         start = None
         said: Said
         try:
@@ -536,8 +563,8 @@ class UnitWalk:
                 start = self._start(offset, plan, scope)
         except DwarfGpuError as error:
             self._note(error, offset)
-            said, start = UNREADABLE, None
-        return self.unit, offset, kind, scope, said, start
+            return UNREADABLE, None
+        return said, start
 
     def _start(self, offset: int, plan: EntryPlan, scope: CodeScope) -> int | None:
         """Return where the scope of a declaration begins later than its block (DWARF 5, 3.9)."""
@@ -575,6 +602,22 @@ class UnitWalk:
             self._origins[target] = location
         return self._origins[target]
 
+    def _known_list(
+        self, offset: int, plan: EntryPlan, values: tuple[Any, ...], target: int
+    ) -> list[tuple[int, int, Meaning]] | None:
+        """Return what a list says that has an index; None if its place or one of its expressions is not known yet."""
+        lists, index = self._location_lists, values[plan.location_at]
+        if self._context is None or index >= len(lists.places):
+            return None
+        family = self._families_of.get(target) or self.family(offset, plan, target)
+        known = family.meanings.__getitem__
+        try:
+            entries = quick_locations(lists.data, lists.places[index], self._context, self._addresses, known)
+            self._spend(len(entries or ()))
+        except (KeyError, MalformedFile):
+            return None
+        return entries or None
+
     def _of_attribute(self, attribute: Attribute, site: _VariableSite) -> Said:
         unit = attribute.die.unit
         kind = class_of(attribute.form, dw.DW_AT_location, unit.version)
@@ -588,63 +631,75 @@ class UnitWalk:
         """Return what the list that an attribute names says."""
         lists = self._location_lists if form == dw.DW_FORM_loclistx and unit is self.unit else None
         section, data, offset = _list_place(lists, unit, form, value, "loclist")
-        quick = None
-        if unit is self.unit and self._context is not None and section.startswith(".debug_loclists"):
-            quick = quick_locations(data, offset, self._context, self._addresses)
         meaning = self._meaning_at
-        if quick is not None:
-            self._spend(len(quick))
-            get, entries = self._meanings.get, []
-            for low, high, begin, end in quick:
-                known = get(data[begin:end])
-                entries.append((low, high, known if known.__class__ is Meaning else meaning(data[begin:end], site)))
-            return tuple(entries) or EMPTY_LIST
-        location_list = read_location_list(data, offset, section=section, context=unit.list_context)
-        if location_list.error is not None:
-            raise location_list.error.again()
-        self._spend(len(location_list.entries))
-        entries = [
-            (entry.start, -1 if entry.default else entry.end, meaning(entry.expression, site))
-            for entry in location_list.entries
-        ]
-        return tuple(entries) or EMPTY_LIST
+        entries: list[tuple[int, int, Meaning]] | None = None
+        if unit is self.unit and self._context is not None and section.startswith(".debug_loclists"):
+            place = data, offset, self._context, self._addresses
+            try:
+                entries = quick_locations(*place, site.family.meanings.__getitem__)
+            except KeyError:  # an expression that is new to the family, or depends on the function
+                quick = quick_locations(*place, bytes) or ()
+                entries = [(low, high, meaning(expression, site)) for low, high, expression in quick]
+        if entries is None:
+            location_list = read_location_list(data, offset, section=section, context=unit.list_context)
+            if location_list.error is not None:
+                raise location_list.error.again()
+            entries = [
+                (entry.start, -1 if entry.default else entry.end, meaning(entry.expression, site))
+                for entry in location_list.entries
+            ]
+        self._spend(len(entries))
+        return entries or EMPTY_LIST
 
     # --- What expressions say -------------------------------------------------------------------------------------
 
     def _meaning_at(self, data: bytes, site: _VariableSite) -> Meaning:
         """Return what an expression says of the variable at a place."""
-        node = self._meanings.get(data)
+        node: Any = self._meanings.get(data) or self._questions.get(data)
+        of_type = True
         while node.__class__ is tuple:
             question, branches = node
             if question is FIRST and site.scope is not None:
                 answers = site.scope.facts
+                of_type = False
             elif question[0] in OF_TYPE:
-                answers = site.family
+                answers = site.family.answers
             else:
                 break
             node = branches.get(answers.get(question, _NOT_ASKED))
         if node.__class__ is Meaning:
+            if of_type:
+                site.family.meanings[data] = node
             return node
         known = self.kinds.known(data, self.unit.format)
         meaning = known.meaning or self.kinds.meaning(known, site)
         if not known.has_base:
-            self._meanings[data] = known.meaning or known.answers.get((self.producer, ""))
+            node = known.meaning or known.answers.get((self.producer, ""))
+            if node.__class__ is Meaning:
+                self._meanings[data] = node
+            elif node is not None:
+                self._questions[data] = node
         return meaning
 
-    def family(self, offset: int, plan: EntryPlan, target: int) -> dict[Hashable, Any]:
+    def family(self, offset: int, plan: EntryPlan, target: int) -> TypeFamily:
         """Return what is known of all variables that have the type of an entry."""
-        unit = self.unit
         if plan.type < 0 and target < 0:
-            return {}
+            return TypeFamily()
         if plan.type >= 0:
-            return self._families.setdefault(_type_of(unit.die_known_at(offset), plan), {})
+            return self._family_of(plan.type_of(self.unit.data, offset))
         family = self._families_of.get(target)
         if family is None:
             noted = self._noted.get(target)
             key: Hashable = target
             if noted is not None and noted.type >= 0:
-                key = _type_of(unit.die_known_at(target - unit.offset), noted)
-            family = self._families_of[target] = self._families.setdefault(key, {})
+                key = noted.type_of(self.unit.data, target - self.unit.offset)
+            family = self._families_of[target] = self._family_of(key)
+        return family
+
+    def _family_of(self, key: Hashable) -> TypeFamily:
+        family = self._families.get(key)
+        if family is None:
+            family = self._families[key] = TypeFamily()
         return family
 
     def _note(self, error: DwarfGpuError, offset: int) -> None:
@@ -657,8 +712,3 @@ def _list_place(lists: _IndexedLists | None, unit: Unit, form: int, value: int, 
         return lists.section, lists.data, lists.places[value]
     section, offset = unit.tables.list_offset(form, value, kind)
     return section, unit.tables.list_data(section), offset
-
-
-def _type_of(die: Die, plan: EntryPlan) -> tuple[int, int]:
-    """Return the form and the value of the reference to the type of an entry."""
-    return die.abbreviation.forms[plan.type], die.abbreviation.value(plan.type, die.values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
@@ -39,14 +39,14 @@ def agree_on_ranges(data, where, addresses, offset=0):
 
 
 def agree_on_locations(data, where, addresses, offset=0):
-    quick = quick_locations(data, offset, where, addresses)
+    quick = quick_locations(data, offset, where, addresses, bytes)
     if quick is not None:
         whole = read_location_list(data, offset, section=".debug_loclists", context=where)
         assert whole.error is None
-        assert [(0 if high < 0 else low, high < 0, data[start:end], start) for low, high, start, end in quick] == [
-            (entry.start, entry.default, entry.expression, entry.expression_offset) for entry in whole.entries
+        assert [(0 if high < 0 else low, high < 0, expression) for low, high, expression in quick] == [
+            (entry.start, entry.default, entry.expression) for entry in whole.entries
         ]
-        assert [high for _low, high, _start, _end in quick if high >= 0] == [
+        assert [high for _low, high, _expression in quick if high >= 0] == [
             entry.end for entry in whole.entries if not entry.default
         ]
     return quick
@@ -87,7 +87,7 @@ def test_every_kind_of_entry(size, order):
 )
 def test_what_is_unusual_is_left_to_the_exact_readers(entry):
     assert quick_ranges(rnglist(entry, ("end_of_list",)), 0, context(), ADDRESSES) is None
-    assert quick_locations(loclist((*entry, "50"), ("end_of_list",)), 0, context(), ADDRESSES) is None
+    assert quick_locations(loclist((*entry, "50"), ("end_of_list",)), 0, context(), ADDRESSES, bytes) is None
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_is_unusual_is_left_to_the_exact_readers(entry):
 )
 def test_the_end_of_the_section(data):
     assert quick_ranges(data, 0, context(), ()) is None
-    assert quick_locations(data, 0, context(), ()) is None
+    assert quick_locations(data, 0, context(), (), bytes) is None
 
 
 @given(st.binary(max_size=60), st.sampled_from([4, 8]), st.sampled_from([None, 0, 0x400, (1 << 32) - 1]))
@@ -165,8 +165,9 @@ def test_packed_ranges_are_those_of_the_exact_reader(pairs, base):
     assert packed.spans() == whole.spans() == spans
     assert packed.count == len(spans)
     assert packed.size == sum(high - low for low, high in spans)
-    origin, lows, highs = packed.bounds()
+    origin, lows, highs, sums = packed.bounds()
     assert [(origin + low, origin + high) for low, high in zip(lows, highs, strict=True)] == spans
+    assert list(sums) == [*accumulate(high - low for low, high in spans)]
 
 
 @pytest.mark.parametrize("count", [1, 127, 128, 129])
@@ -178,6 +179,7 @@ def test_long_lists_are_packed_up_to_128_ranges(first, count):
     assert (packed is None) == (count == 129)
     if packed is not None:
         assert packed.size == 5 * count
+        assert packed.bounds()[-1][-1] == 5 * count
         assert packed.spans() == [(0x400 + low, 0x400 + high) for low, high in pairs]
 
 
