@@ -392,14 +392,14 @@ class FileAvailability:
         self._left = FREE + sum(len(self.dwarf.source.data(name)) for name in sections)
 
     def __iter__(self) -> Iterator[VariableAvailability]:
-        for row in self.rows():
-            if isinstance(row, FunctionCopy):
-                yield from map(VariableAvailability.of_row, row.rows())
-            else:
-                yield VariableAvailability.of_row(row)
+        return map(VariableAvailability.of_row, self.rows())
 
-    def rows(self, *, are_alike_counted: bool = False) -> Iterator[Row | FunctionCopy]:
-        """Yield what the walk tells of the variables, and what copies leave out: sums of a file need no records."""
+    def rows(self, *, are_alike_counted: bool = False) -> Iterator[Row]:
+        """Yield what the walk tells of the variables.
+
+        Sums of a file need no rows of variables of which the same is said everywhere in their scope: they are only
+        counted there (`CodeScope.alike`).
+        """
         waiting: list[FunctionCopy] = []
         for unit in counted(tuple(self.dwarf.compile_units()), "units"):
             if unit.header.is_type_unit:
@@ -409,7 +409,7 @@ class FileAvailability:
                 yield from walk.rows(are_alike_counted=are_alike_counted)
                 for copy in walk.copies:
                     if self._complete(copy):
-                        yield copy
+                        yield from copy.rows(are_alike_counted=are_alike_counted)
                     else:
                         waiting.append(copy)
             except DwarfGpuError as error:
@@ -420,7 +420,7 @@ class FileAvailability:
         try:
             for copy in waiting:
                 if self._complete(copy):
-                    yield copy
+                    yield from copy.rows(are_alike_counted=are_alike_counted)
         except DwarfGpuError as error:
             self.dwarf.note(error)
 

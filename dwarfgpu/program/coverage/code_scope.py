@@ -92,14 +92,14 @@ class CodeScope:
             self.code = code = code.spans()
         return code
 
-    def count(self, said: Meaning | str) -> None:
-        """Count a variable of which the same is said everywhere in this scope."""
+    def count(self, said: Meaning | str, variables: int = 1) -> None:
+        """Count variables of which the same is said everywhere in this scope."""
         count = self.alike.get(said)
         if count is None:
-            self.alike[said] = [1, self.size]
+            self.alike[said] = [variables, variables * self.size]
         else:
-            count[0] += 1
-            count[1] += self.size
+            count[0] += variables
+            count[1] += variables * self.size
 
     @property
     def has_expression_base(self) -> bool:

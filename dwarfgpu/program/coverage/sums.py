@@ -16,7 +16,7 @@ from dwarfgpu.program.coverage.availability import (
     count_bytes,
 )
 from dwarfgpu.program.coverage.kinds import KINDS, Meaning
-from dwarfgpu.program.coverage.unit_walk import LEFT_OUT, STATIC, FunctionCopy
+from dwarfgpu.program.coverage.unit_walk import STATIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -244,7 +244,7 @@ def file_coverage(
             repairs[name] = repairs.get(name, 0) + count
     whole = Tally()
     for scope, tally in functions.items():
-        units.setdefault(scope.unit, Tally()).merge(tally)
+        _tally(units, scope.unit).merge(tally)
     for tally in units.values():
         whole.merge(tally)
     rows = [FunctionCoverage(scope, tally) for scope, tally in functions.items()]
@@ -267,11 +267,6 @@ def _add_all(
 ) -> None:
     """Add all variables to the sums, and count the sets of repairs that tell what they mean."""
     for row in available.rows(are_alike_counted=True):
-        if isinstance(row, FunctionCopy):
-            count = row.left_out()
-            if count:
-                _tally(functions, row.scope.function).add_everywhere(LEFT_OUT, count, count * row.scope.size)
-            continue
         unit, _offset, _kind, scope, said, start = row
         names = _repairs(said)
         if names:

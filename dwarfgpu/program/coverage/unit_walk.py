@@ -22,7 +22,7 @@ from dwarfgpu.program.coverage.code_scope import FUNCTIONS, CodeScope, merged
 from dwarfgpu.program.coverage.kinds import CONSTANT_MEANING, FIRST, OF_TYPE, Meaning, TypeFamily
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.dies import Attribute, Die
@@ -231,23 +231,21 @@ class FunctionCopy:
         self.variables: AbstractVariables | None = None
         """The variables of the abstract instance, once that is known."""
 
-    def left_out(self) -> int:
-        """Return how many of the variables it does not have."""
+    def rows(self, *, are_alike_counted: bool) -> Iterable[Row]:
+        """Return the variables that it does not have; nothing if they are only counted in its scope."""
         if self.variables is None:
-            return 0
-        places = self.variables.places
-        return len(places) - len(places.keys() & self.seen) if self.seen else len(places)
-
-    def rows(self) -> Iterator[Row]:
-        """Yield the variables that it does not have."""
-        if self.variables is None:
-            return
-        unit, seen = self.variables.unit, set(self.seen)
-        for place in self.variables.places:
-            if place not in seen:
-                kind = self.variables.noted[place].kind
-                assert kind is not None  # noqa: S101 (it is a variable)
-                yield unit, place - unit.offset, kind, self.scope, LEFT_OUT, None
+            return ()
+        unit, places, noted = self.variables.unit, self.variables.places, self.variables.noted
+        if are_alike_counted:
+            count = len(places) - len(places.keys() & self.seen) if self.seen else len(places)
+            if count:
+                self.scope.count(LEFT_OUT, count)
+            return ()
+        seen = set(self.seen)
+        left_out = [place for place in places if place not in seen]
+        return [
+            (unit, place - unit.offset, noted[place].kind or LOCAL, self.scope, LEFT_OUT, None) for place in left_out
+        ]
 
 
 class _VariableSite:
