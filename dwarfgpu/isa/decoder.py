@@ -11,7 +11,7 @@ from functools import cache
 from attrs import evolve
 
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, CodeBook, CodeKind
-from dwarfgpu.isa.formats import Format, Pieces, bits_of, extract, formats
+from dwarfgpu.isa.formats import InstructionFormat, Pieces, bits_of, extract, formats
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
 from dwarfgpu.isa.modifiers import ALIASES, Writer, sign_extended, signed_bits, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
@@ -43,7 +43,7 @@ POSITIONS = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2, "vdst": 3, "vdata": 3,
 """Which of the numbered bits belong to an operand: neg0 to neg2 to the sources, sel3 to the destination."""
 
 
-def has_literals(layout: Format, *, has_long: bool) -> bool:
+def has_literals(layout: InstructionFormat, *, has_long: bool) -> bool:
     """Return whether a literal can follow an instruction."""
     return layout.size == 4 or has_long
 
@@ -60,7 +60,7 @@ class OperandPlan:
         self,
         spec: OperandSpec,
         role: OperandRole,
-        layout: Format,
+        layout: InstructionFormat,
         pieces: Pieces,
         marks: tuple[tuple[int, int], ...],
         decoder: Decoder,
@@ -184,7 +184,7 @@ class OperandPlan:
 class CompiledRow:
     """A row of a table, ready to decode."""
 
-    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+    def __init__(self, decoder: Decoder, layout: InstructionFormat, opcode: int, line: str) -> None:
         row = decoder.table.row(layout.key.removesuffix("fi"), opcode, line)
         mnemonic = row.mnemonic
         name = mnemonic.rstrip()
@@ -229,7 +229,7 @@ class CompiledRow:
         """Return whether a token is one that only rows of a special format have."""
         return False
 
-    def _read_modifiers(self, decoder: Decoder, layout: Format, specs: str) -> None:
+    def _read_modifiers(self, decoder: Decoder, layout: InstructionFormat, specs: str) -> None:
         for spec in filter(None, specs.split(",")):
             key = spec.partition(":")[0]
             self.modifiers.append((key, layout.modifiers[ALIASES.get(spec) or ALIASES.get(key, key)]))
@@ -243,7 +243,7 @@ class CompiledRow:
             modifiers["offset"] = sign_extended(modifiers["offset"], self.offset_bits)
         return modifiers
 
-    def _plan(self, decoder: Decoder, layout: Format, spec: OperandSpec, role: OperandRole) -> OperandPlan:
+    def _plan(self, decoder: Decoder, layout: InstructionFormat, spec: OperandSpec, role: OperandRole) -> OperandPlan:
         pieces = layout.operands.get(spec.name, ())
         if spec.code is not None or spec.prefix == "K" or spec.immediate == "off":
             return OperandPlan(spec, role, layout, (), (), decoder)
@@ -318,7 +318,7 @@ class CompiledRow:
 class ExportRow(CompiledRow):
     """The row of an export, whose sources are enabled one by one."""
 
-    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+    def __init__(self, decoder: Decoder, layout: InstructionFormat, opcode: int, line: str) -> None:
         CompiledRow.__init__(self, decoder, layout, opcode, line)
         self.targets = decoder.table.names["target"]
         self.has_compression = "compr" in layout.modifiers
@@ -348,7 +348,7 @@ class ImageRow(CompiledRow):
     shape; behind a colon stand the registers of each part.
     """
 
-    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+    def __init__(self, decoder: Decoder, layout: InstructionFormat, opcode: int, line: str) -> None:
         self.data: list[int] = []
         self.stuck: list[bool] = []
         self.addresses: dict[int, tuple[str, bool]] = {}
@@ -510,7 +510,7 @@ class DualRow:
 class FormatRows:
     """The rows of one format, compiled when they are met."""
 
-    def __init__(self, decoder: Decoder, layout: Format) -> None:
+    def __init__(self, decoder: Decoder, layout: InstructionFormat) -> None:
         self.decoder = decoder
         self.layout = layout
         self.mask, self.match = layout.mask, layout.match

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     ValueCheck: TypeAlias = Callable[[Attribute], Iterator[Problem]]
     References: TypeAlias = list[tuple[int, list[int], list[int]]]
     Limits: TypeAlias = list[tuple[int, int, int, ValueCheck]]
-    _Hot: TypeAlias = tuple["Plan", int, References, Limits, bool]
+    _Hot: TypeAlias = tuple["CheckPlan", int, References, Limits, bool]
 
 _ENCODE = "encode the entry as its abbreviation says"
 _REFER = "refer to the offset at which the entry begins"
@@ -121,7 +121,7 @@ _VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "
 """From where on numbers are of vendors."""
 
 
-class Plan:
+class CheckPlan:
     """What is checked in the entries of an abbreviation."""
 
     __slots__ = (
@@ -238,7 +238,7 @@ class _UnitChecks:
         """The tag of each entry, by its offset."""
         self.references: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
         """By attribute and tag the references in the unit: the offsets of the entries, and where they lead."""
-        self.owners: list[Plan] = []
+        self.owners: list[CheckPlan] = []
         """The plans of the entry at hand and of those that own it, outermost first."""
         self.sizes: dict[int, int] = {}
         """The sizes of structures, by the depth of the last one there."""
@@ -295,7 +295,7 @@ class _UnitChecks:
         self.checks.count += len(tags)
         yield from self._references()
 
-    def _entry(self, plan: Plan, die: Die) -> Iterator[Problem]:
+    def _entry(self, plan: CheckPlan, die: Die) -> Iterator[Problem]:
         """Yield what is wrong with an entry by itself, and with its place among the others."""
         for rule, message, clause in plan.problems:
             yield self._problem(rule, message, die, clause)
@@ -337,9 +337,9 @@ class _UnitChecks:
 
     # --- What is known of an abbreviation -------------------------------------------------------------------------
 
-    def _plan(self, abbreviation: Abbreviation) -> Plan:
+    def _plan(self, abbreviation: Abbreviation) -> CheckPlan:
         """Return what is to be looked at in entries, and what is wrong with all of them."""
-        plan = Plan(abbreviation)
+        plan = CheckPlan(abbreviation)
         self._add_shape(plan, abbreviation)
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
@@ -348,7 +348,7 @@ class _UnitChecks:
         plan.is_special = plan.parents is not None or any(rare)
         return plan
 
-    def _add_shape(self, plan: Plan, abbreviation: Abbreviation) -> None:
+    def _add_shape(self, plan: CheckPlan, abbreviation: Abbreviation) -> None:
         """Add what is wrong with a set of attributes."""
         tag, attributes = abbreviation.tag, abbreviation.attributes
         names_here = abbreviation.names(self.unit.dialect, self.unit.version)
@@ -390,7 +390,7 @@ class _UnitChecks:
         ):
             plan.pc = abbreviation.layout.slots[low], abbreviation.layout.slots[high]
 
-    def _add_attribute(self, plan: Plan, abbreviation: Abbreviation, index: int) -> None:
+    def _add_attribute(self, plan: CheckPlan, abbreviation: Abbreviation, index: int) -> None:
         """Add what is wrong with an attribute of every entry, or what is to be looked at in each."""
         number, form = abbreviation.attributes[index], abbreviation.forms[index]
         version = self.unit.version
@@ -456,7 +456,7 @@ class _UnitChecks:
             return len(unit.source.data(".debug_line_str"))
         return None
 
-    def _check_for(self, plan: Plan, name: str, number: int, form: int, kind: str) -> ValueCheck | None:
+    def _check_for(self, plan: CheckPlan, name: str, number: int, form: int, kind: str) -> ValueCheck | None:
         """Return the check of the values of an attribute; None where none can be wrong."""
         if kind == "constant":
             if name == "DW_AT_byte_size":
@@ -587,7 +587,7 @@ class _UnitChecks:
     # --- Addresses ------------------------------------------------------------------------------------------------
 
     def _ranges(
-        self, plan: Plan, die: Die, around: list[tuple[int, int]] | None
+        self, plan: CheckPlan, die: Die, around: list[tuple[int, int]] | None
     ) -> tuple[list[tuple[int, int]] | None, list[Problem]]:
         """Return the code of an entry, or of the one around it, and what is wrong with it."""
         problems: list[Problem] = []

@@ -119,7 +119,7 @@ def read_queue(memory: FileMemory, queue: QueueEntry) -> QueueMemory:
 
 
 @frozen
-class Packet:
+class DispatchPacket:
     """One dispatch packet."""
 
     index: int
@@ -143,7 +143,7 @@ class Packet:
         return self.header is not None and self.header & 0xFF == 2
 
 
-def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index: int) -> Packet:
+def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index: int) -> DispatchPacket:
     """Read the packet with an index in the ring of a queue."""
     address = queue.ring_base + index * PACKET_SIZE & (1 << 64) - 1
     count = queue.ring_size // PACKET_SIZE
@@ -157,7 +157,7 @@ def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index
         is_outside = is_outside or not about.read <= number < about.write
     data = memory.read(address, PACKET_SIZE)
     if data is None:
-        return Packet(index, address, number, is_outside=is_outside)
+        return DispatchPacket(index, address, number, is_outside=is_outside)
     header, setup, *sizes, private, group, kernel, kernarg, _signal = PACKET.unpack(data)
     used = setup & 3
     work_group, grid = sizes[:3], sizes[3:]
@@ -166,7 +166,7 @@ def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index
     x, y, z = work_group
     gx, gy, gz = grid
     is_whole = all((*work_group, *grid))
-    return Packet(
+    return DispatchPacket(
         index, address, number, header, (gx, gy, gz) if is_whole else None, (x, y, z) if is_whole else None, private,
         group, kernel, kernarg, is_outside,
     )  # fmt: skip

@@ -48,7 +48,7 @@ SIGNALS = (
 
 
 @frozen
-class Stop:
+class WaveStop:
     """The state of a wave."""
 
     is_stopped: bool

@@ -18,7 +18,7 @@ WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 @frozen(eq=False)
-class Segment:
+class MemorySegment:
     """Mapped bytes of the global address space, as numbers of each size."""
 
     start: int
@@ -27,7 +27,7 @@ class Segment:
     views: dict[int, Any]
 
     @classmethod
-    def of(cls, start: int, data: Any) -> Segment:
+    def of(cls, start: int, data: Any) -> MemorySegment:
         views: dict[int, Any] = {1: data}
         for size in (2, 4, 8):
             if start % size == 0:
@@ -39,12 +39,12 @@ class Segment:
 class GlobalMemory:
     """The global address space."""
 
-    def __init__(self, segments: list[Segment]) -> None:
+    def __init__(self, segments: list[MemorySegment]) -> None:
         self.segments = sorted(segments, key=lambda segment: segment.start)
         self.starts = [segment.start for segment in self.segments]
         self._last = self.segments[0] if self.segments else None
 
-    def segment_of(self, first: int, last: int) -> Segment | None:
+    def segment_of(self, first: int, last: int) -> MemorySegment | None:
         """Return the segment that has all bytes of a range."""
         segment = self._last
         if segment is not None and segment.start <= first and last < segment.end:
@@ -63,7 +63,7 @@ class GlobalMemory:
         start = address - segment.start
         return int.from_bytes(segment.data[start : start + size].tobytes(), "little")
 
-    def places(self, addresses: Lanes, mask: Lanes, size: int) -> list[tuple[Segment, Lanes, Lanes]]:
+    def places(self, addresses: Lanes, mask: Lanes, size: int) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         """Return the segments that lanes reach, with the lanes as flags (None for all) and their offsets there.
 
         ``addresses`` is an array of unsigned 64-bit numbers ``[wave, lane]``, ``mask`` has the lanes that count.
@@ -103,7 +103,7 @@ class GlobalMemory:
         raise MachineFault(f"no memory at {address:#x}", reaching, kind=MEMORY_VIOLATION)
 
 
-def gather(segment: Segment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:
+def gather(segment: MemorySegment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:
     """Read ``count`` numbers of ``size`` bytes that follow each other, for each lane."""
     offsets = offsets if mask is None else offsets * mask
     view = segment.views.get(size)
@@ -137,7 +137,7 @@ def _unaligned(data: Any, start: Lanes, size: int) -> Lanes:
     return total
 
 
-def scatter(segment: Segment, offsets: Lanes, mask: Lanes, size: int, values: list[Lanes]) -> None:
+def scatter(segment: MemorySegment, offsets: Lanes, mask: Lanes, size: int, values: list[Lanes]) -> None:
     """Write numbers of ``size`` bytes that follow each other, for each lane that counts; the last lane wins."""
     if mask is not None:
         lanes = np.flatnonzero(mask)

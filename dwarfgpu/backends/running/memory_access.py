@@ -23,7 +23,7 @@ from dwarfgpu.backends.running.access_shapes import (
 from dwarfgpu.backends.running.batch import M0, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
 from dwarfgpu.backends.running.buffer_addresses import OUTSIDE, BufferAddresses
-from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.backends.running.lane_patterns import LocalPlaces, start_of_row
 from dwarfgpu.backends.running.stops import (
     ADDRESS_ERROR,
@@ -67,7 +67,7 @@ class MemoryAccess(BufferAddresses):
         self.memory = memory
         self.use(nothing, np.zeros(0, np.int64), nothing)
 
-    def remap(self, segments: list[Segment], scratch_base: int) -> None:
+    def remap(self, segments: list[MemorySegment], scratch_base: int) -> None:
         """Use other global memory; `use` is to follow."""
         self._mapped, self.scratch_base = segments, scratch_base
 
@@ -78,11 +78,11 @@ class MemoryAccess(BufferAddresses):
         """
         self._known_row: tuple[Any, Any, int, int | None] = (None, None, 0, None)
         self.local_size = local.shape[1]
-        self.local = Segment.of(0, local.reshape(-1))
+        self.local = MemorySegment.of(0, local.reshape(-1))
         self.group_of = group_of
         self.scratch_size = scratch.shape[1]
-        self.scratch = Segment.of(0, scratch.reshape(-1))
-        windows = [Segment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
+        self.scratch = MemorySegment.of(0, scratch.reshape(-1))
+        windows = [MemorySegment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
         self.memory.__init__([*self._mapped, *windows])  # type: ignore[misc]
 
     def is_like(self, settings: Any) -> bool:
@@ -440,7 +440,9 @@ class MemoryAccess(BufferAddresses):
 
     # --- Access ---------------------------------------------------------------------------------------------------
 
-    def _places(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> list[tuple[Segment, Lanes, Lanes]]:
+    def _places(
+        self, batch: WaveBatch, space: str, address: Lanes, size: int
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         """Return the segments that lanes reach with their flags and offsets there; all have the shape of the batch."""
         shape = batch.count, batch.lanes
         mask = batch.mask
@@ -467,7 +469,7 @@ class MemoryAccess(BufferAddresses):
 
     def _flat_places(
         self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
-    ) -> list[tuple[Segment, Lanes, Lanes]]:
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         upper = address >> np.uint64(32)
         low = (address & np.uint64(LOW)).view(np.int64)
         is_shared, is_private = (
@@ -492,7 +494,7 @@ class MemoryAccess(BufferAddresses):
 
     def _local_places(
         self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
-    ) -> list[tuple[Segment, Lanes, Lanes]]:
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         if self.local_size < size:
             return []
         inside = (address >= 0) & (address <= self.local_size - size)
@@ -503,7 +505,7 @@ class MemoryAccess(BufferAddresses):
 
     def _scratch_places(
         self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
-    ) -> list[tuple[Segment, Lanes, Lanes]]:
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         limit = self.scratch_size // self.lanes
         outside = (address < 0) | (address > limit - size)
         outside = outside if mask is None else outside & mask
@@ -515,7 +517,7 @@ class MemoryAccess(BufferAddresses):
         rows = batch.waves[:, None] * self.scratch_size
         return [(self.scratch, mask, rows + (address >> 2) * (4 * self.lanes) + self.lane_numbers * 4 + (address & 3))]
 
-    def _is_interleaved(self, space: str, segment: Segment) -> bool:
+    def _is_interleaved(self, space: str, segment: MemorySegment) -> bool:
         return segment is self.scratch and space in (SCRATCH, FLAT)
 
     def row(
@@ -621,7 +623,7 @@ class MemoryAccess(BufferAddresses):
         return results
 
     def _crosses_dwords(
-        self, space: str, address: Lanes, places: list[tuple[Segment, Lanes, Lanes]], size: int
+        self, space: str, address: Lanes, places: list[tuple[MemorySegment, Lanes, Lanes]], size: int
     ) -> bool:
         """Return whether a number in private memory is in two dwords, which do not follow each other there."""
         if space == BUFFER:
@@ -840,7 +842,7 @@ class MemoryAccess(BufferAddresses):
             )
         return number_of(result)
 
-    def _wave_places(self, batch: WaveBatch, address: Any, size: int) -> list[tuple[Segment, int]]:
+    def _wave_places(self, batch: WaveBatch, address: Any, size: int) -> list[tuple[MemorySegment, int]]:
         """Return where the address of each wave is: the segment and the offset in it."""
         addresses = np.broadcast_to(np.asarray(address, np.uint64).reshape(-1), (batch.count,)).tolist()
         found = []

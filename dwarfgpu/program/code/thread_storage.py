@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.objfile.elf.header import Segment
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-    from dwarfgpu.program.stack.stopped import Machine
+    from dwarfgpu.program.stack.stopped import ThreadedBackend
 
 PT_TLS = 7
 DT_NULL, DT_DEBUG = 0, 21
@@ -38,7 +38,7 @@ _SPEC = "A.2.5.4.4.3 (4)"
 class ThreadStorage:
     """The thread-local storage of one thread of a process."""
 
-    machine: Machine
+    machine: ThreadedBackend
     loaded: Loaded
     wave: int
 

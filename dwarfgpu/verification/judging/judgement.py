@@ -9,7 +9,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.stopped import Stopped
 from dwarfgpu.verification.judging import comparison, lane_places, statements, unwinding, variable_values
 from dwarfgpu.verification.judging.call_record import CallRecord
-from dwarfgpu.verification.judging.comparison import BuildComparison
+from dwarfgpu.verification.judging.comparison import StatementComparison
 from dwarfgpu.verification.judging.lane_places import LaneJudge
 from dwarfgpu.verification.judging.sightings import Sightings
 from dwarfgpu.verification.judging.statement_record import StatementRecorder
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.running.halts import Halt
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.verification.findings import CheckRule
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.comparison import BuildJudgement
     from dwarfgpu.verification.judging.other_builds import OtherBuild
 
@@ -90,7 +90,7 @@ class Judge:
         )
         self.calls = CallRecord(device, self._end_call)
         self.recorder: StatementRecorder | None = None
-        self.comparison: BuildComparison | None = None
+        self.comparison: StatementComparison | None = None
         """What compares with the other build, once the kernel has run."""
         if against is not None:
             self.recorder = StatementRecorder(running, stopped, self.registers, self.lanes.record)
@@ -98,7 +98,7 @@ class Judge:
         """How often waves have come to an instruction, by the chain of calls and its address."""
         device.observer = self._observe
 
-    def _end_call(self, call: Call, batch: WaveBatch, rows: Any) -> None:
+    def _end_call(self, call: RecordedCall, batch: WaveBatch, rows: Any) -> None:
         self.frames.end(call, batch, rows)
         self.lanes.leave(call, batch.waves[rows].tolist())
         self.values.end(batch.waves[rows], call)
@@ -166,7 +166,7 @@ class Judge:
         history = self.recorder.history
         other = self.against.record(history, limit)
         uses = StatementUses(self.texts.text_of)
-        self.comparison = BuildComparison(history, other, self.against.name, uses, self.sightings)
+        self.comparison = StatementComparison(history, other, self.against.name, uses, self.sightings)
         return self.comparison.run()
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.program.stack.lane_state import LanePc
     from dwarfgpu.program.stack.stopped import Stopped
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.sightings import Sightings
 
 RULES: dict[str, CheckRule] = rules(
@@ -143,14 +143,14 @@ class LaneJudge:
             self._waiting.pop(wave, None)
         self.record.end(batch)
 
-    def leave(self, call: Call, waves: Iterable[int]) -> None:
+    def leave(self, call: RecordedCall, waves: Iterable[int]) -> None:
         """Forget what is said of lanes in a call that ends."""
         for wave in waves:
             said = self._waiting.get(wave)
             for key in [key for key in said or () if key[0] == call.number]:
                 del self._waiting[wave][key]
 
-    def judge(self, batch: WaveBatch, call: Call | None, row: int, visits: int) -> None:
+    def judge(self, batch: WaveBatch, call: RecordedCall | None, row: int, visits: int) -> None:
         """Judge what is said of the lanes of one wave."""
         wave = int(batch.waves[row])
         frame = self.stopped.stack(wave).top
@@ -200,7 +200,7 @@ class LaneJudge:
     def _judge_places(
         self,
         batch: WaveBatch,
-        call: Call | None,
+        call: RecordedCall | None,
         row: int,
         places: tuple[LanePc, ...],
         active: int,

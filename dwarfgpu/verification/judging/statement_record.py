@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.program.variables.variable import Variable
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.recorded_values import Recorded
 
 FOLLOWED_WAVES = 4
@@ -56,7 +56,7 @@ Context = tuple[Any, ...]
 
 
 @frozen
-class VariableKey:
+class DeclarationKey:
     """What a variable is known by in another build: its name and the line of its declaration."""
 
     name: str
@@ -79,7 +79,7 @@ class StatementStop:
     positions: dict[WorkItem, int]
     """The work-items of the lanes, with their places in the rows of values."""
     lanes: tuple[int, ...]
-    values: dict[VariableKey, list[Recorded]] | None
+    values: dict[DeclarationKey, list[Recorded]] | None
     """What variables are in the lanes; None where they were not read."""
 
     @property
@@ -87,7 +87,7 @@ class StatementStop:
         """The line, with the name of its file."""
         return self.file.rpartition("/")[2], self.line
 
-    def value(self, key: VariableKey, item: WorkItem) -> Recorded | None:
+    def value(self, key: DeclarationKey, item: WorkItem) -> Recorded | None:
         """Return what a variable is for a work-item; None where it is not visible."""
         rows = None if self.values is None else self.values.get(key)
         return None if rows is None else rows[self.positions[item]]
@@ -100,7 +100,7 @@ class StatementHistory:
         self.names = names
         self.stops: list[StatementStop] = []
         self.by_item: dict[WorkItem, list[StatementStop]] = {}
-        self.shared: set[VariableKey] = set()
+        self.shared: set[DeclarationKey] = set()
         """The variables that are not in the memory of one work-item, so that others can change them."""
         self.self_calls: dict[WorkItem, set[Context]] = {}
         """The contexts of the calls with which functions call themselves."""
@@ -277,11 +277,11 @@ class StatementRecorder:
         self.contexts = ContextReader(stopped.loaded)
         self._items: dict[tuple[int, int], tuple[WorkItem | None, ...]] = {}
         self._visits: dict[tuple[str, int], int] = {}
-        self._known: set[VariableKey] = set()
+        self._known: set[DeclarationKey] = set()
         count = running.launched.geometry.wave_count
         self._followed = {index * (count - 1) // (FOLLOWED_WAVES - 1) for index in range(FOLLOWED_WAVES)}
 
-    def observe(self, batch: WaveBatch, call: Call | None, rows: Any) -> None:
+    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any) -> None:
         """Take notice of waves in one call that are about to execute an instruction."""
         row = self.rows.at(batch.pc)
         if row is None:
@@ -359,8 +359,8 @@ class StatementRecorder:
             )
         )
 
-    def _values(self, wave: int, lanes: tuple[int, ...]) -> dict[VariableKey, list[Recorded]]:
-        values: dict[VariableKey, list[Recorded]] = {}
+    def _values(self, wave: int, lanes: tuple[int, ...]) -> dict[DeclarationKey, list[Recorded]]:
+        values: dict[DeclarationKey, list[Recorded]] = {}
         try:
             frame = self.stopped.stack(wave).call(0)[0]
             variables = frame.variables()
@@ -387,14 +387,14 @@ def caller_in(context: Context) -> Context | None:
     return (context[0], *context[2:])
 
 
-def key_of(variable: Variable) -> VariableKey:
+def key_of(variable: Variable) -> DeclarationKey:
     """Return what a variable is known by."""
     try:
         line = variable.die.find_number(dw.DW_AT_decl_line)
         number = 0 if line is None else int(line.unsigned())
     except DwarfGpuError:
         number = 0
-    return VariableKey(variable.name, number, variable.kind == PARAMETER)
+    return DeclarationKey(variable.name, number, variable.kind == PARAMETER)
 
 
 def record_run(running: Running, judged: StatementHistory, limit: int | None = None) -> tuple[StatementHistory, Halt]:

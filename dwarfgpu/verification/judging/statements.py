@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.program.variables.variable import Variable
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.lane_places import LaneRecord
     from dwarfgpu.verification.judging.sightings import Sightings
     from dwarfgpu.verification.judging.wave_registers import WaveRegisters
@@ -266,7 +266,7 @@ class StatementJudge:
         self._waited: set[tuple[int, int]] = set()
         """The waves, with their calls, of those in which something was waited for since."""
 
-    def observe(self, batch: WaveBatch, call: Call | None, rows: Any, instruction: GpuInstruction) -> None:
+    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any, instruction: GpuInstruction) -> None:
         """Take notice of waves that are about to execute an instruction."""
         pc = batch.pc
         line = self.lines[pc]
@@ -282,7 +282,7 @@ class StatementJudge:
             if wave in self._followed:
                 self._step(wave, number, pc, line)
 
-    def show(self, batch: WaveBatch, call: Call | None, row: int, visits: int) -> None:
+    def show(self, batch: WaveBatch, call: RecordedCall | None, row: int, visits: int) -> None:
         """Judge the parameters of a function whose first statement begins; the registers of the batch can be read."""
         pc = batch.pc
         if pc in self._entered:
@@ -297,7 +297,7 @@ class StatementJudge:
                 self._unread[key] = _Unread(pc, unread)
                 self._waited.discard(key)
 
-    def end(self, waves: Any, call: Call | None) -> None:
+    def end(self, waves: Any, call: RecordedCall | None) -> None:
         """Forget where waves are that end, or that return from a call."""
         number = 0 if call is None else call.number
         gone = set(waves.tolist())
@@ -377,7 +377,7 @@ class StatementJudge:
         return None
 
     def _wait(
-        self, batch: WaveBatch, call: Call | None, rows: Any, instruction: GpuInstruction, line: CodeLine
+        self, batch: WaveBatch, call: RecordedCall | None, rows: Any, instruction: GpuInstruction, line: CodeLine
     ) -> None:
         """Read again what could not be read, where the next statement begins behind a wait for what was on its way."""
         number = 0 if call is None else call.number
