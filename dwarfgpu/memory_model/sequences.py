@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 OPERATIONS = ("load", "store", "rmw", "rmw-return", "fence")
 ORDERINGS = ("monotonic", "acquire", "release", "acq_rel", "seq_cst")
+"""The orderings of atomic operations, the weakest first."""
 PLAIN = ("plain", "nontemporal", "volatile")
 """What a non-atomic access may be, in place of an ordering."""
 SPACES = ("global", "generic", "local")
@@ -74,10 +75,6 @@ class SequenceCell:
     clause: str
     differences: tuple[str, ...] = ()
     """The named differences of the two rule sets that change this cell."""
-
-    def of_kind(self, kind: str) -> tuple[SequenceStep, ...]:
-        """Return the steps of a kind."""
-        return tuple(step for step in self.steps if step.kind == kind)
 
 
 def cells(family: str, mode: str, rule_set: str) -> Iterator[SequenceCell]:

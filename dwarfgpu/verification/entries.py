@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of, names
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
@@ -23,6 +24,7 @@ from dwarfgpu.verification.attribute_rules import (
     CLASSES,
     OWNERS,
     PARENTS,
+    POINTERS,
     REFERENCES,
     REQUIRED,
     UNITS,
@@ -103,19 +105,16 @@ RULES: dict[str, CheckRule] = rules(
 
 ANY_FILE = 1 << 64
 """A number that no file has."""
-SHF_EXECINSTR = 4
 """The section holds instructions (gABI, "Section Attribute Flags")."""
 _COMPLETES = frozenset((dw.DW_AT_specification, dw.DW_AT_abstract_origin))
 _RANGED = SCOPES | {dw.DW_TAG_compile_unit, dw.DW_TAG_skeleton_unit}
 _STRUCTURES = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type))
 _STRINGS_ELSEWHERE = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt))
 """Strings that are in the entry, or in another file."""
-_POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
 _MODIFIERS = frozenset((
     *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
     *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
 ))  # fmt: skip
-_SIZES = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_udata))
 """The forms of sizes that are never negative."""
 _VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "DW_MSPACE_LLVM": 0x8000}
 """From where on numbers are of vendors."""
@@ -385,7 +384,7 @@ class _UnitChecks:
         if (
             dw.DW_AT_ranges not in attributes
             and abbreviation.form_of(dw.DW_AT_low_pc) == dw.DW_FORM_addr
-            and abbreviation.form_of(dw.DW_AT_high_pc) in _SIZES
+            and abbreviation.form_of(dw.DW_AT_high_pc) in forms.UNSIGNED
             and self.unit.version >= 4
         ):
             plan.pc = abbreviation.layout.slots[low], abbreviation.layout.slots[high]
@@ -460,7 +459,7 @@ class _UnitChecks:
         """Return the check of the values of an attribute; None where none can be wrong."""
         if kind == "constant":
             if name == "DW_AT_byte_size":
-                return self._pointer if plan.tag in _POINTERS and self._has_spaces else None
+                return self._pointer if plan.tag in POINTERS and self._has_spaces else None
             if name in _OF_CONSTANTS:
                 return _OF_CONSTANTS[name](self)
             return self._named_value if name in VALUE_KINDS else None

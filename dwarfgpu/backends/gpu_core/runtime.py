@@ -128,6 +128,7 @@ class DispatchPacket:
     number: int | None = None
     """Counted from the first packet of the queue, where the queue object is known."""
     header: int | None = None
+    """That of a packet which was taken may say anything."""
     grid: tuple[int, int, int] | None = None
     work_group: tuple[int, int, int] | None = None
     private_size: int = 0
@@ -136,11 +137,6 @@ class DispatchPacket:
     kernarg: int | None = None
     is_outside: bool = False
     """Whether it is outside the ring or outside the packets that are executed."""
-
-    @property
-    def is_dispatch(self) -> bool:
-        """Whether its header says that it is a dispatch. That of a packet which was taken may say anything."""
-        return self.header is not None and self.header & 0xFF == 2
 
 
 def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index: int) -> DispatchPacket:

@@ -22,8 +22,9 @@ _EXCEPTIONS = (
     "INT_DIVIDE_BY_0",
 )  # fmt: skip
 """The exceptions of arithmetic, bits 0 to 6 of TRAPSTS and of EXCP_FLAG_USER."""
-_TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
-TRAP_REASONS = frozenset(("BREAKPOINT", "ASSERT_TRAP", "DEBUG_TRAP", "TRAP"))
+TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
+"""The reasons of ``s_trap``, by its number; of others it is TRAP."""
+TRAP_REASONS = frozenset((*TRAPS.values(), "TRAP"))
 """The reasons of waves that have executed ``s_trap``."""
 _ENABLED = 12
 """The bit of MODE that enables the first exception of arithmetic; the others follow, then the watchpoints."""
@@ -85,7 +86,7 @@ def reasons_of(
     """
     names: set[str] = set()
     if trap:
-        names.add(_TRAPS.get(trap, "TRAP"))
+        names.add(TRAPS.get(trap, "TRAP"))
     if family.stops == "trapsts":
         enabled = ~0 if all_enabled else registers.get("mode", 0) >> _ENABLED
         names |= _of_trapsts(family, registers.get("trapsts", 0), enabled)

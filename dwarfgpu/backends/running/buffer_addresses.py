@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running.batch import number_of
-from dwarfgpu.backends.running.block_writer import LOW
 from dwarfgpu.backends.running.stops import MEMORY_VIOLATION, MachineFault
+from dwarfgpu.isa.semantics.numbers import LOW
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.running.batch import WaveBatch

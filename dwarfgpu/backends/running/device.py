@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.backends.gpu_core.stop_reasons import TRAPS
 from dwarfgpu.backends.running import halts, instructions
 from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
@@ -26,7 +27,6 @@ from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import (
     ILLEGAL_INSTRUCTION,
     MEMORY_VIOLATION,
-    TRAPS,
     MachineFault,
     Pause,
     UnknownInstruction,

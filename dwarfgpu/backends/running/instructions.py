@@ -11,7 +11,7 @@ import numpy as np
 from dwarfgpu.backends.running import lane_moves, lane_patterns
 from dwarfgpu.backends.running.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
-from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, LOW, BlockWriter, put_lower
+from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, put_lower
 from dwarfgpu.backends.running.matrix_operations import write_matrix
 from dwarfgpu.backends.running.narrow_operations import write_narrow
 from dwarfgpu.backends.running.stops import MachineFault, Pause, UnknownInstruction
@@ -20,13 +20,12 @@ from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
     compare_rows,
     convert_rows,
     dot_rows,
-    exec_rows,
     float_rows,
     integer_rows,
-    scalar_float_rows,
     scalar_rows,
 )
 from dwarfgpu.isa.semantics.integer_rows import ones, saturated
+from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
 from dwarfgpu.isa.tables import table
 

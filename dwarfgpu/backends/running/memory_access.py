@@ -21,7 +21,7 @@ from dwarfgpu.backends.running.access_shapes import (
     shape_of,
 )
 from dwarfgpu.backends.running.batch import M0, WaveBatch, number_of
-from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
+from dwarfgpu.backends.running.block_writer import BlockWriter
 from dwarfgpu.backends.running.buffer_addresses import OUTSIDE, BufferAddresses
 from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.backends.running.lane_patterns import LocalPlaces, start_of_row
@@ -33,7 +33,7 @@ from dwarfgpu.backends.running.stops import (
 )
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import integer_rows
-from dwarfgpu.isa.semantics.numbers import ALL
+from dwarfgpu.isa.semantics.numbers import ALL, LOW
 
 if TYPE_CHECKING:
     from random import Random

@@ -20,7 +20,7 @@ from dwarfgpu.expr.context import DieInfo as ExpressionDie
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
-from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.repairs import OFF, Site, may_be_idiom, read_as_meant, register_of_base
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 HAS_TYPES = frozenset((0xA4, 0xA5, 0xA6, 0xA8, 0xA9, 0xF4, 0xF5, 0xF6, 0xF7, 0xF9))
 """The bytes of operations with a base type (DWARF 5, table 7.9), and those that GNU had for them before."""
-PF_X = 1
 SEARCHED = 4
 """How often the scopes of a function are searched for an address before all their edges are."""
 """A segment that can be executed (gABI, "Program Header")."""
@@ -224,7 +223,7 @@ class LoadedCode:
     def local_sizes(self) -> set[int]:
         """Return how many bytes of local memory the kernels have, if the file has one undefined symbol: a variable."""
         if self._local_sizes is None:
-            from dwarfgpu.objfile.elf.symbols import SHN_UNDEF
+            from dwarfgpu.objfile.elf.header import SHN_UNDEF
 
             image = self.file.symbol_image
             names = {symbol.name for symbol in image.symbols() if symbol.section_index == SHN_UNDEF and symbol.name}

@@ -15,7 +15,7 @@ from dwarfgpu.errors import EvaluationError, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.loading import PT_DYNAMIC
+from dwarfgpu.objfile.elf.header import PT_DYNAMIC
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location

@@ -7,22 +7,22 @@ next one that assigns it.
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import evolve
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
-from dwarfgpu.verification.judging.alignment import align
 from dwarfgpu.verification.judging.recorded_values import RecordedValue, ValueComparison, is_unused, value_text
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
 from dwarfgpu.verification.judging.statement_record import caller_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.verification.judging.alignment import Counterparts
     from dwarfgpu.verification.judging.recorded_values import Recorded
     from dwarfgpu.verification.judging.sightings import Sightings
     from dwarfgpu.verification.judging.statement_record import (
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         StatementStop,
         WorkItem,
     )
-    from dwarfgpu.verification.judging.statement_uses import StatementUses
 
 RULES: dict[str, CheckRule] = rules(
     "against",
@@ -45,6 +44,8 @@ RULES: dict[str, CheckRule] = rules(
 RIGHT, WRONG, MISSING = "right", "wrong", "missing"
 MAX_TRUTHS = 64
 """The stops of the other build that a stop is compared with; one that could be more is not compared."""
+MAX_ALIGNED = 2048
+"""The visits of a sequence that are aligned, the first ones."""
 
 
 @frozen
@@ -187,6 +188,111 @@ def visits_of(stops: Iterable[StatementStop]) -> list[LineVisit]:
         visits.append(LineVisit(place, of_line, first, tuple(rounds)))
         first += len(of_line)
     return visits
+
+
+# --- Two sequences ------------------------------------------------------------------------------------------------
+
+
+@frozen
+class Counterparts:
+    """The visits of the other build that a visit can be."""
+
+    is_certain: bool
+    """Whether every longest common subsequence has it."""
+    visits: tuple[int, ...]
+
+
+def align(lines: Sequence[Hashable], others: Sequence[Hashable]) -> list[Counterparts | None]:
+    """Return for each visit of a line which of the others it can be; None for one that is not aligned.
+
+    The stops of a work-item in one context are two sequences of lines. What both have in the same order is a longest
+    common subsequence, and often there are several of these: a loop that one build has unrolled, a statement that is
+    split. A visit of a line that is in all of them is *certain*; it can still be more than one visit of the other
+    build, all of which are kept. A visit that is only in some of them can be any place between its certain neighbours.
+    A visit that is in none, such as a piece of a statement that was moved before another, is not aligned.
+    """
+    lines, others = lines[:MAX_ALIGNED], others[:MAX_ALIGNED]
+    if lines == others:
+        return [Counterparts(True, (index,)) for index in range(len(lines))]
+    if not lines or not others:
+        return [None] * len(lines)
+    numbers = {line: number for number, line in enumerate(dict.fromkeys([*lines, *others]))}
+    left = np.array([numbers[line] for line in lines])
+    right = np.array([numbers[line] for line in others])
+    before = _lengths(left, right)
+    behind = _lengths(left[::-1], right[::-1])[::-1, ::-1]
+    length = int(before[-1, -1])
+    aligned: list[Counterparts | None] = []
+    for index in range(len(left)):
+        through = (left[index] == right) & (before[index, :-1] + behind[index + 1, 1:] + 1 == length)
+        visits = np.nonzero(through)[0]
+        if not len(visits):
+            aligned.append(None)
+            continue
+        is_certain = int((before[index] + behind[index + 1]).max()) < length
+        aligned.append(Counterparts(is_certain, tuple(visits.tolist())))
+    _widen(aligned, len(right))
+    return aligned
+
+
+def _widen(aligned: list[Counterparts | None], count: int) -> None:
+    """Let visits that are not certain be any place between their certain neighbours."""
+    following = [count - 1] * len(aligned)
+    last = count - 1
+    for index in range(len(aligned) - 1, -1, -1):
+        following[index] = last
+        each = aligned[index]
+        if each is not None and each.is_certain:
+            last = each.visits[-1]
+    first = 0
+    for index, each in enumerate(aligned):
+        if each is None:
+            continue
+        if each.is_certain:
+            first = each.visits[0]
+        else:
+            aligned[index] = Counterparts(False, tuple(range(first, following[index] + 1)))
+
+
+def _lengths(left: Any, right: Any) -> Any:
+    """Return the length of the longest common subsequence of every two beginnings."""
+    table = np.zeros((len(left) + 1, len(right) + 1), np.int16)
+    for index, line in enumerate(left, 1):
+        above = table[index - 1]
+        row = above.copy()
+        row[1:] = np.maximum(row[1:], above[:-1] + (right == line))
+        np.maximum.accumulate(row, out=table[index])
+    return table
+
+
+# --- What statements need -----------------------------------------------------------------------------------------
+
+
+class StatementUses:
+    """Tells whether statements of the source need a variable, or only assign it."""
+
+    def __init__(self, text_of: Callable[[str, int], str | None]) -> None:
+        self._text_of = text_of
+        """Returns the statement that a line of a file belongs to; None where the text is not known."""
+        self._known: dict[tuple[str, str, int], bool | None] = {}
+
+    def of(self, name: str, file: str, line: int) -> bool | None:
+        """Return whether the statement of a line needs a variable, or assigns it; None if it does not name it.
+
+        Without the text every statement counts as one that needs it.
+        """
+        key = name, file, line
+        if key not in self._known:
+            text = self._text_of(file, line)
+            self._known[key] = True if text is None else _use_in(text, re.escape(name))
+        return self._known[key]
+
+
+def _use_in(text: str, word: str) -> bool | None:
+    count = len(re.findall(rf"\b{word}\b", text))
+    if not count:
+        return None
+    return count > 1 or not re.search(rf"(?<![.>])\b{word}\s*=(?!=)", text)
 
 
 class ReferenceStops:
