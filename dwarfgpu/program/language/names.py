@@ -277,7 +277,7 @@ class Names:
             kind = self.state.types.of(die)
             if not _fits(kind, keyword, is_cplus(die.unit)):
                 continue
-            if not getattr(kind, "is_incomplete", False):
+            if not kind.is_incomplete:
                 return self.state.types.used(die)
             declared = kind
         return declared

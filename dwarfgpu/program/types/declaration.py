@@ -185,7 +185,7 @@ class Declarer:
 
     def named(self, type: t.Type, show: int, level: int, depth: int) -> str:
         """Return the name or the opened text of a type that is not a declarator."""
-        name = getattr(type, "name", None)
+        name = type.name
         if show <= 0 and name:
             return self.local.get(name) or self._keyword(type) + name
         if isinstance(type, t.Struct):

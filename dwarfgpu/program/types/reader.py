@@ -448,7 +448,7 @@ def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> t.Typ
                 continue
             if not _is_meant(kind, keyword):
                 continue
-            if not getattr(kind, "is_incomplete", False):
+            if not kind.is_incomplete:
                 return types.used(entry.die)
             declared = declared or kind
     return declared
@@ -536,9 +536,8 @@ def speaks_cplus(kind: t.Type) -> bool:
     for _ in range(MAX_DEPTH):
         if isinstance(kind, (t.Struct, t.Enumeration)):
             return kind.is_cplus
-        die = getattr(kind, "die", None)
-        if die is not None:
-            return is_cplus(die.unit)
+        if kind.die is not None:
+            return is_cplus(kind.die.unit)
         if isinstance(kind, t.MemberPointer):
             return True
         if isinstance(kind, (t.Pointer, t.Qualified, t.Typedef)):

@@ -181,7 +181,7 @@ def character_prefix(kind: t.Type) -> str | None:
     The typedefs of C are recognized by their names.
     """
     for _ in range(16):
-        name = getattr(kind, "name", None)
+        name = kind.name
         if name in _CHARACTERS and isinstance(kind, (t.Typedef, t.Base)):
             return "" if name == "char8_t" else _CHARACTERS[name]
         if not isinstance(kind, (t.Typedef, t.Qualified)):
