@@ -17,7 +17,7 @@ from dwarfgpu.expr.verify import result_kinds
 from dwarfgpu.objfile.contributions import initial_length
 from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, SPEC, read_frame_header
 from dwarfgpu.objfile.frames.frame_section import VERSIONS, Cie, Fde, gnu_letters
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import code_spans, is_dead
 from dwarfgpu.verification.expressions import ExpressionUse
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
 
@@ -156,7 +156,7 @@ class FrameChecks:
         self.expressions = expressions
         self.target = file.target.target if file.target.is_known else None
         image = file.image
-        self.code = AddressSpans((section.address, section.address + section.size) for section in image.code_sections)
+        self.code = code_spans(image)
         self.empty: list[Fde] = []
         self._broken_cies: dict[tuple[str, int], bool] = {}
         self._known: dict[tuple[int, bytes, int], bool] = {}
@@ -409,7 +409,7 @@ class FrameChecks:
 
 
 def _circle(registers: dict[int, Rule]) -> list[int]:
-    """Return the registers of a circle, if some are stored in each other; each register is looked at once."""
+    """Return the registers of a circle, if some are stored in each other; each register is followed once."""
     ended: set[int] = set()
     for start in registers:
         path: dict[int, None] = {}

@@ -18,7 +18,7 @@ from dwarfgpu.objfile.indexes.debug_names import SECTION as NAMES
 from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable, hash_of, read_tables
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
 from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.objfile.info.scopes import ANONYMOUS
 from dwarfgpu.program.code.dumped_expressions import TYPES
@@ -222,8 +222,7 @@ class IndexChecks:
     @cached_property
     def code(self) -> AddressSpans:
         """The addresses of executable sections."""
-        sections = self.file.image.code_sections
-        return AddressSpans((section.address, section.address + section.size) for section in sections)
+        return code_spans(self.file.image)
 
     # --- Public names ---------------------------------------------------------------------------------------------
 

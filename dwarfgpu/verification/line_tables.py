@@ -14,7 +14,7 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import following, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, UNSIGNED, form_name
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
 from dwarfgpu.objfile.lines.line_table import line_table as read_table
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.verification.expressions import has_addresses
@@ -144,8 +144,7 @@ class LineChecks:
     @cached_property
     def code(self) -> AddressSpans:
         """The addresses of executable sections."""
-        sections = self.file.image.code_sections
-        return AddressSpans((section.address, section.address + section.size) for section in sections)
+        return code_spans(self.file.image)
 
     # --- Units ----------------------------------------------------------------------------------------------------
 

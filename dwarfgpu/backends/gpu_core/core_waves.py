@@ -188,7 +188,7 @@ def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
     if state.runtime_state != ENABLED:
         message = f"the runtime was not enabled (state {state.runtime_state}): its waves may be in no state to be read"
         core.problems.append(MalformedFile("runtime_state", message))
-    reader = _Reader(core)
+    reader = _WaveReader(core)
     reader.read()
     code = [LoadedCodeObject(entry.uri, entry.address) for entry in objects.objects]
     for columns in reader.columns.values():
@@ -220,7 +220,7 @@ class _Area:
         self.scratch_bytes = scratch_size(family, about)
 
 
-class _Reader:
+class _WaveReader:
     """Fills the columns, queue after queue in the order of the note."""
 
     def __init__(self, core: GpuCore) -> None:

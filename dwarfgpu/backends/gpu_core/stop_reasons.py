@@ -34,13 +34,7 @@ HALT = {"trapsts": ("status", 13), "excp_flag_priv": ("state_priv", 14)}
 SIGNALS = (
     (frozenset(("MEMORY_VIOLATION", "ADDRESS_ERROR")), "SIGSEGV"),
     (frozenset(("ILLEGAL_INSTRUCTION",)), "SIGILL"),
-    (
-        frozenset(
-            ("FP_INPUT_DENORMAL", "FP_DIVIDE_BY_0", "FP_OVERFLOW", "FP_UNDERFLOW", "FP_INEXACT", "FP_INVALID_OPERATION",
-             "INT_DIVIDE_BY_0")
-        ),
-        "SIGFPE",
-    ),
+    (frozenset(_EXCEPTIONS), "SIGFPE"),
     (frozenset(("ECC_ERROR",)), "SIGBUS"),
     (frozenset(("ASSERT_TRAP", "FATAL_HALT")), "SIGABRT"),
     (TRAP_REASONS | {"WATCHPOINT", "SINGLE_STEP"}, "SIGTRAP"),
@@ -98,10 +92,12 @@ def reasons_of(
 
 
 def _arithmetic(flags: int, enabled: int) -> set[str]:
+    """Return the exceptions of arithmetic that are raised and enabled."""
     return {name for bit, name in enumerate(_EXCEPTIONS) if flags >> bit & enabled >> bit & 1}
 
 
 def _of_trapsts(family: CoreFamily, flags: int, enabled: int) -> set[str]:
+    """Return the reasons in TRAPSTS. Some of its bits depend on the family."""
     names = _arithmetic(flags, enabled)
     if enabled >> 7 & 1 and flags & (1 << 7 | 7 << 12):
         names.add("WATCHPOINT")

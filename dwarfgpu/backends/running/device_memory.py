@@ -28,6 +28,7 @@ class MemorySegment:
 
     @classmethod
     def of(cls, start: int, data: Any) -> MemorySegment:
+        """Return the segment of bytes at an address, with numbers of the sizes that it is aligned to."""
         views: dict[int, Any] = {1: data}
         for size in (2, 4, 8):
             if start % size == 0:
@@ -69,7 +70,7 @@ class GlobalMemory:
         ``addresses`` is an array of unsigned 64-bit numbers ``[wave, lane]``, ``mask`` has the lanes that count.
         """
         segment = self._last
-        for _ in range(2):
+        for _ in range(2):  # all lanes are in the latest segment, or in that of the first lane, or in several
             if segment is None:
                 break
             offsets = addresses - np.uint64(segment.start)
@@ -80,7 +81,7 @@ class GlobalMemory:
                 return [(segment, mask, offsets.view(np.int64))]
             first = int(addresses.flat[0] if mask is None else addresses.flat[mask.argmax()])
             segment = self.segment_of(first, first + size - 1)
-        found = []
+        places = []
         left = np.ones(addresses.shape, bool) if mask is None else mask
         while left.any():
             address = int(addresses[left].min())
@@ -89,9 +90,9 @@ class GlobalMemory:
                 self._no_memory(address, addresses, left, size)
             segment = self.segments[index]
             inside = left & (addresses >= np.uint64(segment.start)) & (addresses <= np.uint64(segment.end - size))
-            found.append((segment, inside, (addresses - np.uint64(segment.start)).view(np.int64)))
+            places.append((segment, inside, (addresses - np.uint64(segment.start)).view(np.int64)))
             left = left & ~inside
-        return found
+        return places
 
     def _no_memory(self, address: int, addresses: Lanes, lanes: Lanes, size: int) -> None:
         """Raise the fault of the lanes that reach addresses without memory, of which one is known."""

@@ -146,7 +146,7 @@ class MemoryAccess(BufferAddresses):
             texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
             place = instruction.operand("addr")
             if shape.space == LOCAL and shape.size == 4 and place is not None:
-                offset = _signed_offset(instruction)
+                offset = _offset_of(instruction)
                 writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
                 return True
             call = f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])"
@@ -164,7 +164,7 @@ class MemoryAccess(BufferAddresses):
         if shape.space == LOCAL and shape.size == 4:
             first = instruction.operand("addr")
             assert first is not None  # noqa: S101 (each has one)
-            offset = _signed_offset(instruction)
+            offset = _offset_of(instruction)
             load = writer.name(self.load_local)
             writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
         else:
@@ -321,7 +321,7 @@ class MemoryAccess(BufferAddresses):
 
     def _write_by_lane(self, writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
         """Write a load or a store whose address is that of the wave and four times the number of the lane."""
-        offset = _signed_offset(instruction)
+        offset = _offset_of(instruction)
         lane = writer.name(self.lane_numbers * 4)
         if match[1] == "ds":
             base, space = f"uniform(s[{M0}] & 0xffff).astype('i8')", LOCAL
@@ -354,7 +354,7 @@ class MemoryAccess(BufferAddresses):
         place = f"uniform(s[{M0}] & 0xffff).astype('i8') + {writer.name(self.lane_numbers * step)}"
         extended = f".view('i{shape.size}').astype('i4').view('u4')" if shape.is_signed else ".astype('u4')"
         words = ", ".join(f"x[{number}]{extended if shape.size < 4 else ''}" for number in range(shape.count))
-        place = f"{place} + {_signed_offset(instruction)}"
+        place = f"{place} + {_offset_of(instruction)}"
         writer.write(f"{writer.name(self.store)}(b, {writer.name(LOCAL)}, {place}, 4, [{words}])")
 
     # --- Addresses ------------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ class MemoryAccess(BufferAddresses):
     def _address(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> str:
         """Return the text of the address of each lane."""
         modifiers = instruction.modifiers
-        offset = _signed_offset(instruction)
+        offset = _offset_of(instruction)
         if shape.space == LOCAL:
             address = instruction.operand("addr")
             assert address is not None  # noqa: S101 (each has one)
@@ -397,7 +397,7 @@ class MemoryAccess(BufferAddresses):
         low, high, base = f"v[{vaddr.index}]", f"v[{vaddr.index + 1}]", "0"
         if _has_base(saddr):
             high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
-        parts = "b", writer.name(shape.space), low, high, base, _signed_offset(instruction), shape.size, shape.count
+        parts = "b", writer.name(shape.space), low, high, base, _offset_of(instruction), shape.size, shape.count
         writer.write(f"r = {writer.name(question)}({', '.join(map(str, parts))})")
         return True
 
@@ -412,14 +412,14 @@ class MemoryAccess(BufferAddresses):
         assert resource is not None  # noqa: S101 (each has one)
         words = ", ".join(f"s[{resource.index + number}]" for number in range(4))
         vaddr, soffset = instruction.operand("vaddr"), instruction.operand("soffset")
-        index, offset = "0", str(_signed_offset(instruction))
+        index, offset = "0", str(_offset_of(instruction))
         if vaddr is not None and vaddr.kind is OperandKind.VGPR:
             first = vaddr.index
             if modifiers.get("idxen"):
                 index = f"v[{first}].astype('u8')"
                 first += 1
             if modifiers.get("offen"):
-                offset = f"v[{first}].astype('u8') + {writer.constant(_signed_offset(instruction), 'u8')}"
+                offset = f"v[{first}].astype('u8') + {writer.constant(_offset_of(instruction), 'u8')}"
         scalar = writer.scalar(soffset, 32) if soffset is not None and soffset.kind is not OperandKind.OFF else "0"
         return f"({words}), {index}, {offset}, {scalar}"
 
@@ -881,5 +881,6 @@ def _has_base(saddr: GpuOperand | None) -> bool:
     return saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
 
 
-def _signed_offset(instruction: GpuInstruction) -> int:
+def _offset_of(instruction: GpuInstruction) -> int:
+    """Return the offset that an instruction adds to addresses, which may be negative."""
     return instruction.modifiers.get("offset", 0)

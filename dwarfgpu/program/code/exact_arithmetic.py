@@ -256,7 +256,7 @@ def with_lane_arithmetic(instructions: Sequence[Instruction], site: Site) -> lis
 
 
 def _is_of_repair(instructions: Sequence[Instruction], i: int) -> bool:
-    """Whether an operation is one of several that a repair has made of one."""
+    """Return whether an operation is one of several that a repair has made of one."""
     at = instructions[i].offset
     return any(0 <= j < len(instructions) and instructions[j].offset == at for j in (i - 1, i + 1))
 

@@ -120,7 +120,7 @@ class LoadedCode:
         return address
 
     def holds(self, pc: int) -> bool:
-        """Whether an address is one of its code."""
+        """Return whether an address is one of its code."""
         address = self.in_file(pc)
         return any(low <= address < high for low, high in self._code)
 
@@ -334,7 +334,7 @@ class Surroundings:
         return _unbroken(lambda: space_of_pointer(self.die)) == PRIVATE_LANE
 
     def is_shared(self) -> bool:
-        """Whether another variable of the function, which is no pointer into private memory, has the expression."""
+        """Return whether another variable of the function has the expression and is no pointer into private memory."""
         function = _unbroken(self._function)
         waiting = [] if function is None else [function]
         for _ in range(MAX_SIBLINGS):
@@ -358,7 +358,7 @@ class Surroundings:
         return is_same and space_of_pointer(entry) != PRIVATE_LANE
 
     def is_sole_local(self) -> bool:
-        """Whether the object is as large as the local memory of every kernel that has some, and no other is known."""
+        """Return whether all kernels with local memory have as much of it as the object is large."""
         size = self.size()
         sizes = _unbroken(self.code.local_sizes)
         return size is not None and sizes == {size}

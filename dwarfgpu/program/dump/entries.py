@@ -270,7 +270,7 @@ class EntryDump:
             )
 
     def _is_elsewhere(self, die: Die) -> bool:
-        """Whether an entry is a function or block without code at the selected address."""
+        """Return whether an entry is a function or block without code at the selected address."""
         pc = self.selection.pc
         if pc is None or die.tag not in SCOPES:
             return False
@@ -344,7 +344,7 @@ _NAMED = (
 
 
 def _is_called(die: Die, name: str) -> bool:
-    """Whether a name refers to an entry: as its linkage name, or as its name in the scopes that the name has."""
+    """Return whether a name refers to an entry: as its linkage name, or as its name in the scopes that the name has."""
     known = die.abbreviation.attributes
     if not any(number in known for number in _NAMED):
         return False

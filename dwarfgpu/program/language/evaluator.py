@@ -583,7 +583,7 @@ def base_named(owner: Object, name: str) -> Object:
 
 
 def has_base(pointer: t.Type, names: tuple[str, ...]) -> bool:
-    """Whether names lead from the class that a pointer points to, through itself and its bases, to one of them."""
+    """Return whether a chain of names leads from the class that a pointer points to down its bases."""
     kind = stripped(pointer)
     target = kind.target if isinstance(kind, t.Referring) else None
     for name in names:

@@ -64,7 +64,7 @@ class ArgumentType:
     """What is known of the type of an argument."""
 
     text: str | None
-    """As the source writes it, as far as somebody says it."""
+    """As the source writes it, as far as that is known."""
     is_pointer: bool
     type: Any = None
     """The type in the debugging information."""
@@ -165,7 +165,7 @@ def _read(text: str, argument: ArgumentType, what: str, read: Callable[[str], by
 
 
 def form_hint(text: str) -> str:
-    """Return how a value may be written, for a text that is none."""
+    """Return how values are written, for a text that is not one."""
     function = re.match(r"(\w+)\(", text)
     near = nearest(function[1], _FUNCTIONS) if function else None
     if near:

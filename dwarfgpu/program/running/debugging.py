@@ -13,7 +13,7 @@ from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.language.expression import is_constant
 from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.running.breakpoints import BREAK, CATCH, WATCH, Stop, StoppingPoints, ValueChange
-from dwarfgpu.program.running.history import History
+from dwarfgpu.program.running.checkpoints import History
 from dwarfgpu.program.running.running import Running
 from dwarfgpu.program.running.stepping import PastStep, StepGoal, backwards, line_before
 from dwarfgpu.program.running.watching import PRIVATE, Watched, Watcher, stack_pointer

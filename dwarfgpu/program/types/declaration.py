@@ -348,7 +348,7 @@ class _MemberWriter:
     # --- Access ---------------------------------------------------------------------------------------------------
 
     def _needs_labels(self) -> bool:
-        """Whether access labels are needed, because not all members have the access that the keyword implies."""
+        """Return whether access labels are needed, because not all members have the access that the keyword implies."""
         body = self.body
         if self.type.kind == "union":
             return False
@@ -425,7 +425,7 @@ class _MemberWriter:
 
 
 def _is_table(member: t.Member) -> bool:
-    """Whether a member is the pointer to the table of virtual functions, which no source declares."""
+    """Return whether a member is the pointer to the table of virtual functions, which no source declares."""
     return member.name is not None and member.name.startswith(("_vptr.", "_vptr$"))
 
 

@@ -524,7 +524,7 @@ def _shortest(match: re.Match[str]) -> str:
 
 
 def is_cplus(unit: Unit) -> bool:
-    """Whether types are named without a keyword, and functions have scopes."""
+    """Return whether types are named without a keyword, and functions have scopes."""
     language = unit.root_number(dw.DW_AT_language)
     if language is None:
         return unit.root_number(dw.DW_AT_language_name) in _CPLUS_NAMES

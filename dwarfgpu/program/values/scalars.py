@@ -165,7 +165,7 @@ def _prefix(type: t.Base) -> str | None:
 
 
 def _enumeration_sign(type: t.Enumeration) -> bool:
-    """Whether values are signed: as the underlying type says, else where an enumerator is negative."""
+    """Return whether values are signed: as the underlying type says, else where an enumerator is negative."""
     if type.underlying is not None:
         under = scalar_of(type.underlying.get())
         if under is not None and under.is_signed:

@@ -63,7 +63,7 @@ class RecordedCall:
         self.cfas: dict[tuple[int, int], tuple[int, int]] = {}
         """For code that one entry of call frame information is about, by its start, and a wave: space and address."""
         self.held: list[Any] | None = None
-        """The registers in which the caller has something, once somebody has asked."""
+        """The registers in which the caller has something, once they were asked for."""
         self.deferred: dict[str, list[Any]] = {}
         """What counts as wrong only if the function gives a register back as it was."""
 

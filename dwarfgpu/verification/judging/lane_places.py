@@ -13,6 +13,7 @@ import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
@@ -178,7 +179,7 @@ class LaneJudge:
         self._judge_places(batch, call, row, places, active, entered, visits)
 
     def _see(self, rule: str, name: str, batch: WaveBatch, row: int, message: str, visits: int, lanes: int = 0) -> None:
-        lane = (lanes & -lanes).bit_length() - 1 if lanes else None
+        lane = first_lane(lanes) if lanes else None
         self._add(rule, name, batch.pc, int(batch.waves[row]), message, visits, lane)
 
     def _add(self, rule: str, name: str, pc: int, wave: int, message: str, visits: int, lane: int | None) -> None:
@@ -239,7 +240,7 @@ class LaneJudge:
                 continue
             _call, where, place, last = key
             if not self._is_near(place, pc):
-                lane = (judged & -judged).bit_length() - 1
+                lane = first_lane(judged)
                 message = f"lane {lane} is said to be at {self._name(place)}, and waits between {self._name(last)} and "
                 self._add("place", f"{place:#x}", where, wave, message + self._name(pc), visits, lane)
             if mask == judged:

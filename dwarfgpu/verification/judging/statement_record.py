@@ -181,24 +181,24 @@ class StatementRows:
         known = self._tables.get(id(table))
         if known is None:
             rows: dict[int, LineRow] = {}
-            every, ends = set(), []
+            addresses, ends = set(), []
             live = table.ranges()
             for sequence in table.rows.sequences:
                 of_sequence = [table.rows[index] for index in range(sequence.first, sequence.stop)]
                 if not any(of_sequence[0].address == low for low, _high in live):
                     continue
                 for row in of_sequence:
-                    every.add(row.address)
+                    addresses.add(row.address)
                     if row.prologue_end:
                         ends.append(row.address)
                     if row.is_stmt and row.line and not row.end_sequence:
                         rows[row.address] = row  # the last one of an address counts, as for GDB
-            known = self._tables[id(table)] = rows, sorted(every), sorted(ends)
+            known = self._tables[id(table)] = rows, sorted(addresses), sorted(ends)
         return known
 
     @staticmethod
     def _body(code: LoadedCode, pc: int, addresses: list[int], ends: list[int]) -> int:
-        """Return where the body of the function begins whose code an address is; the address itself if unknown."""
+        """Return the address behind the prologue of the function around an address; 0 if its beginning is not known."""
         functions = code.functions_at(pc)
         die = functions[-1].die if functions else None
         low, high = (None if die is None else die.find(name) for name in ("DW_AT_low_pc", "DW_AT_high_pc"))
@@ -269,7 +269,7 @@ class StatementRecorder:
         self.registers = registers
         self.record = record
         self.judged = judged
-        """The history of the build that is judged, if this is the other one: what it has not is not recorded."""
+        """The history of the build that is judged, if this is the other one, whose contexts are recorded alone."""
         self._contexts = None if judged is None else {stop.context for stop in judged.stops}
         self._most_visits = MAX_VISITS if judged is None else 2 * MAX_VISITS
         self.history = StatementHistory(PointerNames.of(running))
@@ -282,7 +282,7 @@ class StatementRecorder:
         self._followed = {index * (count - 1) // (FOLLOWED_WAVES - 1) for index in range(FOLLOWED_WAVES)}
 
     def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any) -> None:
-        """Take notice of waves in one call that are about to execute an instruction."""
+        """Record the waves of one call that are about to execute an instruction, if a statement begins there."""
         row = self.rows.at(batch.pc)
         if row is None:
             return
@@ -308,7 +308,7 @@ class StatementRecorder:
             self._stop(batch.pc, row, context, wave, lanes, items)
 
     def _note_call(self, batch: WaveBatch, context: Context, rows: Any) -> None:
-        """Note who is in a call that the build that is judged does not have."""
+        """Note which work-items are in a call that the build that is judged does not have."""
         for wave in batch.waves[rows].tolist():
             mask = int(self.record.active[wave])
             items = enumerate(self._items_of(wave))
@@ -323,13 +323,13 @@ class StatementRecorder:
             place = place_of(machine, wave)
             group = place.work_group
             number = int(machine.ids[wave].rpartition(":")[2]) - 1
-            found: list[WorkItem | None] = []
+            work_items: list[WorkItem | None] = []
             for lane in range(self.record.lanes):
                 at = place.item(lane)
                 item = None if at is None or group is None else (group, at)
                 is_followed = (number in self._followed) if self.judged is None else item in self.judged.by_item
-                found.append(item if is_followed else None)
-            items = self._items[key] = tuple(found)
+                work_items.append(item if is_followed else None)
+            items = self._items[key] = tuple(work_items)
         return items
 
     def _stop(
@@ -388,7 +388,7 @@ def caller_in(context: Context) -> Context | None:
 
 
 def key_of(variable: Variable) -> DeclarationKey:
-    """Return what a variable is known by."""
+    """Return what a variable is known by in another build."""
     try:
         line = variable.die.find_number(dw.DW_AT_decl_line)
         number = 0 if line is None else int(line.unsigned())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.running.batch import NOWHERE
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
 from dwarfgpu.program.running.stepping import CodeReader
@@ -315,7 +316,7 @@ class StatementJudge:
             wave = int(batch.waves[row])
             mask = int(self.record.active[wave])
             if mask:
-                lane = (mask & -mask).bit_length() - 1
+                lane = first_lane(mask)
                 self._executed[batch.pc] = Sighting("", self.running.machine.ids[wave], lane)
                 return
 
@@ -331,7 +332,7 @@ class StatementJudge:
             if not moved:
                 continue
             if (before, pc) not in steps and len(steps) < MAX_STEPS:
-                lane = (moved & -moved).bit_length() - 1
+                lane = first_lane(moved)
                 steps[before, pc] = Sighting("", self.running.machine.ids[wave], lane)
             if lanes == moved:
                 del places[before]
@@ -361,7 +362,7 @@ class StatementJudge:
             mask = frame.active_mask or 0
         except DwarfGpuError:
             return []
-        return [] if not mask else [(mask & -mask).bit_length() - 1, mask.bit_length() - 1]
+        return [] if not mask else [first_lane(mask), mask.bit_length() - 1]
 
     def _problem(self, variable: Variable, lanes: list[int]) -> tuple[str, int | None] | None:
         """Return why a variable cannot be read in one of some lanes, and in which; None if it can."""
