@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.expr.instruction import BINARY, COMPARISONS, CONVERSIONS, PIECES, UNARY, instruction_of
 from dwarfgpu.immutable import frozen
+from dwarfgpu.targets.amdgpu.registers import LANE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,7 +218,6 @@ def _step(name: str, number: int | None, at: Instruction) -> Instruction:
 
 # --- Arithmetic of lanes ------------------------------------------------------------------------------------------
 
-LANE_BITS = 32
 _SIGNED = frozenset(("DW_OP_shra", "DW_OP_div"))
 _UNSIGNED = frozenset(("DW_OP_shr", "DW_OP_eq", "DW_OP_ne"))
 _CARRYING = frozenset(

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
-from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
+from dwarfgpu.objfile.elf.header import MAGIC, PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.core import CoreMachine
     from dwarfgpu.objfile.elf.core import CoreFile
     from dwarfgpu.objfile.elf.core import Mapping as MappedFile
-
-
-ELF_MAGIC = b"\x7fELF"
 
 
 class Stopped:
@@ -146,7 +143,7 @@ def _is_elf(path: str) -> bool:
         path = path.rpartition("@")[0] or path
     try:
         with open_input(path) as file:
-            return file.read(4) == ELF_MAGIC
+            return file.read(4) == MAGIC
     except (MalformedFile, OSError):
         return False  # reading it tells why
 
