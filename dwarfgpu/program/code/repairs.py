@@ -48,7 +48,7 @@ class Policy:
     names: tuple[str, ...] = ()
 
     def allows(self, repair: Repair, producer: str | None) -> bool:
-        """Return whether a repair may be applied to an expression of a producer."""
+        """Whether a repair may be applied to an expression of a producer."""
         if repair.name in self.names:
             return True
         return self.auto and not repair.is_excluded(producer)
@@ -245,7 +245,7 @@ def hint_of(repairs: Sequence[Repair]) -> str:
 
 
 def uses_frame_base(expression: Expression) -> bool:
-    """Return whether an expression is about the frame base of its function."""
+    """Whether an expression is about the frame base of its function."""
     return any(instruction.operation.name == "DW_OP_fbreg" for instruction in expression.instructions)
 
 
@@ -319,7 +319,7 @@ def _matches(part: Sequence[Instruction], pattern: Sequence[tuple[str, ...]], op
 
 
 def _computes(instruction: Instruction) -> bool:
-    """Return whether an operation computes with numbers and registers alone."""
+    """Whether an operation computes with numbers and registers alone."""
     name = instruction.operation.name
     return name in _COMPUTING or (
         name.startswith(_CONSTANTS) and not name.startswith(("DW_OP_const_type", "DW_OP_constx"))
@@ -400,7 +400,7 @@ class Site:
     """Returns the name of the base type at an offset of the unit."""
 
     def is_vector(self, register: int) -> bool:
-        """Return whether a register has an element for each lane."""
+        """Whether a register has an element for each lane."""
         known = self.target.register(register)
         return known is not None and known.lane_bits == 32
 
@@ -432,7 +432,7 @@ class Repair:
     """Whether it is about the widths and types of what is computed, which no pattern tells."""
 
     def is_excluded(self, producer: str | None) -> bool:
-        """Return whether the producer is known to mean what the text says."""
+        """Whether the producer is known to mean what the text says."""
         return bool(self.not_by and producer and re.search(self.not_by, producer))
 
 
@@ -441,7 +441,7 @@ def _is_vector(site: Site, operands: Mapping[str, Any]) -> bool:
 
 
 def _is_stack(site: Site, operands: Mapping[str, Any]) -> bool:
-    """Return whether a register is the stack pointer, or s33, which LLVM makes the frame pointer."""
+    """Whether a register is the stack pointer, or s33, which LLVM makes the frame pointer."""
     pointer = site.target.stack_pointer
     return operands["R"] in (pointer, None if pointer is None else pointer + 1)
 
@@ -452,7 +452,7 @@ def _has_base_register(site: Site, _operands: Mapping[str, Any]) -> bool:
 
 
 def _fits_lane(site: Site, operands: Mapping[str, Any]) -> bool:
-    """Return whether an object, or the piece of one, has at most the 32 bits of a lane; so one of unknown size."""
+    """Whether an object, or the piece of one, has at most the 32 bits of a lane; so one of unknown size."""
     size = operands["SIZE"] if operands["IS_PIECE"] else site.size()
     return size is None or size <= 4
 
