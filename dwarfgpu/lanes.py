@@ -45,6 +45,11 @@ def lane_number(lane: Any, count: int = MAX_LANE, owner: str | None = None) -> i
     raise UsageError(message, kind="no_lane")
 
 
+def first_lane(mask: int) -> int:
+    """Return the lowest lane of a mask; -1 if it has none."""
+    return (mask & -mask).bit_length() - 1
+
+
 @immutable
 class LaneSet:
     """The slots an evaluation runs over: the wave and the lane of each."""

@@ -25,7 +25,7 @@ from dwarfgpu.objfile.lists.range_lists import raw_range_list, read_range_list
 from dwarfgpu.program.code import code_lookup, code_object, encoding_context
 from dwarfgpu.program.code import file_summary as filesummary
 from dwarfgpu.program.dump import sections as dump_sections
-from dwarfgpu.program.dump.entries import EntryDump, Selection, ShownUnit, tag_number
+from dwarfgpu.program.dump.entries import EntryDump, EntrySelection, ShownUnit, tag_number
 from dwarfgpu.render import call_frame_info as render_frames
 from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
@@ -122,7 +122,7 @@ def kernels(code: CodeObject) -> None:
 
 def dumped(code: CodeObject) -> None:
     """``dump``, the beginning."""
-    for item in islice(each(iter(EntryDump(code, Selection()))), DUMPED):
+    for item in islice(each(iter(EntryDump(code, EntrySelection()))), DUMPED):
         if isinstance(item, ShownUnit):
             render_entries.unit_text(item)
             json.dumps(plain(item))
@@ -133,7 +133,7 @@ def dumped(code: CodeObject) -> None:
 
 def dumped_tags(code: CodeObject) -> None:
     """``dump --tag``."""
-    tags = Selection(tags=frozenset((tag_number("formal_parameter"),)), depth=1)
+    tags = EntrySelection(tags=frozenset((tag_number("formal_parameter"),)), depth=1)
     deque(islice(each(iter(EntryDump(code, tags))), DUMPED), maxlen=0)
 
 

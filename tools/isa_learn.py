@@ -9,7 +9,7 @@ from isa_oracle import CRASHED, LONGEST, Oracle
 
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, VECTOR, CodeBook, CodeKind, literal_text
 from dwarfgpu.isa.decoder import NOTHING, POSITIONS, has_literals, is_scalar
-from dwarfgpu.isa.formats import Format, bits_of, extract, formats, insert
+from dwarfgpu.isa.formats import InstructionFormat, bits_of, extract, formats, insert
 from dwarfgpu.isa.modifiers import writer_of
 from dwarfgpu.isa.names import IMMEDIATES, MESSAGE_BITS
 
@@ -329,7 +329,9 @@ class Learner:
 
     # --- Asking ---------------------------------------------------------------------------------------------------
 
-    def ask(self, layout: Format, words: list[int], *, filler: bytes = FILLER, other: bool = False) -> list[str]:
+    def ask(
+        self, layout: InstructionFormat, words: list[int], *, filler: bytes = FILLER, other: bool = False
+    ) -> list[str]:
         oracle = self.other if other and self.other else self.oracle
         if layout.key == "VOPD.x":
             words = [word | OTHER_HALF_Y for word in words]
@@ -343,7 +345,7 @@ class Learner:
             return [text.split(" :: ")[layout.variant == "y"] if text else "" for text in texts]
         return texts
 
-    def base(self, layout: Format, opcode: int, fixed: int, changes: dict[str, int]) -> int:
+    def base(self, layout: InstructionFormat, opcode: int, fixed: int, changes: dict[str, int]) -> int:
         word = layout.match | insert(opcode, layout.opcode) | fixed
         taken = layout.mask | bits_of(layout.opcode)
         for name, pieces in layout.operands.items():
@@ -366,7 +368,7 @@ class Learner:
 
     # --- Rows -----------------------------------------------------------------------------------------------------
 
-    def rows(self, layout: Format) -> Iterator[tuple[int, str]]:  # noqa: C901, PLR0912 (formats have exceptions)
+    def rows(self, layout: InstructionFormat) -> Iterator[tuple[int, str]]:  # noqa: C901, PLR0912 (formats have exceptions)
         """Yield the rows of a format: the opcode, and the row without it."""
         width = sum(size for _, size in layout.opcode)
         selectors = SELECTORS.get(f"{self.major}:{layout.key}", SELECTORS.get(layout.key, ()))
@@ -406,7 +408,7 @@ class Learner:
                         seen.append(line)
                         yield opcode, line
 
-    def image(self, layout: Format, opcode: int) -> str:
+    def image(self, layout: InstructionFormat, opcode: int) -> str:
         """Return the row of an image instruction, whose operands are as long as masks and shapes say."""
         for changes in ({"sdst": 0}, {"vaddr": 9}, {"nsa": 1}, {"ssamp": 0}, {"ssamp": 0, "nsa": 1}):
             base = self.base(layout, opcode, 0, changes) | insert(1, layout.modifiers["dmask"])
@@ -425,7 +427,7 @@ class Learner:
             self.problems.append(f"{layout.key} {opcode:#x} {text!r}: {problem}")
             return ""
 
-    def exports(self, layout: Format) -> Iterator[tuple[int, str]]:
+    def exports(self, layout: InstructionFormat) -> Iterator[tuple[int, str]]:
         """Yield the rows of exports: their operands are the same everywhere."""
         for opcode in range(2):
             base = self.base(layout, opcode, 0, {"tgt": 0, "en": 15})
@@ -442,7 +444,7 @@ class Learner:
             yield opcode, f"{text.split(' ')[0]} +{','.join(layout.modifiers)}{fixed}"
 
     def telling(
-        self, layout: Format, opcode: int, selectors: tuple[tuple[str, tuple[int, ...]], ...]
+        self, layout: InstructionFormat, opcode: int, selectors: tuple[tuple[str, tuple[int, ...]], ...]
     ) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Return the selectors that make a difference for an opcode beside their own modifier."""
         result = []
@@ -476,7 +478,7 @@ class Learner:
 
     def row(
         self,
-        layout: Format,
+        layout: InstructionFormat,
         opcode: int,
         mask: int,
         fixed: int,
@@ -530,7 +532,9 @@ def fixed_bits(line: str) -> int:
     return 0
 
 
-def selections(layout: Format, selectors: tuple[tuple[str, tuple[int, ...]], ...]) -> Iterator[tuple[int, int]]:
+def selections(
+    layout: InstructionFormat, selectors: tuple[tuple[str, tuple[int, ...]], ...]
+) -> Iterator[tuple[int, int]]:
     """Yield the bits that tell rows of one opcode apart: their mask and their value."""
     chosen: list[tuple[int, int]] = [(0, 0)]
     for name, values in selectors:
@@ -550,7 +554,7 @@ class RowLearner:
     def __init__(
         self,
         learner: Learner,
-        layout: Format,
+        layout: InstructionFormat,
         mask: int,
         fixed: int,
         excluded: dict[str, set[int]],
@@ -1110,7 +1114,7 @@ def stuck_digit(digit: str) -> str:
 class ImageLearner(RowLearner):
     """Finds the row of an image instruction."""
 
-    def __init__(self, learner: Learner, layout: Format, base: int, text: str) -> None:
+    def __init__(self, learner: Learner, layout: InstructionFormat, base: int, text: str) -> None:
         RowLearner.__init__(self, learner, layout, 0, 0, {}, base, text)
 
     def split(self, text: str) -> tuple[str, list[str], str]:

@@ -16,7 +16,7 @@ from dwarfgpu.backends.memory import MachineMemory
 from dwarfgpu.backends.protocol import Capabilities, WaveBackend, check_size, register_unavailable
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, of_queue, with_apertures
+from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, GenericView, of_queue, with_apertures
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ class Machine(WaveBackend):
     def find_apertures(self) -> None:
         """Read the apertures from the queues of dispatches, unless they are known or registers hold them."""
         generic = self.target.space(GENERIC)
-        if generic is None or getattr(generic.alias, "apertures", None) is not None:
+        if generic is None or (isinstance(generic.alias, GenericView) and generic.alias.apertures is not None):
             return
         for dispatch in self.dispatches:
             if dispatch.queue is not None:

@@ -21,9 +21,9 @@ from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, LoneFrame, known_register
 from dwarfgpu.expr.convert import object_location
 from dwarfgpu.expr.instruction import Expression, Instruction
-from dwarfgpu.expr.locations import UNDEFINED, Location, bound, is_undefined
+from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, bound, is_undefined
 from dwarfgpu.expr.machine import evaluate, result_for
-from dwarfgpu.expr.storages import Implicit, Memory, Register
+from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.targets.target import Scope, UnspecifiedRegister
@@ -389,7 +389,9 @@ def is_open(location: Location, backend: Backend) -> bool:
             is_owned = backend.capabilities.lane_owned and backend.lane_owned(storage.register)
             if storage.lane is None and is_owned:
                 return True
-        elif hasattr(storage, "parts") and any(is_open(part.location, backend) for part in storage.parts):
+        elif isinstance(storage, (Composite, IncompleteComposite)) and any(
+            is_open(part.location, backend) for part in storage.parts
+        ):
             return True
     return False
 

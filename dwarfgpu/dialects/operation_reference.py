@@ -38,7 +38,7 @@ def references() -> list[OperationReference]:
 
 
 def is_repeated(name: str) -> bool:
-    """Whether a name is an interchangeable member of a family: ``DW_OP_lit1`` to ``DW_OP_lit31``."""
+    """Return whether a name is an interchangeable member of a family: ``DW_OP_lit1`` to ``DW_OP_lit31``."""
     return re.fullmatch(r"DW_OP_(lit|reg|breg)([1-9]|[12]\d|3[01])", name) is not None
 
 

@@ -80,7 +80,7 @@ class Integers:
         return bits != 0
 
     def convert_to(self, target: Arithmetic, bits: Bits) -> Bits:
-        """The patterns of the same numbers in another type."""
+        """Return the patterns of the same numbers in another type."""
         if isinstance(target, Integers):
             if self.is_signed and target.width > self.width:
                 return b.of_signed(b.signed(bits, self.width), target.width)
@@ -225,7 +225,7 @@ def with_one_type(left: Any, right: Any, rules: Rules) -> tuple[Value, Value]:
 
 
 def computable(value: Value) -> Any:
-    """The arithmetic of the type of a value."""
+    """Return the arithmetic of the type of a value; raise an error for a type that has none."""
     kind = value.type
     if kind.arithmetic is None:
         message = f"the standard defines no arithmetic for the type {kind}"

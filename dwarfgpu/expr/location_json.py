@@ -176,7 +176,7 @@ def _memory(storage: Memory, offset: int) -> Json:
 
 
 def means_a_lane(storage: Memory, address: int) -> bool:
-    """Whether an address means memory that each lane has for itself."""
+    """Return whether an address means memory that each lane has for itself."""
     space = storage.space
     if space.scope != Scope.DEPENDS or space.alias is None:
         return space.scope == Scope.LANE

@@ -204,7 +204,7 @@ def row(name: str) -> Operation:
 
 def rows() -> list[Operation]:
     """Return all rows, in the order of the text."""
-    return [row for _title, section in sections() for row in section]
+    return [member for _title, members in sections() for member in members]
 
 
 def sections() -> list[tuple[str, list[Operation]]]:
@@ -212,7 +212,7 @@ def sections() -> list[tuple[str, list[Operation]]]:
     from dwarfgpu.expr.ops import MODULES
 
     _load()
-    ordered = sorted(_SECTIONS, key=lambda each: MODULES.index(each[0]))
+    ordered = sorted(_SECTIONS, key=lambda begun: MODULES.index(begun[0]))
     return [(title, [_ROWS[name] for name in names if _ROWS[name].name == name]) for _module, title, names in ordered]
 
 

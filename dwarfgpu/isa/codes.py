@@ -3,7 +3,7 @@
 All formats share one space of codes: 0 to 255 are scalar registers, constants and special registers, 256 to 511 vector
 registers, 768 to 1023 accumulation registers ("Scalar operands" and "Source operand" in the ISA documents). A kind of
 operand says how many bits are meant, how a constant is expanded and which registers may stand there. Registers that
-may not are decoded all the same, as LLVM does; the text has a comment.
+may not are decoded too, as LLVM does; the text has a comment.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class CodeKind:
     type: str = ""
     """How constants are expanded; ``c32``: written as their codes.
 
-    Where there may be none, it is empty if they are decoded all the same, ``r`` if they are not.
+    Where there may be none, it is empty if they are decoded even so, ``r`` if they are not.
     """
     class_name: str = ""
     """LLVM's name for the registers that may stand there, where some may not."""

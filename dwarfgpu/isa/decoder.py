@@ -6,16 +6,16 @@ compiled when it is first met; operands are made once for each value of a field 
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from attrs import evolve
 
 from dwarfgpu.isa.codes import ACCUMULATION, HIGH_HALF, LITERAL, NOT_IN_CLASS, VECTOR, CodeBook, CodeKind
-from dwarfgpu.isa.formats import Format, Pieces, bits_of, extract, formats
+from dwarfgpu.isa.formats import InstructionFormat, Pieces, bits_of, extract, formats
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, InstructionForm, OperandKind, OperandRole
 from dwarfgpu.isa.modifiers import ALIASES, Writer, sign_extended, signed_bits, writer_of
 from dwarfgpu.isa.names import IMMEDIATES
-from dwarfgpu.isa.roles import role_of
 from dwarfgpu.isa.tables import ALIASES as TABLE_ALIASES
 from dwarfgpu.isa.tables import OpcodeTable, OperandSpec, generation, table
 from dwarfgpu.targets.amdgpu.processors import processor_named
@@ -43,7 +43,7 @@ POSITIONS = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2, "vdst": 3, "vdata": 3,
 """Which of the numbered bits belong to an operand: neg0 to neg2 to the sources, sel3 to the destination."""
 
 
-def has_literals(layout: Format, *, has_long: bool) -> bool:
+def has_literals(layout: InstructionFormat, *, has_long: bool) -> bool:
     """Return whether a literal can follow an instruction."""
     return layout.size == 4 or has_long
 
@@ -60,7 +60,7 @@ class OperandPlan:
         self,
         spec: OperandSpec,
         role: OperandRole,
-        layout: Format,
+        layout: InstructionFormat,
         pieces: Pieces,
         marks: tuple[tuple[int, int], ...],
         decoder: Decoder,
@@ -184,7 +184,7 @@ class OperandPlan:
 class CompiledRow:
     """A row of a table, ready to decode."""
 
-    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+    def __init__(self, decoder: Decoder, layout: InstructionFormat, opcode: int, line: str) -> None:
         row = decoder.table.row(layout.key.removesuffix("fi"), opcode, line)
         mnemonic = row.mnemonic
         name = mnemonic.rstrip()
@@ -211,7 +211,7 @@ class CompiledRow:
                 self.mask, self.match = int(mask, 16), int(match, 16)
             else:
                 spec = decoder.table.operand(token)
-                role = role_of(name, layout.name, spec.name, len(self.plans))
+                role = _role_of(name, layout.name, spec.name, len(self.plans))
                 self.plans.append(self._plan(decoder, layout, spec, role))
         self.is_branch = any(plan.spec.immediate == "d" for plan in self.plans) and layout.name in {"SOPP", "SOPK"}
         if layout.variant == "dpp8fi":
@@ -229,7 +229,7 @@ class CompiledRow:
         """Return whether a token is one that only rows of a special format have."""
         return False
 
-    def _read_modifiers(self, decoder: Decoder, layout: Format, specs: str) -> None:
+    def _read_modifiers(self, decoder: Decoder, layout: InstructionFormat, specs: str) -> None:
         for spec in filter(None, specs.split(",")):
             key = spec.partition(":")[0]
             self.modifiers.append((key, layout.modifiers[ALIASES.get(spec) or ALIASES.get(key, key)]))
@@ -243,7 +243,7 @@ class CompiledRow:
             modifiers["offset"] = sign_extended(modifiers["offset"], self.offset_bits)
         return modifiers
 
-    def _plan(self, decoder: Decoder, layout: Format, spec: OperandSpec, role: OperandRole) -> OperandPlan:
+    def _plan(self, decoder: Decoder, layout: InstructionFormat, spec: OperandSpec, role: OperandRole) -> OperandPlan:
         pieces = layout.operands.get(spec.name, ())
         if spec.code is not None or spec.prefix == "K" or spec.immediate == "off":
             return OperandPlan(spec, role, layout, (), (), decoder)
@@ -318,7 +318,7 @@ class CompiledRow:
 class ExportRow(CompiledRow):
     """The row of an export, whose sources are enabled one by one."""
 
-    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+    def __init__(self, decoder: Decoder, layout: InstructionFormat, opcode: int, line: str) -> None:
         CompiledRow.__init__(self, decoder, layout, opcode, line)
         self.targets = decoder.table.names["target"]
         self.has_compression = "compr" in layout.modifiers
@@ -348,7 +348,7 @@ class ImageRow(CompiledRow):
     shape; behind a colon stand the registers of each part.
     """
 
-    def __init__(self, decoder: Decoder, layout: Format, opcode: int, line: str) -> None:
+    def __init__(self, decoder: Decoder, layout: InstructionFormat, opcode: int, line: str) -> None:
         self.data: list[int] = []
         self.stuck: list[bool] = []
         self.addresses: dict[int, tuple[str, bool]] = {}
@@ -510,7 +510,7 @@ class DualRow:
 class FormatRows:
     """The rows of one format, compiled when they are met."""
 
-    def __init__(self, decoder: Decoder, layout: Format) -> None:
+    def __init__(self, decoder: Decoder, layout: InstructionFormat) -> None:
         self.decoder = decoder
         self.layout = layout
         self.mask, self.match = layout.mask, layout.match
@@ -607,3 +607,52 @@ def decoder(processor: str, wave_size: int) -> Decoder:
 def decode(code: bytes, offset: int, processor: str, wave_size: int) -> GpuInstruction:
     """Return the instruction at an offset of some code."""
     return decoder(processor, wave_size).decode(code, offset)
+
+
+# --- What an instruction reads and writes -------------------------------------------------------------------------
+
+DESTINATIONS = {"vdst", "sdst", "vdstx", "vdsty"}
+
+READ_ONLY = re.compile(r"s_cmpk_|s_setreg_b32$|s_waitcnt_|s_cbranch_i_fork$|s_version$")
+"""Operations on a field named as a destination that they only read."""
+
+ACCUMULATING = re.compile(
+    r"v_(dual_|pk_)?f?mac_|v_dual_dot2acc_|v_dot\d\w*c_|v_(perm)?(lane\w*_)?swap|v_writelane_|v_permlane(x?16|16var|x16var)_"
+    r"|v_(mad|fma)_mix(lo|hi)_|v_s(mf|wm)mac_|v_interp_p2_(legacy_)?f\d+$|v_cvt_(pk|sr)_[fb]f?p?8|v_cvt_scalef32_(sr_)?(pk_)?[fb]|v_cvt_pkaccum_|v_movreld?_"
+    r"|s_(addk|mulk|cmovk|addk_co)_|s_cmov_|s_bitset|s_fmac_|s_subvector_loop_|v_swaprel_"
+)
+"""Operations that also read what they write."""
+HALF_LOADS = re.compile(r"_load_.*d16|_read_.*d16|_load_short_d16|_load_(u|s)byte_d16|_load_sbyte_d16")
+"""Loads that keep the other half of a register."""
+
+
+def _role_of(name: str, encoding: str, field: str, position: int) -> OperandRole:
+    """Return the role of an operand: of a field, at a position in the text.
+
+    The encoding does not say it, so the names of the operation and of the field do ("Instructions" chapters of the ISA
+    documents). An operand that keeps part of its old value, such as a register whose other half or other lanes stay, is
+    both.
+    """
+    if field in {"vdata", "sdata"} and encoding != "FLAT":
+        return _data_role(name)
+    if field in {"vcc", "exec"}:
+        is_written = (position == 0 and encoding == "VOPC") or (position == 1 and encoding == "VOP2")
+        return OperandRole.DST if is_written else OperandRole.SRC
+    if field == "simm16":
+        return OperandRole.DST if name.startswith("s_setreg") else OperandRole.SRC
+    if field == "src0" and "swap" in name:
+        return OperandRole.DST_SRC
+    if field not in DESTINATIONS or READ_ONLY.match(name):
+        return OperandRole.SRC
+    if ACCUMULATING.match(name) or HALF_LOADS.search(name):
+        return OperandRole.DST_SRC
+    return OperandRole.DST
+
+
+def _data_role(name: str) -> OperandRole:
+    """Return the role of what a memory instruction loads or stores; atomic ones may return the old value."""
+    if "atomic" in name:
+        return OperandRole.DST_SRC
+    if "store" in name or "prefetch" in name or "probe" in name:
+        return OperandRole.SRC
+    return OperandRole.DST_SRC if HALF_LOADS.search(name) else OperandRole.DST

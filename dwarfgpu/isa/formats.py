@@ -16,7 +16,7 @@ Pieces = tuple[tuple[int, int], ...]
 
 
 @frozen
-class Format:
+class InstructionFormat:
     """One instruction format, or the variant of one that is extended."""
 
     name: str
@@ -69,12 +69,12 @@ def _fields(text: str) -> dict[str, Pieces]:
     return {name: _pieces(place) for name, _, place in (item.partition("=") for item in text.split())}
 
 
-def _row(line: str) -> Format:
+def _row(line: str) -> InstructionFormat:
     head, operands, bits, modifiers = line.split("|")
     name, size, match, opcode = head.split()
     name, _, variant = name.partition(".")
     matched, _, mask = match.partition("/")
-    return Format(
+    return InstructionFormat(
         *(name, variant, int(size), int(matched, 16), int(mask, 16), _pieces(opcode), _fields(operands)),
         {bit: int(shift) for bit, _, shift in (item.partition("=") for item in bits.split())},
         _fields(modifiers),
@@ -82,7 +82,7 @@ def _row(line: str) -> Format:
 
 
 @cache
-def formats(major: int) -> dict[str, Format]:
+def formats(major: int) -> dict[str, InstructionFormat]:
     """Return the formats of a generation by their keys."""
     text = (files("dwarfgpu.isa") / "formats.txt").read_text("ascii")
     _, _, rest = text.partition(f"\ngeneration {major}\n")

@@ -56,7 +56,7 @@ class OperandSpec:
 
 
 @frozen
-class TableRow:
+class OpcodeRow:
     """One row: an opcode in a format, as text; ``tokens`` are its operands and properties."""
 
     opcode: int
@@ -157,7 +157,7 @@ class OpcodeTable:
             code=int(code, 16) if code else None,
         )
 
-    def row(self, key: str, opcode: int, line: str) -> TableRow:
+    def row(self, key: str, opcode: int, line: str) -> OpcodeRow:
         """Take a row apart."""
         mnemonic, *tokens = line.split()
         if mnemonic[-1] == "-":
@@ -167,7 +167,7 @@ class OpcodeTable:
         for default in self.defaults.get(key, ()):
             if not any(token[0] == default[0] for token in tokens if token[0] in "+!"):
                 tokens.append(default)
-        return TableRow(opcode, mnemonic.replace("~", " "), tuple(tokens))
+        return OpcodeRow(opcode, mnemonic.replace("~", " "), tuple(tokens))
 
 
 def generation(processor: str) -> int:

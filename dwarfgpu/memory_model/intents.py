@@ -13,6 +13,7 @@ import re
 from dwarfgpu.errors import UsageError, nearest
 from dwarfgpu.immutable import frozen
 from dwarfgpu.memory_model.families import ONE_SPACE, SCOPE_NAMES
+from dwarfgpu.memory_model.sequences import ORDERINGS
 
 FENCE, BARRIER = "fence", "barrier"
 MAX_CALL = 600
@@ -49,7 +50,6 @@ _SCOPES = {
     "work_item": "singlethread",
 }
 _ORDERINGS = {"relaxed": "monotonic", "consume": "acquire"}
-_STRENGTH = ("monotonic", "acquire", "release", "acq_rel", "seq_cst")
 
 
 @frozen
@@ -145,7 +145,7 @@ def _merged(success: str, failure: str) -> str:
     """Return the ordering of a compare and exchange: the stronger of that of its success and of its failure."""
     if {success, failure} == {"acquire", "release"}:
         return "acq_rel"
-    return max(success, failure, key=_STRENGTH.index)
+    return max(success, failure, key=ORDERINGS.index)
 
 
 def _scope_of(text: str, *, is_open: bool, ordering: str) -> str | None:
@@ -200,8 +200,8 @@ def stated(text: str) -> StatedIntent:
         raise UsageError(f"--expect {text[:60]!r} is not understood", hint=hint)
     path, line, ordering, scope, kind = match.groups()
     ordering = _ORDERINGS.get(ordering, ordering)
-    if ordering not in _STRENGTH:
-        near = nearest(ordering, _STRENGTH)
+    if ordering not in ORDERINGS:
+        near = nearest(ordering, ORDERINGS)
         raise UsageError(f"{ordering[:40]!r} is no ordering", hint=f"did you mean {near}?" if near else hint)
     if scope not in SCOPE_NAMES:
         near = nearest(scope, SCOPE_NAMES)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 OPERATIONS = ("load", "store", "rmw", "rmw-return", "fence")
 ORDERINGS = ("monotonic", "acquire", "release", "acq_rel", "seq_cst")
+"""The orderings of atomic operations, the weakest first."""
 PLAIN = ("plain", "nontemporal", "volatile")
 """What a non-atomic access may be, in place of an ordering."""
 SPACES = ("global", "generic", "local")
@@ -47,7 +48,7 @@ LLVM_NAMES = {"load": "load atomic", "store": "store atomic", "rmw": "atomicrmw"
 
 WAIT, WRITE_BACK, ACCESS, INVALIDATE = "wait", "write-back", "access", "invalidate"
 DIRECT = "direct loads to LDS"
-"""What stands among counters for loads that write LDS directly; they count in vmcnt."""
+"""The name, among those of counters, of loads that write LDS directly; they count in vmcnt."""
 
 
 @frozen
@@ -75,10 +76,6 @@ class SequenceCell:
     differences: tuple[str, ...] = ()
     """The named differences of the two rule sets that change this cell."""
 
-    def of_kind(self, kind: str) -> tuple[SequenceStep, ...]:
-        """Return the steps of a kind."""
-        return tuple(step for step in self.steps if step.kind == kind)
-
 
 def cells(family: str, mode: str, rule_set: str) -> Iterator[SequenceCell]:
     """Yield the cells of a table, in the order of the text."""
@@ -105,9 +102,8 @@ def cell(family: str, mode: str, rule_set: str, operation: str, ordering: str, s
     """Return one cell, with the named differences that change it."""
     rules = FAMILIES[family][rule_set]
     steps = _Sequence(rules, mode).of(operation, ordering, scope, space)
-    other = FAMILIES[family]["text" if rule_set == "llvm22" else "llvm22"]
     differences = []
-    if _Sequence(other, mode).of(operation, ordering, scope, space) != steps:
+    if _Sequence(_other_rules(family, rule_set), mode).of(operation, ordering, scope, space) != steps:
         for name, changed in _variants(family, rule_set):
             if _Sequence(changed, mode).of(operation, ordering, scope, space) != steps:
                 differences.append(name)
@@ -115,11 +111,15 @@ def cell(family: str, mode: str, rule_set: str, operation: str, ordering: str, s
     return SequenceCell(operation, ordering, scope, space, steps, clause, tuple(differences))
 
 
+def _other_rules(family: str, rule_set: str) -> FamilyRules:
+    """Return the rules of a family in the other rule set: what LLVM 22 does, or what the text says."""
+    return FAMILIES[family]["text" if rule_set == "llvm22" else "llvm22"]
+
+
 @cache
 def _variants(family: str, rule_set: str) -> tuple[tuple[str, FamilyRules], ...]:
     """Return the rules with one field as the other rule set has it, for each field in which they differ."""
-    rules = FAMILIES[family][rule_set]
-    other = FAMILIES[family]["text" if rule_set == "llvm22" else "llvm22"]
+    rules, other = FAMILIES[family][rule_set], _other_rules(family, rule_set)
     return tuple((name, evolve(rules, **{name: getattr(other, name)})) for name in differences_of(family))
 
 
@@ -159,7 +159,7 @@ class _Sequence:
             return (_access(operation, space, self.rules.nontemporal[is_store]),)
         after = self.rules.volatile_store_waits if is_store else self.rules.volatile_load_waits
         before = self.rules.volatile_store_waits_before if is_store else ()
-        return (*_waits(before), _access(operation, space, self.rules.volatile[is_store]), *_waits(after))
+        return (*_wait_steps(before), _access(operation, space, self.rules.volatile[is_store]), *_wait_steps(after))
 
     def _access(
         self, operation: str, ordering: str, scope: str, space: str, *, is_one_space: bool
@@ -167,7 +167,7 @@ class _Sequence:
         rules = self.rules
         if space == "local" and scope in SCOPES[2:]:
             scope = "workgroup"  # no scope of LDS is wider
-        level = self.level(scope)
+        level = self._level(scope)
         bits = {"load": level.load, "store": level.store}.get(operation, level.rmw)
         if space == "local" or ordering == "unordered":
             bits = ""
@@ -209,7 +209,7 @@ class _Sequence:
             return ()
         keeps = is_one_space and (ordering != "seq_cst" or rules.one_space_is_kept_by_seq_cst)
         spaces = {"global", "local", "gds"} if space == "all" else {space}
-        level = self.level("workgroup" if space == "local" else scope)
+        level = self._level("workgroup" if space == "local" else scope)
         steps: list[SequenceStep] = []
         if ordering in RELEASES and "global" in spaces:
             steps += [SequenceStep(WRITE_BACK, text) for text in level.write_back]
@@ -221,8 +221,8 @@ class _Sequence:
 
     # --- Their parts --------------------------------------------------------------------------------------------------
 
-    def level(self, scope: str) -> ScopeLevel:
-        """Return the level of a scope."""
+    def _level(self, scope: str) -> ScopeLevel:
+        """Return what a scope needs of the caches, with what invalidates them in the order of the rule set."""
         level = self.rules.caches[self.mode].get(scope, NOTHING)
         if len(level.invalidate) < 2 or self.rules.invalidates_outer_caches_first:
             return level
@@ -250,7 +250,7 @@ class _Sequence:
         has_direct = rules.waits_for_direct_loads and "local" in spaces and scope == "workgroup"
         if has_direct and not is_split and ordering != "acquire":
             waited.append(DIRECT)
-        return _waits(tuple(waited))
+        return _wait_steps(tuple(waited))
 
 
 def _spaces(space: str) -> set[str]:
@@ -264,7 +264,7 @@ def _access(operation: str, space: str, bits: str) -> SequenceStep:
     return SequenceStep(ACCESS, f"{instructions}_{kind} {bits}".strip())
 
 
-def _waits(counters: tuple[str, ...]) -> tuple[SequenceStep, ...]:
+def _wait_steps(counters: tuple[str, ...]) -> tuple[SequenceStep, ...]:
     """Return the steps that let counters become 0: one instruction for those that share one."""
     steps = []
     shared = [counter for counter in counters if counter in {"vmcnt", "lgkmcnt"}]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.execution import Execution
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.gdb_process import Live
-    from dwarfgpu.program.stack.stopped import Machine, Stopped
+    from dwarfgpu.program.stack.stopped import Stopped, ThreadedBackend
     from dwarfgpu.program.stack.wave import Wave
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.targets.target import Target
@@ -89,7 +89,7 @@ class Program:
 
     def attach(
         self,
-        machine: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Machine,
+        machine: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | ThreadedBackend,
         *,
         force: bool = False,
         moved: Mapping[str, str] | None = None,

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from dwarfgpu.errors import MissingContext, UsageError
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.variables.reasons import Unavailable
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def in_lane(frame: Frame, lane: int | None) -> Frame:
         return frame
     if lane is None:
         mask = frame.active_mask or 1
-        lane = (mask & -mask).bit_length() - 1
+        lane = first_lane(mask)
     frame.lane(lane)  # which raises an error for a lane that does not exist
     with suppress(Unavailable, MissingContext):
         frame = frame.in_lane(lane)
@@ -102,7 +103,7 @@ def using(host: Host) -> Iterator[None]:
 
 
 def is_set() -> bool:
-    """Whether a host is set."""
+    """Return whether a host is set."""
     return bool(_current)
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry, FrameAt
-    from dwarfgpu.program.dump.entries import Item
-    from dwarfgpu.program.dump.entries import Selection as EntrySelection
+    from dwarfgpu.program.dump.entries import EntrySelection, Item
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.variables.answers import Values
     from dwarfgpu.questions.debugger import Debugger
@@ -174,7 +173,7 @@ def _entries_selected(file: CodeObject, arguments: Arguments) -> EntrySelection:
         else:
             names = (*names, text)
     pc = arguments.get("pc")
-    return entries.Selection(
+    return entries.EntrySelection(
         tuple(names),
         frozenset(map(entries.tag_number, arguments.many("tag"))),
         tuple(dies),

@@ -49,7 +49,7 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     running = launched_with(selection.opened, kernel, words, arguments.get)
     other = None
     if arguments.has("against"):
-        from dwarfgpu.verification.judging.other_builds import other_build
+        from dwarfgpu.verification.judging.judgement import other_build
 
         other = other_build(arguments.get("against"), running, kernel, words, arguments.get)
     if arguments.has("html") and arguments.has("sarif"):

@@ -10,7 +10,7 @@ from attrs import evolve
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.stack.selectors import waves_of
-from dwarfgpu.program.stack.traps import trap_at
+from dwarfgpu.program.stack.wave import trap_at
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.render.layout import fitted, paragraphs, plain, ranges_text, shown, wrapped

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.launch.devices import Agent, DispatchRow, Queue
     from dwarfgpu.program.stack.address_aliases import View, Views
-    from dwarfgpu.program.stack.snapshot_files import Summary
+    from dwarfgpu.program.stack.snapshot_files import SnapshotSummary
     from dwarfgpu.render.layout import Style
 
     Json = dict[str, Any]
@@ -80,7 +80,7 @@ def _view_json(view: View) -> Json:
 # --- Snapshots ----------------------------------------------------------------------------------------------------
 
 
-def summary_text(summary: Summary, style: Style = plain_style) -> list[str]:
+def summary_text(summary: SnapshotSummary, style: Style = plain_style) -> list[str]:
     """Return the contents of a snapshot as lines."""
     memory = [
         (space, f"{counted(size, 'byte')} in {counted(count, 'extent')}") for space, count, size in summary.memory
@@ -97,13 +97,13 @@ def summary_text(summary: Summary, style: Style = plain_style) -> list[str]:
     return [style("kind", shown(summary.name)), *labels(pairs, style), *problems]
 
 
-def _waves(summary: Summary) -> str:
+def _waves(summary: SnapshotSummary) -> str:
     names = ", ".join(summary.wave_ids)
     more = ", ..." if summary.wave_count > len(summary.wave_ids) else ""
     return f"{summary.wave_count}: {names}{more}" if names else str(summary.wave_count)
 
 
-def summary_json(summary: Summary) -> Json:
+def summary_json(summary: SnapshotSummary) -> Json:
     """Return the contents of a snapshot as a JSON object."""
     document: Json = plain(summary)
     del document["wave_ids"], document["is_sound"]

@@ -69,7 +69,7 @@ CLASSES: dict[str, frozenset[str]] = {
 # --- Entries ----------------------------------------------------------------------------------------------------------
 
 _CODE = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_entry_point))
-_POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
+POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
 _OBJECTS = frozenset((dw.DW_TAG_variable, dw.DW_TAG_formal_parameter, dw.DW_TAG_constant))
 UNITS = frozenset((dw.DW_TAG_compile_unit, dw.DW_TAG_partial_unit, dw.DW_TAG_type_unit, dw.DW_TAG_skeleton_unit))
 
@@ -77,8 +77,8 @@ OWNERS: dict[str, tuple[frozenset[int], str]] = {
     **dict.fromkeys(("DW_AT_LLVM_lanes", "DW_AT_LLVM_lane_pc", "DW_AT_LLVM_active_lane", "DW_AT_LLVM_iterations"),
                     (_CODE, "A.3.3.5")),
     "DW_AT_LLVM_vector_size": (frozenset((dw.DW_TAG_base_type,)), "A.5.1"),
-    "DW_AT_LLVM_address_space": (_POINTERS, "A.5.3"),
-    "DW_AT_LLVM_memory_space": (_POINTERS | _OBJECTS, "A.2.14"),
+    "DW_AT_LLVM_address_space": (POINTERS, "A.5.3"),
+    "DW_AT_LLVM_memory_space": (POINTERS | _OBJECTS, "A.2.14"),
     "DW_AT_LLVM_augmentation": (UNITS, "A.3.1.1"),
     "DW_AT_frame_base": (frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point)), "A.3.3.5 (2)"),
     "DW_AT_encoding": (

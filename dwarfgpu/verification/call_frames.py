@@ -1,27 +1,33 @@
-"""The checks of call frame information: its entries, their instructions, and the rows that these make."""
+"""The checks of call frame information: its entries, their instructions, the rows that these make, and their table.
+
+The table, ``.eh_frame_hdr``, is what a running program finds the entries of ``.eh_frame`` by.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi import rules as cfi_rules
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
 from dwarfgpu.expr.verify import result_kinds
 from dwarfgpu.objfile.contributions import initial_length
+from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, SPEC, read_frame_header
 from dwarfgpu.objfile.frames.frame_section import VERSIONS, Cie, Fde, gnu_letters
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import code_spans, is_dead
 from dwarfgpu.verification.expressions import ExpressionUse
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
-from dwarfgpu.verification.frame_headers import header_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from dwarfgpu.cfi.instructions import FrameInstruction
     from dwarfgpu.cfi.rules import ExpressionBytes, Rule
+    from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.frames.fde_index import FrameHeader
     from dwarfgpu.objfile.frames.frame_section import FrameSection
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import FrameRow
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 
 _FIELDS = "write the fields of the entry as A.6.4.1 lists them"
 _REGISTER = "take a number of the DWARF register mapping for the processor and the wave size"
+_SORT = "let the linker make the table: `--eh-frame-hdr`"
 RULES: dict[str, CheckRule] = rules(
     "frame",
     ("unreadable", ERROR, "A.6.4.1", "An entry can be read to its end.", _FIELDS),
@@ -87,6 +94,17 @@ RULES: dict[str, CheckRule] = rules(
     ("cfa-location", ERROR, "A.6.4.2.2 (8)", "The CFA is a memory byte address.",
      "write an expression that gives a location in memory"),
     ("empty", WARNING, "A.6.4.1", "An entry defines a CFA or rules.", "emit the instructions of the prologue"),
+    ("header-version", ERROR, SPEC, "The version of .eh_frame_hdr is 1.", "write 1"),
+    ("header-encoding", ERROR, SPEC,
+     "The encodings of .eh_frame_hdr are known, and the numbers of its table have one size.",
+     "write pcrel sdata4, udata4 and datarel sdata4"),
+    ("header-truncated", ERROR, SPEC, "The header .eh_frame_hdr has all of its fields, and as many rows as it says.",
+     "write the number of rows"),
+    ("header-section", ERROR, SPEC, "The header .eh_frame_hdr says where .eh_frame begins.",
+     "write the address of .eh_frame"),
+    ("header-order", ERROR, SPEC, "The rows of .eh_frame_hdr are sorted by location.", _SORT),
+    ("header-entry", ERROR, SPEC, "A row of .eh_frame_hdr leads to the FDE for its location.", _SORT),
+    ("header-missing", ERROR, SPEC, "Each FDE of .eh_frame has a row in .eh_frame_hdr.", _SORT),
 )  # fmt: skip
 
 _OF_KINDS = {
@@ -111,6 +129,8 @@ _OF_INSTRUCTIONS = {
     "bad_augmentation": "augmentation-data",
 }
 """The rules by the kinds of errors about instructions."""
+_OF_HEADER_KINDS = {"bad_version": "header-version", "pointer_encoding": "header-encoding"}
+"""The rules by the kinds of errors about `.eh_frame_hdr`."""
 RULES_OF_BYTE, MIN_RULES = 256, 1 << 20
 """How many rules of rows are checked to a byte of a section, and in any: entries may share a CIE with many rules."""
 MAX_KNOWN = 1 << 16
@@ -136,7 +156,7 @@ class FrameChecks:
         self.expressions = expressions
         self.target = file.target.target if file.target.is_known else None
         image = file.image
-        self.code = AddressSpans((section.address, section.address + section.size) for section in image.code_sections)
+        self.code = code_spans(image)
         self.empty: list[Fde] = []
         self._broken_cies: dict[tuple[str, int], bool] = {}
         self._known: dict[tuple[int, bytes, int], bool] = {}
@@ -168,7 +188,7 @@ class FrameChecks:
                 yield from _overlaps(spans, section.name)
             if section.is_eh:
                 live = [offset for _low, _high, offset in spans]
-                yield from header_problems(self.file.image, section.bases.section, locations, broken, live)
+                yield from _header_problems(self.file.image, section.bases.section, locations, broken, live)
         if self.empty:
             first = self.empty[0]
             message = f"{len(self.empty)} entries define neither a CFA nor rules"
@@ -389,7 +409,7 @@ class FrameChecks:
 
 
 def _circle(registers: dict[int, Rule]) -> list[int]:
-    """Return the registers of a circle, if some are stored in each other; each register is looked at once."""
+    """Return the registers of a circle, if some are stored in each other; each register is followed once."""
     ended: set[int] = set()
     for start in registers:
         path: dict[int, None] = {}
@@ -433,3 +453,81 @@ def _overlaps(spans: list[tuple[int, int, int]], section: str) -> Iterator[Probl
             yield Problem(RULES["overlap"], message, section, offset)
         if high > end:
             start, end = low, high
+
+
+# --- The table for searches ---------------------------------------------------------------------------------------
+
+
+def _header_problems(
+    image: Image, eh_frame: int, locations: dict[int, int], broken: Collection[int], live: Collection[int]
+) -> Iterator[Problem]:
+    """Yield the problems of the header of an ``.eh_frame`` at an address.
+
+    ``locations`` are the first addresses of the FDEs by their offsets, ``broken`` the offsets of entries that cannot be
+    read, and ``live`` the offsets of FDEs for code that is there.
+    """
+    section = image.section(EH_FRAME_HDR)
+    if section is None or not image.is_linked:
+        return
+    data, broken_section = section.partial()
+    if broken_section is not None or not data:  # which the check of the file reports
+        return
+    try:
+        header = read_frame_header(
+            bytes(data), address=section.address, byte_order=image.byte_order, address_size=image.address_size
+        )
+    except DwarfGpuError as error:
+        yield _unreadable_header(error)
+        return
+    if header is None:
+        if dw.DW_EH_PE_omit not in data[2:4]:
+            message = f"the encoding {data[3]:#x} has no fixed size, so that the table cannot be searched"
+            yield Problem(RULES["header-encoding"], message, EH_FRAME_HDR, 3)
+        return
+    indirect = next((at for at in (1, 2, 3) if data[at] != dw.DW_EH_PE_omit and data[at] & dw.DW_EH_PE_indirect), None)
+    if indirect is not None:
+        message = f"the encoding {data[indirect]:#x} is of the address of a number, not of a number"
+        yield Problem(RULES["header-encoding"], message, EH_FRAME_HDR, indirect)
+        return
+    if header.eh_frame not in (None, eh_frame):
+        message = f"the header is for a section at {header.eh_frame:#x}, .eh_frame is at {eh_frame:#x}"
+        yield Problem(RULES["header-section"], message, EH_FRAME_HDR, 1)
+    try:
+        yield from _row_problems(header, eh_frame, locations, broken, live)
+    except DwarfGpuError as error:
+        yield _unreadable_header(error)
+
+
+def _row_problems(
+    header: FrameHeader, eh_frame: int, locations: dict[int, int], broken: Collection[int], live: Collection[int]
+) -> Iterator[Problem]:
+    """Yield the problems of the rows of the table."""
+    size = (header.end - header.table) // max(header.count, 1)
+    before = -1
+    listed: set[int] = set()
+    for index in range(header.count):
+        location, entry = header.row(index)
+        at = header.table + index * size
+        listed.add(location)
+        if location < before:
+            message = f"the row for {location:#x} follows the one for {before:#x}"
+            yield Problem(RULES["header-order"], message, EH_FRAME_HDR, at)
+        before = location
+        offset = entry - eh_frame
+        known = locations.get(offset)
+        if known is None:
+            if offset not in broken:
+                message = f"the row for {location:#x} leads to {entry:#x}, where no FDE begins"
+                yield Problem(RULES["header-entry"], message, EH_FRAME_HDR, at)
+        elif known != location:
+            message = f"the row for {location:#x} leads to the FDE for {known:#x}"
+            yield Problem(RULES["header-entry"], message, EH_FRAME_HDR, at)
+    for offset in live:
+        if locations[offset] not in listed:
+            message = f"no row of .eh_frame_hdr is for the entry for {locations[offset]:#x}"
+            yield Problem(RULES["header-missing"], message, ".eh_frame", offset)
+
+
+def _unreadable_header(error: DwarfGpuError) -> Problem:
+    rule = RULES[_OF_HEADER_KINDS.get(error.kind, "header-truncated")]
+    return Problem(rule, error.message, EH_FRAME_HDR, error.where.offset, clause=error.spec)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.objfile.containers.place import parse_target
-from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, ET_CORE, ET_EXEC, PT_LOAD
+from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, ET_CORE, ET_EXEC, PF_X, PT_LOAD
 from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA
 from dwarfgpu.objfile.kernels.descriptor_fields import GFX10, GFX11, GFX125
 from dwarfgpu.objfile.kernels.kernel import DESCRIPTOR_SIZE, symbol_place
@@ -122,7 +122,6 @@ _RULE_OF_KIND = {
 SGPR_IDIOM = "LLVM before 20 writes the blocks of the SGPRs that are used"
 ENTRY_IDIOM = "lld before 14 writes the address of .text"
 STT_OBJECT, STT_FUNC = 1, 2
-PF_X = 1
 VERSIONS = {0: (1, 0), 1: (1, 0), 2: (1, 1), 3: (1, 2), 4: (1, 2)}
 """The versions of the metadata by ``EI_ABIVERSION``: code object V2 to V6."""
 

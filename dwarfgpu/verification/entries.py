@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import name_of, names
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
@@ -23,6 +24,7 @@ from dwarfgpu.verification.attribute_rules import (
     CLASSES,
     OWNERS,
     PARENTS,
+    POINTERS,
     REFERENCES,
     REQUIRED,
     UNITS,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     ValueCheck: TypeAlias = Callable[[Attribute], Iterator[Problem]]
     References: TypeAlias = list[tuple[int, list[int], list[int]]]
     Limits: TypeAlias = list[tuple[int, int, int, ValueCheck]]
-    _Hot: TypeAlias = tuple["Plan", int, References, Limits, bool]
+    _Hot: TypeAlias = tuple["CheckPlan", int, References, Limits, bool]
 
 _ENCODE = "encode the entry as its abbreviation says"
 _REFER = "refer to the offset at which the entry begins"
@@ -103,25 +105,22 @@ RULES: dict[str, CheckRule] = rules(
 
 ANY_FILE = 1 << 64
 """A number that no file has."""
-SHF_EXECINSTR = 4
 """The section holds instructions (gABI, "Section Attribute Flags")."""
 _COMPLETES = frozenset((dw.DW_AT_specification, dw.DW_AT_abstract_origin))
 _RANGED = SCOPES | {dw.DW_TAG_compile_unit, dw.DW_TAG_skeleton_unit}
 _STRUCTURES = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type))
 _STRINGS_ELSEWHERE = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt))
 """Strings that are in the entry, or in another file."""
-_POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
 _MODIFIERS = frozenset((
     *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
     *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
 ))  # fmt: skip
-_SIZES = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_udata))
 """The forms of sizes that are never negative."""
 _VENDOR = {"DW_TAG": 0x4080, "DW_LANG": 0x8000, "DW_ATE": 0x80, "DW_CC": 0x40, "DW_MSPACE_LLVM": 0x8000}
 """From where on numbers are of vendors."""
 
 
-class Plan:
+class CheckPlan:
     """What is checked in the entries of an abbreviation."""
 
     __slots__ = (
@@ -238,7 +237,7 @@ class _UnitChecks:
         """The tag of each entry, by its offset."""
         self.references: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
         """By attribute and tag the references in the unit: the offsets of the entries, and where they lead."""
-        self.owners: list[Plan] = []
+        self.owners: list[CheckPlan] = []
         """The plans of the entry at hand and of those that own it, outermost first."""
         self.sizes: dict[int, int] = {}
         """The sizes of structures, by the depth of the last one there."""
@@ -295,7 +294,7 @@ class _UnitChecks:
         self.checks.count += len(tags)
         yield from self._references()
 
-    def _entry(self, plan: Plan, die: Die) -> Iterator[Problem]:
+    def _entry(self, plan: CheckPlan, die: Die) -> Iterator[Problem]:
         """Yield what is wrong with an entry by itself, and with its place among the others."""
         for rule, message, clause in plan.problems:
             yield self._problem(rule, message, die, clause)
@@ -337,9 +336,9 @@ class _UnitChecks:
 
     # --- What is known of an abbreviation -------------------------------------------------------------------------
 
-    def _plan(self, abbreviation: Abbreviation) -> Plan:
+    def _plan(self, abbreviation: Abbreviation) -> CheckPlan:
         """Return what is to be looked at in entries, and what is wrong with all of them."""
-        plan = Plan(abbreviation)
+        plan = CheckPlan(abbreviation)
         self._add_shape(plan, abbreviation)
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
@@ -348,7 +347,7 @@ class _UnitChecks:
         plan.is_special = plan.parents is not None or any(rare)
         return plan
 
-    def _add_shape(self, plan: Plan, abbreviation: Abbreviation) -> None:
+    def _add_shape(self, plan: CheckPlan, abbreviation: Abbreviation) -> None:
         """Add what is wrong with a set of attributes."""
         tag, attributes = abbreviation.tag, abbreviation.attributes
         names_here = abbreviation.names(self.unit.dialect, self.unit.version)
@@ -385,12 +384,12 @@ class _UnitChecks:
         if (
             dw.DW_AT_ranges not in attributes
             and abbreviation.form_of(dw.DW_AT_low_pc) == dw.DW_FORM_addr
-            and abbreviation.form_of(dw.DW_AT_high_pc) in _SIZES
+            and abbreviation.form_of(dw.DW_AT_high_pc) in forms.UNSIGNED
             and self.unit.version >= 4
         ):
             plan.pc = abbreviation.layout.slots[low], abbreviation.layout.slots[high]
 
-    def _add_attribute(self, plan: Plan, abbreviation: Abbreviation, index: int) -> None:
+    def _add_attribute(self, plan: CheckPlan, abbreviation: Abbreviation, index: int) -> None:
         """Add what is wrong with an attribute of every entry, or what is to be looked at in each."""
         number, form = abbreviation.attributes[index], abbreviation.forms[index]
         version = self.unit.version
@@ -456,11 +455,11 @@ class _UnitChecks:
             return len(unit.source.data(".debug_line_str"))
         return None
 
-    def _check_for(self, plan: Plan, name: str, number: int, form: int, kind: str) -> ValueCheck | None:
+    def _check_for(self, plan: CheckPlan, name: str, number: int, form: int, kind: str) -> ValueCheck | None:
         """Return the check of the values of an attribute; None where none can be wrong."""
         if kind == "constant":
             if name == "DW_AT_byte_size":
-                return self._pointer if plan.tag in _POINTERS and self._has_spaces else None
+                return self._pointer if plan.tag in POINTERS and self._has_spaces else None
             if name in _OF_CONSTANTS:
                 return _OF_CONSTANTS[name](self)
             return self._named_value if name in VALUE_KINDS else None
@@ -587,7 +586,7 @@ class _UnitChecks:
     # --- Addresses ------------------------------------------------------------------------------------------------
 
     def _ranges(
-        self, plan: Plan, die: Die, around: list[tuple[int, int]] | None
+        self, plan: CheckPlan, die: Die, around: list[tuple[int, int]] | None
     ) -> tuple[list[tuple[int, int]] | None, list[Problem]]:
         """Return the code of an entry, or of the one around it, and what is wrong with it."""
         problems: list[Problem] = []

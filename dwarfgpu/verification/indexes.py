@@ -18,8 +18,9 @@ from dwarfgpu.objfile.indexes.debug_names import SECTION as NAMES
 from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable, hash_of, read_tables
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
 from dwarfgpu.objfile.info.readers import CODES
+from dwarfgpu.objfile.info.scopes import ANONYMOUS
 from dwarfgpu.program.code.dumped_expressions import TYPES
 from dwarfgpu.progress import counted
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, Problem, rules
@@ -88,7 +89,6 @@ _ADDRESSES = (dw.DW_AT_low_pc, dw.DW_AT_ranges, dw.DW_AT_entry_pc)
 _NAMED = TYPES | {dw.DW_TAG_namespace}
 _STATIC = frozenset((0x03, 0xA1, 0xFB))
 """The operations that push an address of the program: DW_OP_addr, DW_OP_addrx and DW_OP_GNU_addr_index."""
-_ANONYMOUS = "(anonymous namespace)"
 _CLASSES = {
     dw.DW_IDX_compile_unit: ("constant",),
     dw.DW_IDX_type_unit: ("constant",),
@@ -222,8 +222,7 @@ class IndexChecks:
     @cached_property
     def code(self) -> AddressSpans:
         """The addresses of executable sections."""
-        sections = self.file.image.code_sections
-        return AddressSpans((section.address, section.address + section.size) for section in sections)
+        return code_spans(self.file.image)
 
     # --- Public names ---------------------------------------------------------------------------------------------
 
@@ -516,7 +515,7 @@ class _NamesCheck:
             if not data or data[0] not in _STATIC:
                 return
         if _names_of(die):
-            yield Problem(RULES["names-missing"], f"the index of the unit does not have {die.name or _ANONYMOUS!r:.80}",
+            yield Problem(RULES["names-missing"], f"the index of the unit does not have {die.name or ANONYMOUS!r:.80}",
                           die.unit.section, die.section_offset, die)  # fmt: skip
 
 
@@ -556,5 +555,5 @@ def _names_of(die: Die) -> set[bytes]:
         return set()
     names |= {name[: name.index(b"<")] for name in names if name.endswith(b">") and name.find(b"<") > 0}
     if not names and die.tag == dw.DW_TAG_namespace:
-        names.add(_ANONYMOUS.encode())
+        names.add(ANONYMOUS.encode())
     return names

@@ -13,8 +13,8 @@ from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import following, initial_length
-from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, form_name
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
+from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, UNSIGNED, form_name
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
 from dwarfgpu.objfile.lines.line_table import line_table as read_table
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.verification.expressions import has_addresses
@@ -111,9 +111,7 @@ _CONTENT_FORMS: dict[int, frozenset[int]] = {
     dw.DW_LNCT_path: _TEXTS,
     dw.DW_LNCT_directory_index: frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_udata)),
     dw.DW_LNCT_timestamp: frozenset((dw.DW_FORM_udata, dw.DW_FORM_data4, dw.DW_FORM_data8, *BLOCKS)),
-    dw.DW_LNCT_size: frozenset(
-        (dw.DW_FORM_udata, dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8)
-    ),
+    dw.DW_LNCT_size: UNSIGNED,
     dw.DW_LNCT_LLVM_source: _TEXTS,
 }
 """The forms that a content may have (DWARF 5, 6.2.4.1)."""
@@ -146,8 +144,7 @@ class LineChecks:
     @cached_property
     def code(self) -> AddressSpans:
         """The addresses of executable sections."""
-        sections = self.file.image.code_sections
-        return AddressSpans((section.address, section.address + section.size) for section in sections)
+        return code_spans(self.file.image)
 
     # --- Units ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 from dwarfgpu.backends.running import instructions
 from dwarfgpu.backends.running.batch import VCC, WaveBatch
 from dwarfgpu.backends.running.block_writer import BlockWriter
-from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
+from dwarfgpu.backends.running.device_memory import GlobalMemory, MemorySegment
 from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.isa.decoder import decode
 
@@ -47,7 +47,7 @@ class InstructionBench:
         self.local = np.zeros((waves, LOCAL_SIZE), np.uint8)
         self.scratch = np.zeros((waves, 64 * lanes), np.uint8)
         self.memory = MemoryAccess(
-            GlobalMemory([Segment.of(MEMORY, self.bytes)]),
+            GlobalMemory([MemorySegment.of(MEMORY, self.bytes)]),
             lanes=lanes,
             scratch_base=0x80000,
             apertures=(1 << 48, 2 << 48),

@@ -38,7 +38,7 @@ class Recorder:
         self.stream.write(json.dumps(record) + "\n")
 
     def enter(self) -> bool:
-        """Take notice of a call of the kernel; stop behind the last work-item that is wanted."""
+        """Count a call of the kernel; return whether all work-items that are wanted have been recorded."""
         self.calls += 1
         return self.calls - 1 > self.last or self.is_cut
 
@@ -55,15 +55,13 @@ class Recorder:
         chain: list[int] = []
         outer = frame
         while not self._is_kernel(outer.pc() - self.bias) and len(chain) < MAX_CALLS:
-            if outer.type() != gdb.INLINE_FRAME:
-                caller = outer.older()
-                while caller is not None and caller.type() == gdb.INLINE_FRAME:
-                    caller = caller.older()
-            else:
-                caller = outer.older()
+            is_inlined = outer.type() == gdb.INLINE_FRAME
+            caller = outer.older()
+            while not is_inlined and caller is not None and caller.type() == gdb.INLINE_FRAME:
+                caller = caller.older()
             if caller is None:
                 return  # it is not in the kernel
-            if outer.type() != gdb.INLINE_FRAME:
+            if not is_inlined:
                 chain.append(caller.pc() - self.bias)
             outer = caller
         visit = self.visits[item, address] = self.visits.get((item, address), 0) + 1
@@ -198,25 +196,25 @@ def memory(value: Any, size: int, first: int = 0) -> int | None:
     return int.from_bytes(bytes(data), "little")
 
 
+def mappings() -> list[str]:
+    """Return the lines in which Linux says what is mapped in the process."""
+    process = gdb.selected_inferior().pid
+    return Path(f"/proc/{process}/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+
+
 def mapped(path: str) -> int | None:
     """Return where a file is mapped in the process; None before it is."""
-    process = gdb.selected_inferior().pid
-    for line in Path(f"/proc/{process}/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in mappings():
         parts = line.split(None, 5)
         if len(parts) == 6 and parts[5] == path:
             return int(parts[0].partition("-")[0], 16) - int(parts[2], 16)
     return None
 
 
-def ranges() -> list[list[int]]:
-    """Return where the stack is."""
-    process = gdb.selected_inferior().pid
-    found = []
-    for line in Path(f"/proc/{process}/maps").read_text(encoding="utf-8", errors="replace").splitlines():
-        if line.endswith("[stack]"):
-            low, _, high = line.partition(" ")[0].partition("-")
-            found.append([int(low, 16), int(high, 16)])
-    return found
+def stack_ranges() -> list[list[int]]:
+    """Return the first address of the stack and the one behind it; nothing where it is not known."""
+    places = [line.partition(" ")[0].split("-") for line in mappings() if line.endswith("[stack]")]
+    return [[int(low, 16), int(high, 16)] for low, high in places]
 
 
 def main() -> None:
@@ -236,7 +234,7 @@ def main() -> None:
     recorder.bias = place if task["is_relocatable"] else 0
     if task["is_library"]:
         gdb.execute(f"sharedlibrary {task['pattern']}", to_string=True)
-    recorder.write({"bias": recorder.bias, "stack": ranges()})
+    recorder.write({"bias": recorder.bias, "stack": stack_ranges()})
     entry = KernelBreakpoint(f"*{recorder.bias + task['entry']:#x}", internal=True)
     entry.recorder = recorder
     for address in task["statements"]:

@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 
 from dwarfgpu.backends.columns import Cells, RegisterFile
 from dwarfgpu.backends.gpu_core import layout
-from dwarfgpu.backends.gpu_core.identity import Decoder
+from dwarfgpu.backends.gpu_core.identity import IdentityDecoder
 from dwarfgpu.backends.gpu_core.mapped_registers import MappedRegisters, RecordRows
 from dwarfgpu.backends.gpu_core.note import ALWAYS_TTMPS, AQL, ENABLED, QUEUE_BITS, exceptions_in
 from dwarfgpu.backends.gpu_core.runtime import (
@@ -23,7 +23,7 @@ from dwarfgpu.backends.gpu_core.runtime import (
     scratch_size,
 )
 from dwarfgpu.backends.gpu_core.save_area import read_area
-from dwarfgpu.backends.gpu_core.stop_reasons import HALT, Stop, reasons_of
+from dwarfgpu.backends.gpu_core.stop_reasons import HALT, WaveStop, reasons_of
 from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities, not_writable
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.gpu_core.file_memory import FileMemory
     from dwarfgpu.backends.gpu_core.layout import CoreFamily, WaveShape
     from dwarfgpu.backends.gpu_core.note import AgentEntry, CoreState, QueueEntry
-    from dwarfgpu.backends.gpu_core.runtime import Packet, QueueMemory
+    from dwarfgpu.backends.gpu_core.runtime import DispatchPacket, QueueMemory
     from dwarfgpu.backends.gpu_core.save_area import SavedWaves
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
@@ -104,7 +104,7 @@ class GpuCore:
     objects: RuntimeObjects
     queues: list[QueueSummary] = field(factory=list)
     dispatches: list[Dispatch] = field(factory=list)
-    packets: list[Packet] = field(factory=list)
+    packets: list[DispatchPacket] = field(factory=list)
     """The packet of each dispatch."""
     machines: list[GpuCoreMachine] = field(factory=list)
     problems: list[DwarfGpuError] = field(factory=list)
@@ -146,7 +146,7 @@ class GpuCoreMachine(Machine):
         first_waves: array[int] = self.columns.first_waves
         return first_waves
 
-    def stop_of(self, wave: int) -> Stop | None:
+    def stop_of(self, wave: int) -> WaveStop | None:
         """Return the state of a wave, and why it has stopped."""
         columns = self.columns
         if columns is None or not 0 <= wave < len(columns.flags):
@@ -160,7 +160,7 @@ class GpuCoreMachine(Machine):
         is_stopped = bool(flags & STOPPED)
         trap = columns.traps[wave] if is_stopped else 0
         reasons = reasons_of(columns.family, trap, values)
-        return Stop(is_stopped, reasons, bool(flags & HALTED), bool(flags & NEVER_RAN))
+        return WaveStop(is_stopped, reasons, bool(flags & HALTED), bool(flags & NEVER_RAN))
 
     def stop_text(self, wave: int) -> str | None:
         stop = self.stop_of(wave)
@@ -188,7 +188,7 @@ def read_gpu_core(state: CoreState, memory: FileMemory) -> GpuCore:
     if state.runtime_state != ENABLED:
         message = f"the runtime was not enabled (state {state.runtime_state}): its waves may be in no state to be read"
         core.problems.append(MalformedFile("runtime_state", message))
-    reader = _Reader(core)
+    reader = _WaveReader(core)
     reader.read()
     code = [LoadedCodeObject(entry.uri, entry.address) for entry in objects.objects]
     for columns in reader.columns.values():
@@ -210,7 +210,7 @@ class _Area:
         self.agent = agent = core.state.agents[owner - 1]
         self.has_ttmps = core.state.ttmp_setup or bool(agent.debug_prop & ALWAYS_TTMPS)
         self.parks = family.parks_at(core.r_version)
-        self.decoder = Decoder(family, core.r_version)
+        self.decoder = IdentityDecoder(family, core.r_version)
         self.pc_mask = (1 << family.pc_bits) - 1
         name, self.halt_bit = HALT[family.stops]
         halt, status = family.hardware_register(name), family.hardware_register("status")
@@ -220,7 +220,7 @@ class _Area:
         self.scratch_bytes = scratch_size(family, about)
 
 
-class _Reader:
+class _WaveReader:
     """Fills the columns, queue after queue in the order of the note."""
 
     def __init__(self, core: GpuCore) -> None:

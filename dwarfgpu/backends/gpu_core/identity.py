@@ -11,7 +11,7 @@ MARKED_FROM = 10
 """The ``r_version`` from which waves of GFX9 to GFX11 are marked whose temporaries are not set up."""
 
 
-class Decoder:
+class IdentityDecoder:
     """Reads the trap temporaries of one family; ``ttmps`` are all sixteen."""
 
     def __init__(self, family: CoreFamily, r_version: int | None) -> None:

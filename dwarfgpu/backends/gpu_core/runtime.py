@@ -119,7 +119,7 @@ def read_queue(memory: FileMemory, queue: QueueEntry) -> QueueMemory:
 
 
 @frozen
-class Packet:
+class DispatchPacket:
     """One dispatch packet."""
 
     index: int
@@ -128,6 +128,7 @@ class Packet:
     number: int | None = None
     """Counted from the first packet of the queue, where the queue object is known."""
     header: int | None = None
+    """That of a packet which was taken may say anything."""
     grid: tuple[int, int, int] | None = None
     work_group: tuple[int, int, int] | None = None
     private_size: int = 0
@@ -137,13 +138,8 @@ class Packet:
     is_outside: bool = False
     """Whether it is outside the ring or outside the packets that are executed."""
 
-    @property
-    def is_dispatch(self) -> bool:
-        """Whether its header says that it is a dispatch. That of a packet which was taken may say anything."""
-        return self.header is not None and self.header & 0xFF == 2
 
-
-def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index: int) -> Packet:
+def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index: int) -> DispatchPacket:
     """Read the packet with an index in the ring of a queue."""
     address = queue.ring_base + index * PACKET_SIZE & (1 << 64) - 1
     count = queue.ring_size // PACKET_SIZE
@@ -157,7 +153,7 @@ def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index
         is_outside = is_outside or not about.read <= number < about.write
     data = memory.read(address, PACKET_SIZE)
     if data is None:
-        return Packet(index, address, number, is_outside=is_outside)
+        return DispatchPacket(index, address, number, is_outside=is_outside)
     header, setup, *sizes, private, group, kernel, kernarg, _signal = PACKET.unpack(data)
     used = setup & 3
     work_group, grid = sizes[:3], sizes[3:]
@@ -166,7 +162,7 @@ def read_packet(memory: FileMemory, queue: QueueEntry, about: QueueMemory, index
     x, y, z = work_group
     gx, gy, gz = grid
     is_whole = all((*work_group, *grid))
-    return Packet(
+    return DispatchPacket(
         index, address, number, header, (gx, gy, gz) if is_whole else None, (x, y, z) if is_whole else None, private,
         group, kernel, kernarg, is_outside,
     )  # fmt: skip

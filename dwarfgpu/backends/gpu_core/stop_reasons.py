@@ -22,8 +22,9 @@ _EXCEPTIONS = (
     "INT_DIVIDE_BY_0",
 )  # fmt: skip
 """The exceptions of arithmetic, bits 0 to 6 of TRAPSTS and of EXCP_FLAG_USER."""
-_TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
-TRAP_REASONS = frozenset(("BREAKPOINT", "ASSERT_TRAP", "DEBUG_TRAP", "TRAP"))
+TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
+"""The reasons of ``s_trap``, by its number; of others it is TRAP."""
+TRAP_REASONS = frozenset((*TRAPS.values(), "TRAP"))
 """The reasons of waves that have executed ``s_trap``."""
 _ENABLED = 12
 """The bit of MODE that enables the first exception of arithmetic; the others follow, then the watchpoints."""
@@ -33,13 +34,7 @@ HALT = {"trapsts": ("status", 13), "excp_flag_priv": ("state_priv", 14)}
 SIGNALS = (
     (frozenset(("MEMORY_VIOLATION", "ADDRESS_ERROR")), "SIGSEGV"),
     (frozenset(("ILLEGAL_INSTRUCTION",)), "SIGILL"),
-    (
-        frozenset(
-            ("FP_INPUT_DENORMAL", "FP_DIVIDE_BY_0", "FP_OVERFLOW", "FP_UNDERFLOW", "FP_INEXACT", "FP_INVALID_OPERATION",
-             "INT_DIVIDE_BY_0")
-        ),
-        "SIGFPE",
-    ),
+    (frozenset(_EXCEPTIONS), "SIGFPE"),
     (frozenset(("ECC_ERROR",)), "SIGBUS"),
     (frozenset(("ASSERT_TRAP", "FATAL_HALT")), "SIGABRT"),
     (TRAP_REASONS | {"WATCHPOINT", "SINGLE_STEP"}, "SIGTRAP"),
@@ -48,7 +43,7 @@ SIGNALS = (
 
 
 @frozen
-class Stop:
+class WaveStop:
     """The state of a wave."""
 
     is_stopped: bool
@@ -85,7 +80,7 @@ def reasons_of(
     """
     names: set[str] = set()
     if trap:
-        names.add(_TRAPS.get(trap, "TRAP"))
+        names.add(TRAPS.get(trap, "TRAP"))
     if family.stops == "trapsts":
         enabled = ~0 if all_enabled else registers.get("mode", 0) >> _ENABLED
         names |= _of_trapsts(family, registers.get("trapsts", 0), enabled)
@@ -97,10 +92,12 @@ def reasons_of(
 
 
 def _arithmetic(flags: int, enabled: int) -> set[str]:
+    """Return the exceptions of arithmetic that are raised and enabled."""
     return {name for bit, name in enumerate(_EXCEPTIONS) if flags >> bit & enabled >> bit & 1}
 
 
 def _of_trapsts(family: CoreFamily, flags: int, enabled: int) -> set[str]:
+    """Return the reasons in TRAPSTS. Some of its bits depend on the family."""
     names = _arithmetic(flags, enabled)
     if enabled >> 7 & 1 and flags & (1 << 7 | 7 << 12):
         names.add("WATCHPOINT")

@@ -121,20 +121,20 @@ def core_contents(
 ) -> CoreContents:
     """Return the core file of machines of one process, which share their global memory: that of the first.
 
-    ``stops`` says how the wave with an index of the machine with an index stands; by default all are stopped by a
+    ``stops`` gives the state of a wave, by the index of its machine and its own; by default all are stopped by a
     debugger. ``kernel_objects`` are the addresses of kernel descriptors by the names of kernels.
     """
     form = form or CoreForm()
     given: list[Machine] = [machines] if isinstance(machines, Machine) else list(machines)
     images = list(images)
-    writer = _Writer(given, form, stops or (lambda _machine, _wave: WrittenStop()), kernel_objects or {})
+    writer = _CoreWriter(given, form, stops or (lambda _machine, _wave: WrittenStop()), kernel_objects or {})
     writer.add_memory(images)
     for index, machine in enumerate(given):
         writer.add_machine(index, machine)
     return writer.finish(images)
 
 
-class _Writer:
+class _CoreWriter:
     """Collects what a core file has."""
 
     def __init__(
@@ -259,7 +259,7 @@ class _QueueWriter:
     """Writes the waves of one queue of one machine."""
 
     def __init__(
-        self, writer: _Writer, machine: Machine, index: int, agent: AgentEntry, family: CoreFamily, waves: list[int]
+        self, writer: _CoreWriter, machine: Machine, index: int, agent: AgentEntry, family: CoreFamily, waves: list[int]
     ) -> None:
         self.writer = writer
         self.form = writer.form

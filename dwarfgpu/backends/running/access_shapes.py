@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dwarfgpu.backends.running.block_writer import LOW
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.semantics import floats
 from dwarfgpu.isa.semantics.narrow_floats import from_bf16, to_bf16
+from dwarfgpu.isa.semantics.numbers import LOW
 
 Lanes = Any
 

@@ -20,10 +20,9 @@ from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import integer_rows
 from dwarfgpu.isa.semantics.floats import quieted
 from dwarfgpu.isa.semantics.integer_rows import merged
-from dwarfgpu.isa.semantics.numbers import flag
+from dwarfgpu.isa.semantics.numbers import LOW, flag
 from dwarfgpu.isa.semantics.rounding import direction, in_direction
 
-LOW = 0xFFFF_FFFF
 INDEX_ENABLE, INDEX_SHIFT = 1 << 27, 28
 """MODE, GPR_IDX_EN of GFX9; above it we keep which operands M0 counts for: the three sources and the destination."""
 DX10_CLAMP, IEEE = 1 << 8, 1 << 9

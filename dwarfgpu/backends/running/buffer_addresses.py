@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running.batch import number_of
-from dwarfgpu.backends.running.block_writer import LOW
 from dwarfgpu.backends.running.stops import MEMORY_VIOLATION, MachineFault
+from dwarfgpu.isa.semantics.numbers import LOW
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.running.batch import WaveBatch
-    from dwarfgpu.backends.running.device_memory import Segment
+    from dwarfgpu.backends.running.device_memory import MemorySegment
 
 Lanes = Any
 
@@ -25,7 +25,7 @@ class BufferAddresses:
 
     lanes: int
     lane_numbers: Lanes
-    scratch: Segment
+    scratch: MemorySegment
     scratch_base: int
     scratch_size: int
     """The bytes of the private memory of a wave."""

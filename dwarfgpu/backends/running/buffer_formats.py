@@ -74,7 +74,7 @@ class BufferFormat:
 
 @cache
 def format_of(number: int, processor: str, lanes: int) -> BufferFormat:
-    """Return the format with a number; raise a fault if it is none."""
+    """Return the format with a number; raise a fault if there is no such format."""
     if int(processor.removeprefix("gfx")[:-2] or 0) < 10:
         data, kind = _DATA[number & 15], _NUMBERS[number >> 4 & 7]
     else:

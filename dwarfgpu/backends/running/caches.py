@@ -19,7 +19,7 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from dwarfgpu.backends.running.device_memory import Segment
+    from dwarfgpu.backends.running.device_memory import MemorySegment
 
 Words = Any
 """Integers, one for each access: words of 32 bits in global memory, counted over all segments."""
@@ -144,7 +144,7 @@ class CacheLevel:
 class Caches:
     """The caches of all agents, and the memory behind them."""
 
-    def __init__(self, family: str, agents: int, segments: list[Segment], random: np.random.Generator) -> None:
+    def __init__(self, family: str, agents: int, segments: list[MemorySegment], random: np.random.Generator) -> None:
         self.random = random
         self.agents = agents
         self.segments = [segment for segment in segments if segment.views.get(4) is not None]

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.backends.gpu_core.stop_reasons import TRAPS
 from dwarfgpu.backends.running import halts, instructions
 from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
 from dwarfgpu.backends.running.block_writer import INDEX_ENABLE, BlockWriter, Clock
-from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment
+from dwarfgpu.backends.running.device_memory import GlobalMemory, MemorySegment
 from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Halt, executing, lane_masks
 from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import (
     ILLEGAL_INSTRUCTION,
     MEMORY_VIOLATION,
-    TRAPS,
     MachineFault,
     Pause,
     UnknownInstruction,
@@ -58,7 +58,7 @@ ALONE = 1 << 17
 
 
 @frozen(eq=False)
-class Block:
+class CompiledBlock:
     """Straight code from one address."""
 
     function: Callable[[WaveBatch], Any]
@@ -122,8 +122,8 @@ class Device:
         self.clock = Clock()
         self.barriers = GroupBarriers()
         self.barriers.on_complete = self._release
-        self.blocks: dict[tuple[int, int], Block] = {}
-        self._single: dict[tuple[int, int], Block] = {}
+        self.blocks: dict[tuple[int, int], CompiledBlock] = {}
+        self._single: dict[tuple[int, int], CompiledBlock] = {}
         """Blocks of one instruction."""
         self.breakpoints: dict[int, list[Breakpoint]] = {}
         """By their address."""
@@ -335,7 +335,7 @@ class Device:
             return max(16, ALONE // batch.count)
         return PATIENCE if self._random is None else self._random.randrange(1, self.memory.longest_turn)
 
-    def _execute(self, batch: WaveBatch, block: Block) -> bool:
+    def _execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
         """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""
         try:
             following = block.function(batch)
@@ -463,7 +463,7 @@ class Device:
                 self.waiting.append(batch)
         self._hold_others()
 
-    def _fault(self, batch: WaveBatch, block: Block, fault: MachineFault) -> None:
+    def _fault(self, batch: WaveBatch, block: CompiledBlock, fault: MachineFault) -> None:
         """Stop the waves that cannot execute an instruction; the others go on with it."""
         trace = fault.__traceback__
         line = 0
@@ -501,7 +501,7 @@ class Device:
         else:
             self.breakpoints.pop(breakpoint_.address, None)
 
-    def _found_block(self, pc: int, mode: int, *, single: bool = False) -> Block:
+    def _found_block(self, pc: int, mode: int, *, single: bool = False) -> CompiledBlock:
         """Return the code from an address, compiled."""
         blocks = self._single if single else self.blocks
         block = blocks.get((pc, mode))
@@ -509,7 +509,7 @@ class Device:
             block = blocks[pc, mode] = self._block(pc, mode, 1 if single else LONGEST)
         return block
 
-    def _block(self, pc: int, mode: int, longest: int) -> Block:
+    def _block(self, pc: int, mode: int, longest: int) -> CompiledBlock:
         """Compile the code from an address to the next branch, or to the next breakpoint."""
         writer = BlockWriter(self.lanes, mode)
         writer.names_of_apertures = self._special_sources()
@@ -539,7 +539,7 @@ class Device:
             if ends:
                 is_whole = True
                 break
-        return Block(
+        return CompiledBlock(
             writer.function(), tuple(writer.addresses), tuple(instructions), len(instructions), address, is_whole
         )
 
@@ -769,12 +769,12 @@ def _generation(processor: str) -> int:
     return int(digits[:-2]) if digits[:-2].isdigit() else int(digits[0])
 
 
-def _segments(machine: Machine) -> list[Segment]:
+def _segments(machine: Machine) -> list[MemorySegment]:
     store = machine.memory.store(machine.target.default_space)
     found = []
     for start, last, owner, offset in zip(store.starts, store.lasts, store.owners, store.offsets, strict=True):
         whole = np.frombuffer(store.blocks[owner].buffer, np.uint8)
-        found.append(Segment.of(start, whole[offset : offset + last - start + 1]))
+        found.append(MemorySegment.of(start, whole[offset : offset + last - start + 1]))
     return found
 
 

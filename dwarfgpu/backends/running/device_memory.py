@@ -18,7 +18,7 @@ WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 @frozen(eq=False)
-class Segment:
+class MemorySegment:
     """Mapped bytes of the global address space, as numbers of each size."""
 
     start: int
@@ -27,7 +27,8 @@ class Segment:
     views: dict[int, Any]
 
     @classmethod
-    def of(cls, start: int, data: Any) -> Segment:
+    def of(cls, start: int, data: Any) -> MemorySegment:
+        """Return the segment of bytes at an address, with numbers of the sizes that it is aligned to."""
         views: dict[int, Any] = {1: data}
         for size in (2, 4, 8):
             if start % size == 0:
@@ -39,12 +40,12 @@ class Segment:
 class GlobalMemory:
     """The global address space."""
 
-    def __init__(self, segments: list[Segment]) -> None:
+    def __init__(self, segments: list[MemorySegment]) -> None:
         self.segments = sorted(segments, key=lambda segment: segment.start)
         self.starts = [segment.start for segment in self.segments]
         self._last = self.segments[0] if self.segments else None
 
-    def segment_of(self, first: int, last: int) -> Segment | None:
+    def segment_of(self, first: int, last: int) -> MemorySegment | None:
         """Return the segment that has all bytes of a range."""
         segment = self._last
         if segment is not None and segment.start <= first and last < segment.end:
@@ -63,13 +64,13 @@ class GlobalMemory:
         start = address - segment.start
         return int.from_bytes(segment.data[start : start + size].tobytes(), "little")
 
-    def places(self, addresses: Lanes, mask: Lanes, size: int) -> list[tuple[Segment, Lanes, Lanes]]:
+    def places(self, addresses: Lanes, mask: Lanes, size: int) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         """Return the segments that lanes reach, with the lanes as flags (None for all) and their offsets there.
 
         ``addresses`` is an array of unsigned 64-bit numbers ``[wave, lane]``, ``mask`` has the lanes that count.
         """
         segment = self._last
-        for _ in range(2):
+        for _ in range(2):  # all lanes are in the latest segment, or in that of the first lane, or in several
             if segment is None:
                 break
             offsets = addresses - np.uint64(segment.start)
@@ -80,7 +81,7 @@ class GlobalMemory:
                 return [(segment, mask, offsets.view(np.int64))]
             first = int(addresses.flat[0] if mask is None else addresses.flat[mask.argmax()])
             segment = self.segment_of(first, first + size - 1)
-        found = []
+        places = []
         left = np.ones(addresses.shape, bool) if mask is None else mask
         while left.any():
             address = int(addresses[left].min())
@@ -89,9 +90,9 @@ class GlobalMemory:
                 self._no_memory(address, addresses, left, size)
             segment = self.segments[index]
             inside = left & (addresses >= np.uint64(segment.start)) & (addresses <= np.uint64(segment.end - size))
-            found.append((segment, inside, (addresses - np.uint64(segment.start)).view(np.int64)))
+            places.append((segment, inside, (addresses - np.uint64(segment.start)).view(np.int64)))
             left = left & ~inside
-        return found
+        return places
 
     def _no_memory(self, address: int, addresses: Lanes, lanes: Lanes, size: int) -> None:
         """Raise the fault of the lanes that reach addresses without memory, of which one is known."""
@@ -103,7 +104,7 @@ class GlobalMemory:
         raise MachineFault(f"no memory at {address:#x}", reaching, kind=MEMORY_VIOLATION)
 
 
-def gather(segment: Segment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:
+def gather(segment: MemorySegment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:
     """Read ``count`` numbers of ``size`` bytes that follow each other, for each lane."""
     offsets = offsets if mask is None else offsets * mask
     view = segment.views.get(size)
@@ -137,7 +138,7 @@ def _unaligned(data: Any, start: Lanes, size: int) -> Lanes:
     return total
 
 
-def scatter(segment: Segment, offsets: Lanes, mask: Lanes, size: int, values: list[Lanes]) -> None:
+def scatter(segment: MemorySegment, offsets: Lanes, mask: Lanes, size: int, values: list[Lanes]) -> None:
     """Write numbers of ``size`` bytes that follow each other, for each lane that counts; the last lane wins."""
     if mask is not None:
         lanes = np.flatnonzero(mask)

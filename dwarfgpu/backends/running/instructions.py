@@ -11,7 +11,7 @@ import numpy as np
 from dwarfgpu.backends.running import lane_moves, lane_patterns
 from dwarfgpu.backends.running.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
-from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, LOW, BlockWriter, put_lower
+from dwarfgpu.backends.running.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, put_lower
 from dwarfgpu.backends.running.matrix_operations import write_matrix
 from dwarfgpu.backends.running.narrow_operations import write_narrow
 from dwarfgpu.backends.running.stops import MachineFault, Pause, UnknownInstruction
@@ -20,14 +20,13 @@ from dwarfgpu.isa.semantics import (  # noqa: F401 (each module adds its rows)
     compare_rows,
     convert_rows,
     dot_rows,
-    exec_rows,
     float_rows,
     integer_rows,
-    scalar_float_rows,
     scalar_rows,
 )
 from dwarfgpu.isa.semantics.integer_rows import ones, saturated
-from dwarfgpu.isa.semantics.rows import MEANINGS, Meaning
+from dwarfgpu.isa.semantics.numbers import LOW
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
 from dwarfgpu.isa.tables import table
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ _FLOATING = KINDS.keys() - {"b32", "b64"}
 """The types that scalar operations take from vector ones."""
 
 
-def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) -> None:
+def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
     sources = iter(instruction.sources)
     texts = []
     for kind in meaning.sources:
@@ -122,7 +121,7 @@ def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) 
             writer.set_scalar(next(destinations), name, int(kind[1:]))
 
 
-def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) -> list[str]:
+def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> list[str]:
     """Return the texts of the sources of a vector operation."""
     texts = []
     operands = [operand for operand in instruction.sources if operand.name != "simm"]
@@ -143,11 +142,11 @@ def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: Mea
     return texts
 
 
-def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: Meaning) -> None:
+def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
     is_clamped = instruction.modifiers.get("clamp") and len(meaning.results) == 1
     if is_clamped and (clamped := saturated(instruction.name)) is not None:
         sources, result, function = clamped
-        meaning = Meaning(meaning.name, meaning.unit, sources, (result,), function, meaning.document)
+        meaning = InstructionMeaning(meaning.name, meaning.unit, sources, (result,), function, meaning.document)
         call = f"{writer.name(function)}({', '.join(_source_texts(writer, instruction, meaning))})"
         writer.set_vector(instruction.destinations[0], call, result, instruction, clamps=False)
         return

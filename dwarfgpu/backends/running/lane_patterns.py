@@ -15,12 +15,12 @@ import numpy as np
 
 from dwarfgpu.backends.running.device_memory import first_of_row
 from dwarfgpu.isa.semantics import integer_rows
+from dwarfgpu.isa.semantics.numbers import LOW
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.running.batch import WaveBatch
 
 Lanes = Any
-LOW = 0xFFFF_FFFF
 NO_LANES = np.zeros((1, 1), bool)
 NO_LANES.setflags(write=False)
 KEPT = 4

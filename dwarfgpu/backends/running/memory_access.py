@@ -21,9 +21,9 @@ from dwarfgpu.backends.running.access_shapes import (
     shape_of,
 )
 from dwarfgpu.backends.running.batch import M0, WaveBatch, number_of
-from dwarfgpu.backends.running.block_writer import LOW, BlockWriter
+from dwarfgpu.backends.running.block_writer import BlockWriter
 from dwarfgpu.backends.running.buffer_addresses import OUTSIDE, BufferAddresses
-from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.backends.running.lane_patterns import LocalPlaces, start_of_row
 from dwarfgpu.backends.running.stops import (
     ADDRESS_ERROR,
@@ -33,7 +33,7 @@ from dwarfgpu.backends.running.stops import (
 )
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import integer_rows
-from dwarfgpu.isa.semantics.numbers import ALL
+from dwarfgpu.isa.semantics.numbers import ALL, LOW
 
 if TYPE_CHECKING:
     from random import Random
@@ -67,7 +67,7 @@ class MemoryAccess(BufferAddresses):
         self.memory = memory
         self.use(nothing, np.zeros(0, np.int64), nothing)
 
-    def remap(self, segments: list[Segment], scratch_base: int) -> None:
+    def remap(self, segments: list[MemorySegment], scratch_base: int) -> None:
         """Use other global memory; `use` is to follow."""
         self._mapped, self.scratch_base = segments, scratch_base
 
@@ -78,11 +78,11 @@ class MemoryAccess(BufferAddresses):
         """
         self._known_row: tuple[Any, Any, int, int | None] = (None, None, 0, None)
         self.local_size = local.shape[1]
-        self.local = Segment.of(0, local.reshape(-1))
+        self.local = MemorySegment.of(0, local.reshape(-1))
         self.group_of = group_of
         self.scratch_size = scratch.shape[1]
-        self.scratch = Segment.of(0, scratch.reshape(-1))
-        windows = [Segment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
+        self.scratch = MemorySegment.of(0, scratch.reshape(-1))
+        windows = [MemorySegment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
         self.memory.__init__([*self._mapped, *windows])  # type: ignore[misc]
 
     def is_like(self, settings: Any) -> bool:
@@ -146,7 +146,7 @@ class MemoryAccess(BufferAddresses):
             texts = ", ".join(self._word(data, number, shape) for number in range(shape.count))
             place = instruction.operand("addr")
             if shape.space == LOCAL and shape.size == 4 and place is not None:
-                offset = _signed_offset(instruction)
+                offset = _offset_of(instruction)
                 writer.write(f"{writer.name(self.store_local)}(b, v[{place.index}], {offset}, [{texts}])")
                 return True
             call = f"{writer.name(self.store)}(b, {space}, {address}, {shape.size}, [{texts}])"
@@ -164,7 +164,7 @@ class MemoryAccess(BufferAddresses):
         if shape.space == LOCAL and shape.size == 4:
             first = instruction.operand("addr")
             assert first is not None  # noqa: S101 (each has one)
-            offset = _signed_offset(instruction)
+            offset = _offset_of(instruction)
             load = writer.name(self.load_local)
             writer.write(f"x, = {load}(b, v[{first.index}], ({offset},), {shape.count})")
         else:
@@ -321,7 +321,7 @@ class MemoryAccess(BufferAddresses):
 
     def _write_by_lane(self, writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
         """Write a load or a store whose address is that of the wave and four times the number of the lane."""
-        offset = _signed_offset(instruction)
+        offset = _offset_of(instruction)
         lane = writer.name(self.lane_numbers * 4)
         if match[1] == "ds":
             base, space = f"uniform(s[{M0}] & 0xffff).astype('i8')", LOCAL
@@ -354,7 +354,7 @@ class MemoryAccess(BufferAddresses):
         place = f"uniform(s[{M0}] & 0xffff).astype('i8') + {writer.name(self.lane_numbers * step)}"
         extended = f".view('i{shape.size}').astype('i4').view('u4')" if shape.is_signed else ".astype('u4')"
         words = ", ".join(f"x[{number}]{extended if shape.size < 4 else ''}" for number in range(shape.count))
-        place = f"{place} + {_signed_offset(instruction)}"
+        place = f"{place} + {_offset_of(instruction)}"
         writer.write(f"{writer.name(self.store)}(b, {writer.name(LOCAL)}, {place}, 4, [{words}])")
 
     # --- Addresses ------------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ class MemoryAccess(BufferAddresses):
     def _address(self, writer: BlockWriter, instruction: GpuInstruction, shape: AccessShape) -> str:
         """Return the text of the address of each lane."""
         modifiers = instruction.modifiers
-        offset = _signed_offset(instruction)
+        offset = _offset_of(instruction)
         if shape.space == LOCAL:
             address = instruction.operand("addr")
             assert address is not None  # noqa: S101 (each has one)
@@ -397,7 +397,7 @@ class MemoryAccess(BufferAddresses):
         low, high, base = f"v[{vaddr.index}]", f"v[{vaddr.index + 1}]", "0"
         if _has_base(saddr):
             high, base = "None", writer.scalar(saddr, 64)  # type: ignore[arg-type]
-        parts = "b", writer.name(shape.space), low, high, base, _signed_offset(instruction), shape.size, shape.count
+        parts = "b", writer.name(shape.space), low, high, base, _offset_of(instruction), shape.size, shape.count
         writer.write(f"r = {writer.name(question)}({', '.join(map(str, parts))})")
         return True
 
@@ -412,14 +412,14 @@ class MemoryAccess(BufferAddresses):
         assert resource is not None  # noqa: S101 (each has one)
         words = ", ".join(f"s[{resource.index + number}]" for number in range(4))
         vaddr, soffset = instruction.operand("vaddr"), instruction.operand("soffset")
-        index, offset = "0", str(_signed_offset(instruction))
+        index, offset = "0", str(_offset_of(instruction))
         if vaddr is not None and vaddr.kind is OperandKind.VGPR:
             first = vaddr.index
             if modifiers.get("idxen"):
                 index = f"v[{first}].astype('u8')"
                 first += 1
             if modifiers.get("offen"):
-                offset = f"v[{first}].astype('u8') + {writer.constant(_signed_offset(instruction), 'u8')}"
+                offset = f"v[{first}].astype('u8') + {writer.constant(_offset_of(instruction), 'u8')}"
         scalar = writer.scalar(soffset, 32) if soffset is not None and soffset.kind is not OperandKind.OFF else "0"
         return f"({words}), {index}, {offset}, {scalar}"
 
@@ -440,7 +440,9 @@ class MemoryAccess(BufferAddresses):
 
     # --- Access ---------------------------------------------------------------------------------------------------
 
-    def _places(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> list[tuple[Segment, Lanes, Lanes]]:
+    def _places(
+        self, batch: WaveBatch, space: str, address: Lanes, size: int
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         """Return the segments that lanes reach with their flags and offsets there; all have the shape of the batch."""
         shape = batch.count, batch.lanes
         mask = batch.mask
@@ -467,7 +469,7 @@ class MemoryAccess(BufferAddresses):
 
     def _flat_places(
         self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
-    ) -> list[tuple[Segment, Lanes, Lanes]]:
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         upper = address >> np.uint64(32)
         low = (address & np.uint64(LOW)).view(np.int64)
         is_shared, is_private = (
@@ -492,7 +494,7 @@ class MemoryAccess(BufferAddresses):
 
     def _local_places(
         self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
-    ) -> list[tuple[Segment, Lanes, Lanes]]:
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         if self.local_size < size:
             return []
         inside = (address >= 0) & (address <= self.local_size - size)
@@ -503,7 +505,7 @@ class MemoryAccess(BufferAddresses):
 
     def _scratch_places(
         self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
-    ) -> list[tuple[Segment, Lanes, Lanes]]:
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         limit = self.scratch_size // self.lanes
         outside = (address < 0) | (address > limit - size)
         outside = outside if mask is None else outside & mask
@@ -515,7 +517,7 @@ class MemoryAccess(BufferAddresses):
         rows = batch.waves[:, None] * self.scratch_size
         return [(self.scratch, mask, rows + (address >> 2) * (4 * self.lanes) + self.lane_numbers * 4 + (address & 3))]
 
-    def _is_interleaved(self, space: str, segment: Segment) -> bool:
+    def _is_interleaved(self, space: str, segment: MemorySegment) -> bool:
         return segment is self.scratch and space in (SCRATCH, FLAT)
 
     def row(
@@ -621,7 +623,7 @@ class MemoryAccess(BufferAddresses):
         return results
 
     def _crosses_dwords(
-        self, space: str, address: Lanes, places: list[tuple[Segment, Lanes, Lanes]], size: int
+        self, space: str, address: Lanes, places: list[tuple[MemorySegment, Lanes, Lanes]], size: int
     ) -> bool:
         """Return whether a number in private memory is in two dwords, which do not follow each other there."""
         if space == BUFFER:
@@ -840,7 +842,7 @@ class MemoryAccess(BufferAddresses):
             )
         return number_of(result)
 
-    def _wave_places(self, batch: WaveBatch, address: Any, size: int) -> list[tuple[Segment, int]]:
+    def _wave_places(self, batch: WaveBatch, address: Any, size: int) -> list[tuple[MemorySegment, int]]:
         """Return where the address of each wave is: the segment and the offset in it."""
         addresses = np.broadcast_to(np.asarray(address, np.uint64).reshape(-1), (batch.count,)).tolist()
         found = []
@@ -879,5 +881,6 @@ def _has_base(saddr: GpuOperand | None) -> bool:
     return saddr is not None and saddr.kind in (OperandKind.SGPR, OperandKind.SPECIAL) and saddr.register != "null"
 
 
-def _signed_offset(instruction: GpuInstruction) -> int:
+def _offset_of(instruction: GpuInstruction) -> int:
+    """Return the offset that an instruction adds to addresses, which may be negative."""
     return instruction.modifiers.get("offset", 0)

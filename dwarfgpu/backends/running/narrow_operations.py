@@ -22,7 +22,6 @@ from dwarfgpu.isa.semantics.rows import MEANINGS
 Lanes = Any
 OVERFLOW = 1 << 23
 """MODE, FP16_OVFL: results that are too large become the largest number."""
-_REGISTERS = (OperandKind.VGPR, OperandKind.AGPR)
 
 
 def write_narrow(writer: BlockWriter, instruction: GpuInstruction) -> bool:

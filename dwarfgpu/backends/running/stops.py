@@ -8,8 +8,6 @@ from typing import Any
 MEMORY_VIOLATION = "MEMORY_VIOLATION"
 ADDRESS_ERROR = "ADDRESS_ERROR"
 ILLEGAL_INSTRUCTION = "ILLEGAL_INSTRUCTION"
-TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
-"""The reasons of ``s_trap``, by its number; of others it is TRAP."""
 
 
 class Pause(IntEnum):

@@ -27,7 +27,7 @@ from dwarfgpu.backends.running.caches import (
     reach_of_access,
     reach_of_control,
 )
-from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.immutable import frozen
@@ -106,7 +106,7 @@ class OutstandingNow:
     registers: tuple[int | str, ...]
 
 
-class Operation:
+class IssuedInstruction:
     """An instruction that some waves have issued, until it is complete for all of them."""
 
     def __init__(self, instruction: WeakInstruction, batch: WaveBatch, due: Rows) -> None:
@@ -133,9 +133,9 @@ class Operation:
         self.accumulation: dict[int, Lanes] = {}
         self.scalar: dict[int | str, Any] = {}
 
-    def copy(self) -> Operation:
+    def copy(self) -> IssuedInstruction:
         """Return an operation that goes on on its own."""
-        other = object.__new__(Operation)
+        other = object.__new__(IssuedInstruction)
         other.__dict__.update(self.__dict__)
         for name in ("is_performed", "has_landed"):
             setattr(other, name, getattr(self, name).copy())
@@ -159,12 +159,12 @@ class WeakMemory(MemoryAccess):
         self.random = np.random.default_rng(settings.seed)
         self.generation = generation
         self.names = counters_of(generation)
-        self.operations: list[Operation] = []
+        self.operations: list[IssuedInstruction] = []
         self.now = 0
         super().__init__(memory, **others)
         self.finds_rows = False
         self._reach = SYSTEM
-        self._touched: list[tuple[Segment, Lanes, Lanes, int]] | None = None
+        self._touched: list[tuple[MemorySegment, Lanes, Lanes, int]] | None = None
         """While an access is tried: what it touches."""
 
     def is_like(self, settings: WeakSettings | None) -> bool:
@@ -262,7 +262,7 @@ class WeakMemory(MemoryAccess):
             is_local = [segment is self.local for segment, *_rest in touched]
             counters = counters[1:] if all(is_local) else counters if any(is_local) else counters[:1]
         shadow = _shadow(batch, instruction)
-        operation = Operation(instruction, shadow, self._due(batch.waves))
+        operation = IssuedInstruction(instruction, shadow, self._due(batch.waves))
         for counter in instruction.action.counters:
             self.issued[counter][batch.waves] += 1
             operation.numbers[counter] = self.issued[counter][batch.waves]
@@ -283,7 +283,7 @@ class WeakMemory(MemoryAccess):
         self._pause(batch.waves)
         self._forget()
 
-    def _tried(self, batch: WaveBatch, instruction: WeakInstruction) -> list[tuple[Segment, Lanes, Lanes, int]]:
+    def _tried(self, batch: WaveBatch, instruction: WeakInstruction) -> list[tuple[MemorySegment, Lanes, Lanes, int]]:
         """Return what an instruction touches; a fault is one now."""
         if instruction.writes_back is not None or not instruction.action.operation:
             return []
@@ -314,7 +314,9 @@ class WeakMemory(MemoryAccess):
         soon, late = self.random.integers(1, 8, count), self.random.integers(1, LATEST, count)
         return self.now + np.where(pick, 0, np.where(self.random.random(count) < 0.5, soon, late))
 
-    def _keys(self, batch: WaveBatch, segment: Segment, mask: Lanes, offsets: Lanes, size: int) -> tuple[Rows, Rows]:
+    def _keys(
+        self, batch: WaveBatch, segment: MemorySegment, mask: Lanes, offsets: Lanes, size: int
+    ) -> tuple[Rows, Rows]:
         """Return the words that lanes access, with their compute units, and the rows of their waves."""
         first = self.caches.first_of[id(segment)]
         rows = np.broadcast_to(np.arange(batch.count)[:, None], offsets.shape)
@@ -338,7 +340,7 @@ class WeakMemory(MemoryAccess):
         self.caches.evict()
         self._forget()
 
-    def _perform(self, operation: Operation, rows: Rows) -> None:
+    def _perform(self, operation: IssuedInstruction, rows: Rows) -> None:
         """Perform an operation of some waves, and what must be before it."""
         rows = rows & ~operation.is_performed
         if not rows.any():
@@ -362,7 +364,7 @@ class WeakMemory(MemoryAccess):
         for register in instruction.action.written:
             self._keep_result(operation, part, register, index)
 
-    def _keep_result(self, operation: Operation, part: WaveBatch, register: int | str, index: Rows) -> None:
+    def _keep_result(self, operation: IssuedInstruction, part: WaveBatch, register: int | str, index: Rows) -> None:
         """Keep what an operation has written to a register, until it lands."""
         if not isinstance(register, int) or register >= SCALAR_BASE:
             number, _bits = self._scalar_place(register)
@@ -377,7 +379,7 @@ class WeakMemory(MemoryAccess):
             column = results[number] = np.zeros((len(operation.waves), self.lanes), np.uint32)
         column[index] = np.broadcast_to(source, (len(index), self.lanes))
 
-    def _perform_earlier(self, operation: Operation, rows: Rows) -> None:
+    def _perform_earlier(self, operation: IssuedInstruction, rows: Rows) -> None:
         """Perform what the hardware keeps in order before an operation of some waves."""
         waves = operation.waves[rows]
         keys = operation.keys[rows[operation.rows_of_keys]]
@@ -404,7 +406,7 @@ class WeakMemory(MemoryAccess):
         ]
 
     @staticmethod
-    def _lands(operation: Operation) -> bool:
+    def _lands(operation: IssuedInstruction) -> bool:
         return bool(operation.instruction.action.written)
 
     # --- Waits --------------------------------------------------------------------------------------------------------
@@ -433,7 +435,7 @@ class WeakMemory(MemoryAccess):
             self._land(batch, operation, complete, own)
         self._forget()
 
-    def _land(self, batch: WaveBatch, operation: Operation, rows: Rows, own: Rows) -> None:
+    def _land(self, batch: WaveBatch, operation: IssuedInstruction, rows: Rows, own: Rows) -> None:
         """Put what an operation has loaded into the registers of waves."""
         operation.has_landed |= rows
         index = np.flatnonzero(rows)
@@ -529,14 +531,16 @@ class WeakMemory(MemoryAccess):
 
     # --- Access -------------------------------------------------------------------------------------------------------
 
-    def _placed(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> list[tuple[Segment, Lanes, Lanes]]:
+    def _placed(
+        self, batch: WaveBatch, space: str, address: Lanes, size: int
+    ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
         """Return where lanes access memory; take note of it while an access is tried."""
         places = self._places(batch, space, address, size)
         if self._touched is not None:
             self._touched += [(*place, size) for place in places]
         return places
 
-    def _reach_of(self, segment: Segment) -> int:
+    def _reach_of(self, segment: MemorySegment) -> int:
         """Return how far an access to a segment reaches."""
         for first, last in self.settings.fine_grained:
             if segment.start <= first and last < segment.end:
@@ -563,7 +567,7 @@ class WeakMemory(MemoryAccess):
                 results[number] = word if mask is None else np.where(mask, word, results[number])
         return results
 
-    def _numbers(self, segment: Segment, unit: Rows, offset: Rows, size: int) -> Rows:
+    def _numbers(self, segment: MemorySegment, unit: Rows, offset: Rows, size: int) -> Rows:
         """Return numbers of global memory, as compute units see them."""
         first, reach = self.caches.first_of[id(segment)], self._reach_of(segment)
         if not (offset & (size - 1)).any():
@@ -592,7 +596,7 @@ class WeakMemory(MemoryAccess):
                 step = 4 * self.lanes if self._is_interleaved(space, segment) else size
                 scatter(segment, offsets + step * number, mask, size, [value])
 
-    def _put(self, segment: Segment, unit: Rows, offset: Rows, size: int, value: Rows) -> None:
+    def _put(self, segment: MemorySegment, unit: Rows, offset: Rows, size: int, value: Rows) -> None:
         """Write numbers to global memory, as compute units do."""
         first, reach = self.caches.first_of[id(segment)], self._reach_of(segment)
         if not (offset & (size - 1)).any():

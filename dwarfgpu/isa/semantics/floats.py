@@ -109,7 +109,7 @@ def fused_exactly(left: float, right: float, other: float, scale: float = 1.0) -
 
 
 def rounded_to_odd(exact: Fraction | int) -> float:
-    """Return a fraction as a double; if it is none, the one of its two neighbours whose last bit is 1."""
+    """Return a fraction as a double; if no double is equal to it, the neighbour whose last bit is 1."""
     nearest = float(exact)
     if Fraction(nearest) == exact or int(np.float64(nearest).view(np.int64)) & 1:
         return nearest

@@ -32,7 +32,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @frozen
-class Meaning:
+class InstructionMeaning:
     """One operation."""
 
     name: str
@@ -45,7 +45,7 @@ class Meaning:
     """What the ISA documents say, in their words for operands: S0, S1, D."""
 
 
-MEANINGS: dict[str, Meaning] = {}
+MEANINGS: dict[str, InstructionMeaning] = {}
 """All rows, by the name of the operation without the suffix of its encoding."""
 
 
@@ -66,7 +66,9 @@ def _declare(unit: str, names: str, types: str, document: str) -> Callable[[Func
         for name in names.split():
             if name in MEANINGS:
                 raise AssertionError(f"{name} has two rows")
-            MEANINGS[name] = Meaning(name, unit, tuple(left.split()), tuple(right.split()), function, document)
+            MEANINGS[name] = InstructionMeaning(
+                name, unit, tuple(left.split()), tuple(right.split()), function, document
+            )
         return function
 
     return keep

@@ -1,14 +1,17 @@
-"""Scalar operations: arithmetic, logic, shifts, bit fields and comparisons of one number for all lanes.
+"""Scalar operations: on one number for all lanes, and on EXEC.
 
 The ISA documents call the sources S0 and S1, the destination D, and the condition code SCC.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dwarfgpu.isa.semantics import compare_rows, convert_rows, float_rows  # noqa: F401 (they add the rows of vectors)
 from dwarfgpu.isa.semantics.numbers import (
     ALL,
     LOW,
@@ -22,7 +25,7 @@ from dwarfgpu.isa.semantics.numbers import (
     signed,
     unsigned,
 )
-from dwarfgpu.isa.semantics.rows import scalar
+from dwarfgpu.isa.semantics.rows import MEANINGS, scalar
 
 # --- Moves --------------------------------------------------------------------------------------------------------
 
@@ -576,3 +579,73 @@ def is_bit_set(value: Number, position: Number) -> Number:
 @scalar("s_bitcmp1_b64", "b64 b32 -> scc", "SCC = (S0[S1[5:0]] == 1)")
 def is_bit_set_long(value: Number, position: Number) -> Number:
     return value >> (position & 63) & 1
+
+
+# --- Floats (GFX11.5 and later): the operations of vectors, on one number for all lanes ---------------------------
+
+_FLOAT_NAMES = """
+s_add_f32 s_sub_f32 s_mul_f32 s_fmac_f32 s_fmaak_f32 s_fmamk_f32 s_min_num_f32 s_max_num_f32 s_ceil_f32 s_floor_f32
+s_trunc_f32 s_rndne_f32 s_cvt_f32_i32 s_cvt_f32_u32 s_cvt_i32_f32 s_cvt_u32_f32 s_cvt_f16_f32 s_cvt_f32_f16
+s_cvt_pk_rtz_f16_f32 s_add_f16 s_sub_f16 s_mul_f16 s_fmac_f16 s_min_num_f16 s_max_num_f16 s_ceil_f16 s_floor_f16
+s_trunc_f16 s_rndne_f16 s_minimum_f32 s_maximum_f32 s_minimum_f16 s_maximum_f16
+v_s_rcp_f32 v_s_rsq_f32 v_s_sqrt_f32 v_s_exp_f32 v_s_log_f32
+v_s_rcp_f16 v_s_rsq_f16 v_s_sqrt_f16 v_s_exp_f16 v_s_log_f16
+"""
+
+for _name in _FLOAT_NAMES.split():
+    _row = MEANINGS[re.sub(r"^(v_)?s_", "v_", _name)]
+    scalar(_name, f"{' '.join(_row.sources)} -> {' '.join(_row.results)}", _row.document)(_row.function)
+for _type in ("f16", "f32"):
+    for _word in ("lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt"):
+        _row = MEANINGS[f"v_cmp_{_word}_{_type}"]
+        _text = _row.document.replace("D[lane]", "SCC")
+        scalar(f"s_cmp_{_word}_{_type}", f"{_type} {_type} -> scc", _text)(_row.function)
+
+
+@scalar("s_cvt_hi_f32_f16", "u32 -> f32", "D = (float) S0[31:16].f16")
+def high_half_to_single(value: Any) -> Any:
+    return (value >> 16).astype(np.uint16).view(np.float16).astype(np.float32)
+
+
+# --- EXEC: its old value is kept, or it is written, in one step ---------------------------------------------------
+
+# ``exec`` as a source or a result is the mask of the executing lanes, with the size of a wave.
+
+_MASKS: dict[str, tuple[str, Callable[[Number, Number, int], Number]]] = {
+    "and": ("S0 & EXEC", lambda value, lanes, _all: value & lanes),
+    "or": ("S0 | EXEC", lambda value, lanes, _all: value | lanes),
+    "xor": ("S0 ^ EXEC", lambda value, lanes, _all: value ^ lanes),
+    "andn1 and_not0": ("~S0 & EXEC", lambda value, lanes, all_: (value ^ all_) & lanes),
+    "andn2 and_not1": ("S0 & ~EXEC", lambda value, lanes, all_: value & (lanes ^ all_)),
+    "orn1 or_not0": ("~S0 | EXEC", lambda value, lanes, all_: value ^ all_ | lanes),
+    "orn2 or_not1": ("S0 | ~EXEC", lambda value, lanes, all_: value | lanes ^ all_),
+    "nand": ("~(S0 & EXEC)", lambda value, lanes, all_: value & lanes ^ all_),
+    "nor": ("~(S0 | EXEC)", lambda value, lanes, all_: (value | lanes) ^ all_),
+    "xnor": ("~(S0 ^ EXEC)", lambda value, lanes, all_: value ^ lanes ^ all_),
+}
+
+
+def _saving(mask: Callable[[Number, Number, int], Number], all_lanes: int) -> Callable[[Number, Number], Any]:
+    def save(value: Number, lanes: Number) -> tuple[Number, Number, Number]:
+        new = mask(value, lanes, all_lanes)
+        return lanes, new, flag(new != 0)
+
+    return save
+
+
+def _writing(mask: Callable[[Number, Number, int], Number], all_lanes: int) -> Callable[[Number, Number], Any]:
+    def write(value: Number, lanes: Number) -> tuple[Number, Number, Number]:
+        new = mask(value, lanes, all_lanes)
+        return new, new, flag(new != 0)
+
+    return write
+
+
+for _words, (_text, _mask) in _MASKS.items():
+    for _bits, _all in ((32, LOW), (64, ALL)):
+        _types = f"b{_bits} exec -> b{_bits} exec scc"
+        _saves = " ".join(f"s_{word}_saveexec_b{_bits}" for word in _words.split())
+        scalar(_saves, _types, f"D = EXEC; EXEC = {_text}; SCC = (EXEC != 0)")(_saving(_mask, _all))
+        if _words.startswith("andn"):
+            _writes = " ".join(f"s_{word}_wrexec_b{_bits}" for word in _words.split())
+            scalar(_writes, _types, f"EXEC = {_text}; D = EXEC; SCC = (EXEC != 0)")(_writing(_mask, _all))

@@ -31,9 +31,10 @@ SHT_LLVM_OFFLOADING = 0x6FFF4C0B
 SHF_ALLOC = 0x2
 SHF_EXECINSTR = 0x4
 SHF_COMPRESSED = 0x800
-SHN_XINDEX = 0xFFFF
+SHN_UNDEF, SHN_XINDEX = 0, 0xFFFF
 PN_XNUM = 0xFFFF
-PT_LOAD, PT_INTERP, PT_NOTE = 1, 3, 4
+PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE = 1, 2, 3, 4
+PF_X, PF_W = 1, 2
 
 MAX_SECTIONS = 1 << 20
 """A limit on the section headers of one file; each of them costs memory before it is asked for."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import PT_LOAD, malformed
+from dwarfgpu.objfile.elf.header import PT_DYNAMIC, PT_LOAD, SHN_UNDEF, malformed
 from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NOTHING, RELATIVE, RULES, SPECS
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.relocation import RelocationType
 
-PT_DYNAMIC = 2
-SHN_UNDEF = 0
 MAX_LOADED = 1 << 28
 """Bytes that the segments of one file may take in memory."""
 MAX_SPAN = 1 << 40

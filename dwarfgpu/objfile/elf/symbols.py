@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import SHN_XINDEX, text_at
+from dwarfgpu.objfile.elf.header import SHN_UNDEF, SHN_XINDEX, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,6 @@ TYPES = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 3: "SECTION", 4: "FILE", 5: "COMMO
 BINDINGS = {0: "LOCAL", 1: "GLOBAL", 2: "WEAK", 10: "GNU_UNIQUE"}
 VISIBILITIES = ("DEFAULT", "INTERNAL", "HIDDEN", "PROTECTED")
 
-SHN_UNDEF = 0
 SHN_LORESERVE = 0xFF00
 SHN_ABS = 0xFFF1
 SHN_COMMON = 0xFFF2

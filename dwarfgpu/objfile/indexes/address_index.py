@@ -12,7 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import check_address_size, following, initial_length
 from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
-from dwarfgpu.objfile.info.forms import ADDRESS_INDEX, NO_DATA, class_of
+from dwarfgpu.objfile.info.forms import ADDRESS_INDEX, NO_DATA, UNSIGNED, class_of
 from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges, is_dead
 from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.objfile.info.scan import scan
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
 
 
-_SIZES = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_udata))
 """The forms of a DW_AT_high_pc that is a size."""
 _WANTED = (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
 
@@ -77,14 +76,14 @@ def _plain_places(plan: Plan) -> tuple[int, int] | tuple[()]:
     low, high, ranges = map(plan.abbreviation.form_of, _WANTED)
     return (
         (plan.places[dw.DW_AT_low_pc], plan.places[dw.DW_AT_high_pc])
-        if low == dw.DW_FORM_addr and high in _SIZES and not ranges
+        if low == dw.DW_FORM_addr and high in UNSIGNED and not ranges
         else ()
     )
 
 
 def _ranges(unit: Unit, plan: Plan, picked: tuple[int, ...], offset: int) -> list[tuple[int, int]]:
     low_form, high_form, ranges = map(plan.abbreviation.form_of, _WANTED)
-    if low_form not in ADDRESS_INDEX or high_form not in _SIZES or ranges:
+    if low_form not in ADDRESS_INDEX or high_form not in UNSIGNED or ranges:
         return unit.die_known_at(offset).ranges()
     low = unit.tables.address(picked[plan.places[dw.DW_AT_low_pc]])
     high = low + picked[plan.places[dw.DW_AT_high_pc]]

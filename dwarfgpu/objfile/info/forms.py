@@ -120,6 +120,8 @@ REF_UNIT = frozenset((dw.DW_FORM_ref1, dw.DW_FORM_ref2, dw.DW_FORM_ref4, dw.DW_F
 """References that count from the beginning of their unit."""
 REF_SUPPLEMENTARY = frozenset((dw.DW_FORM_ref_sup4, dw.DW_FORM_ref_sup8, dw.DW_FORM_GNU_ref_alt))
 """References to the supplementary object file."""
+UNSIGNED = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_udata))
+"""Numbers without a sign, such as sizes."""
 BLOCKS = frozenset((dw.DW_FORM_block2, dw.DW_FORM_block4, dw.DW_FORM_block, dw.DW_FORM_block1))
 NO_DATA = frozenset((dw.DW_FORM_flag_present, dw.DW_FORM_implicit_const))
 """Forms whose value is in the abbreviation."""

@@ -20,7 +20,7 @@ from dwarfgpu.objfile.info.forms import FIXED, FORMS, NO_DATA, fixed_size, form,
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Literal
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.forms import Encoding
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     """(data, position of the code) -> next position."""
     Unpack: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
 
-CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+CODES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 """The structure codes of numbers by size."""
 FAILURES = (IndexError, ValueError, struct.error, OverflowError)
 """What the end of the data does to a generated function, which does not look for it; `truncated` makes an error of it.

@@ -15,10 +15,11 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.contributions import check_address_size, contribution_with_base
 from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.readers import CODES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Literal
+    from typing import Any
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.encoding.operands import Format
@@ -232,13 +233,12 @@ class UnitTables:
 
 
 _NATIVE_LITTLE = sys.byteorder == "little"
-_TYPES: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def numbers(data: bytes, start: int, end: int, size: int, *, little: bool) -> Sequence[int]:
     """Return the unsigned numbers of ``data[start:end]``; without a copy if the machine has the same byte order."""
     view = memoryview(data)[start : end - (end - start) % size]
-    kind = _TYPES[size]
+    kind = CODES[size]
     if little == _NATIVE_LITTLE or size == 1:
         return view.cast(kind)
     decoded = array(kind, view.tobytes())

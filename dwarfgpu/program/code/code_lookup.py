@@ -285,7 +285,7 @@ def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...
 
 
 def begins_line(file: CodeObject, address: int) -> bool:
-    """Whether an address of code is the first one of a line of the source."""
+    """Return whether an address of code is the first one of a line of the source."""
     if not file.has_dwarf:
         return False
     try:

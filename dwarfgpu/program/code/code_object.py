@@ -104,7 +104,7 @@ def _has_one_wave_size(choice: TargetOf) -> bool:
 
 
 def has_xnack_v2(flags: int) -> bool:
-    """Whether the flags of code object version 2 ask for xnack (EF_AMDGPU_FEATURE_XNACK_V2).
+    """Return whether the flags of code object version 2 ask for xnack (EF_AMDGPU_FEATURE_XNACK_V2).
 
     Tools that write a processor there, as the text does not say, write the bits of version 3.
     """

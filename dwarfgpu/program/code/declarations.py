@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.elf.symbols import STT_FILE, STT_SECTION, STT_TLS
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, kind_of
 from dwarfgpu.objfile.info.pc_ranges import Ranges
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.execution import Execution
 
 _BODY = re.compile(r"\{[^{}]*\n[^{}]*\}")
-_SHF_EXECINSTR = 4
 
 
 @frozen
@@ -165,7 +165,7 @@ def _is_symbol(symbol: Symbol, *, is_code: bool) -> bool:
     section = symbol.section
     if section is None or not symbol.name or symbol.type_number in (STT_SECTION, STT_FILE, STT_TLS):
         return False
-    return section.is_allocated and bool(section.flags & _SHF_EXECINSTR) is is_code
+    return section.is_allocated and bool(section.flags & SHF_EXECINSTR) is is_code
 
 
 def _known_code(code: LoadedCode) -> Callable[[Symbol], object]:

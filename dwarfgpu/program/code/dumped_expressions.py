@@ -51,7 +51,7 @@ class DumpedExpression:
         return "; ".join(self.operations)
 
 
-class CodeReader:
+class ExpressionDecoder:
     """The decoder of a file's expressions; ``dialect`` replaces the dialect of the target."""
 
     def __init__(self, file: CodeObject, dialect: str | None = None) -> None:

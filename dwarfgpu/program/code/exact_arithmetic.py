@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.expr.instruction import BINARY, COMPARISONS, CONVERSIONS, PIECES, UNARY, instruction_of
 from dwarfgpu.immutable import frozen
+from dwarfgpu.targets.amdgpu.registers import LANE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,7 +218,6 @@ def _step(name: str, number: int | None, at: Instruction) -> Instruction:
 
 # --- Arithmetic of lanes ------------------------------------------------------------------------------------------
 
-LANE_BITS = 32
 _SIGNED = frozenset(("DW_OP_shra", "DW_OP_div"))
 _UNSIGNED = frozenset(("DW_OP_shr", "DW_OP_eq", "DW_OP_ne"))
 _CARRYING = frozenset(
@@ -256,7 +256,7 @@ def with_lane_arithmetic(instructions: Sequence[Instruction], site: Site) -> lis
 
 
 def _is_of_repair(instructions: Sequence[Instruction], i: int) -> bool:
-    """Whether an operation is one of several that a repair has made of one."""
+    """Return whether an operation is one of several that a repair has made of one."""
     at = instructions[i].offset
     return any(0 <= j < len(instructions) and instructions[j].offset == at for j in (i - 1, i + 1))
 

@@ -219,7 +219,7 @@ def _full_unit(skeleton: Unit, file: str, missing: dict[str, Missing]) -> Unit:
 
 
 def _is_elsewhere(missing: Missing, file: CodeObject) -> bool:
-    """Whether the separate debug file has what is missing here."""
+    """Return whether the separate debug file has what is missing here."""
     image = file.debug.image
     return image is not file.image and (
         image.section(missing.what) is not None or (missing.what == ".debug_info" and file.has_dwarf)

@@ -23,7 +23,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.frames.fde_index import EH_FRAME_HDR, FrameIndex, read_frame_header
 from dwarfgpu.objfile.frames.frame_section import DEBUG_FRAME, EH_FRAME, Cie, Fde, FrameSection, Terminator
 from dwarfgpu.program.code.code_lookup import named
-from dwarfgpu.program.code.dumped_expressions import CodeReader
+from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -80,12 +80,12 @@ class Frames:
         self.target = file.target.target
         self._file = file
         self._tables = Tables(known_target(self.target))
-        self._code = CodeReader(file)
+        self._code = ExpressionDecoder(file)
         self._expressions: dict[tuple[ExpressionBytes, Format], Expression] = {}
 
     def use_dialect(self, name: str) -> None:
         """Choose the dialect of expressions."""
-        self._code = CodeReader(self._file, name)
+        self._code = ExpressionDecoder(self._file, name)
         self._expressions.clear()
 
     @property

@@ -20,7 +20,7 @@ from dwarfgpu.expr.context import DieInfo as ExpressionDie
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
-from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.repairs import OFF, Site, may_be_idiom, read_as_meant, register_of_base
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 HAS_TYPES = frozenset((0xA4, 0xA5, 0xA6, 0xA8, 0xA9, 0xF4, 0xF5, 0xF6, 0xF7, 0xF9))
 """The bytes of operations with a base type (DWARF 5, table 7.9), and those that GNU had for them before."""
-PF_X = 1
 SEARCHED = 4
 """How often the scopes of a function are searched for an address before all their edges are."""
 """A segment that can be executed (gABI, "Program Header")."""
@@ -121,7 +120,7 @@ class LoadedCode:
         return address
 
     def holds(self, pc: int) -> bool:
-        """Whether an address is one of its code."""
+        """Return whether an address is one of its code."""
         address = self.in_file(pc)
         return any(low <= address < high for low, high in self._code)
 
@@ -224,7 +223,7 @@ class LoadedCode:
     def local_sizes(self) -> set[int]:
         """Return how many bytes of local memory the kernels have, if the file has one undefined symbol: a variable."""
         if self._local_sizes is None:
-            from dwarfgpu.objfile.elf.symbols import SHN_UNDEF
+            from dwarfgpu.objfile.elf.header import SHN_UNDEF
 
             image = self.file.symbol_image
             names = {symbol.name for symbol in image.symbols() if symbol.section_index == SHN_UNDEF and symbol.name}
@@ -335,7 +334,7 @@ class Surroundings:
         return _unbroken(lambda: space_of_pointer(self.die)) == PRIVATE_LANE
 
     def is_shared(self) -> bool:
-        """Whether another variable of the function, which is no pointer into private memory, has the expression."""
+        """Return whether another variable of the function has the expression and is no pointer into private memory."""
         function = _unbroken(self._function)
         waiting = [] if function is None else [function]
         for _ in range(MAX_SIBLINGS):
@@ -359,7 +358,7 @@ class Surroundings:
         return is_same and space_of_pointer(entry) != PRIVATE_LANE
 
     def is_sole_local(self) -> bool:
-        """Whether the object is as large as the local memory of every kernel that has some, and no other is known."""
+        """Return whether all kernels with local memory have as much of it as the object is large."""
         size = self.size()
         sizes = _unbroken(self.code.local_sizes)
         return size is not None and sizes == {size}

@@ -90,7 +90,7 @@ def declared_in(scope: Die, address: int) -> list[Die]:
 
 
 def is_visible(die: Die, scope: Die, address: int) -> bool:
-    """Whether the scope of a declaration, which may begin later than the block it is in, holds an address.
+    """Return whether the scope of a declaration, which may begin later than the block it is in, holds an address.
 
     DW_AT_start_scope counts from the beginning of the block, or lists addresses (DWARF 5, 3.9).
     """
@@ -137,7 +137,7 @@ def _entries(scope: Die, depth: int, seen: set[Die] | None = None) -> Iterator[D
 
 
 def _is_no_place(die: Die, depth: int) -> bool:
-    """Whether no address tells what an entry declares from what is around it."""
+    """Return whether no address tells what an entry declares from what is around it."""
     return (die.tag in _BLOCKS and not die.ranges()) or (die.tag == dw.DW_TAG_entry_point and not depth)
 
 
@@ -158,5 +158,5 @@ def _copied(scope: Die) -> set[Die]:
 
 
 def holds(die: Die, address: int) -> bool:
-    """Whether an entry has code at an address."""
+    """Return whether an entry has code at an address."""
     return covers(die.ranges(), address)

@@ -15,13 +15,13 @@ from dwarfgpu.errors import EvaluationError, MissingContext
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.loading import PT_DYNAMIC
+from dwarfgpu.objfile.elf.header import PT_DYNAMIC
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.objfile.elf.header import Segment
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-    from dwarfgpu.program.stack.stopped import Machine
+    from dwarfgpu.program.stack.stopped import ThreadedBackend
 
 PT_TLS = 7
 DT_NULL, DT_DEBUG = 0, 21
@@ -38,7 +38,7 @@ _SPEC = "A.2.5.4.4.3 (4)"
 class ThreadStorage:
     """The thread-local storage of one thread of a process."""
 
-    machine: Machine
+    machine: ThreadedBackend
     loaded: Loaded
     wave: int
 

@@ -14,7 +14,7 @@ from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers
 from dwarfgpu.objfile.info.scopes import in_scopes, scopes_of, split_name
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.completion_index import did_you_mean
-from dwarfgpu.program.code.dumped_expressions import CodeReader, DumpedExpression, entry_name
+from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder, entry_name
 from dwarfgpu.program.code.file_summary import kind_of_unit
 from dwarfgpu.program.dump.lists import DumpedListEntry, ListReader
 from dwarfgpu.progress import counted
@@ -82,7 +82,7 @@ Item: TypeAlias = "ShownUnit | ShownEntry"
 
 
 @frozen
-class Selection:
+class EntrySelection:
     """The entries to show, each with its descendants. An empty field selects all."""
 
     names: tuple[str, ...] = ()
@@ -120,10 +120,10 @@ def tag_number(text: str) -> int:
 class EntryDump:
     """The entries of one file. An unreadable entry becomes a problem of the file and hides no other entry."""
 
-    def __init__(self, file: CodeObject, selection: Selection, dialect: str | None = None) -> None:
+    def __init__(self, file: CodeObject, selection: EntrySelection, dialect: str | None = None) -> None:
         self.file = file
         self.selection = selection
-        self.code = CodeReader(file, dialect)
+        self.code = ExpressionDecoder(file, dialect)
         self.shown = 0
         """How many entries have been shown."""
         self.last: Die | None = None
@@ -270,7 +270,7 @@ class EntryDump:
             )
 
     def _is_elsewhere(self, die: Die) -> bool:
-        """Whether an entry is a function or block without code at the selected address."""
+        """Return whether an entry is a function or block without code at the selected address."""
         pc = self.selection.pc
         if pc is None or die.tag not in SCOPES:
             return False
@@ -344,7 +344,7 @@ _NAMED = (
 
 
 def _is_called(die: Die, name: str) -> bool:
-    """Whether a name refers to an entry: as its linkage name, or as its name in the scopes that the name has."""
+    """Return whether a name refers to an entry: as its linkage name, or as its name in the scopes that the name has."""
     known = die.abbreviation.attributes
     if not any(number in known for number in _NAMED):
         return False
@@ -431,7 +431,7 @@ def _applying(entries: tuple[DumpedListEntry, ...], pc: int) -> tuple[DumpedList
 class UnitValues:
     """The values of the attributes of one unit. With ``pc``, location lists are those at that address."""
 
-    def __init__(self, file: CodeObject, unit: Unit, code: CodeReader, pc: int | None = None) -> None:
+    def __init__(self, file: CodeObject, unit: Unit, code: ExpressionDecoder, pc: int | None = None) -> None:
         self.file = file
         self.unit = unit
         self.code = code

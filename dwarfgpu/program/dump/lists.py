@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.list_encoding import ListTable, RawEntry
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.dumped_expressions import CodeReader, DumpedExpression
+    from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder
 
 
 _COLUMNS: dict[str, Columns] = {
@@ -41,7 +41,7 @@ _TITLES = {"loclist": "location list", "rnglist": "range list"}
 class ListSection:
     """A section of lists of one kind: ``loclist`` or ``rnglist``."""
 
-    def __init__(self, file: CodeObject, section: str, kind: str, code: CodeReader) -> None:
+    def __init__(self, file: CodeObject, section: str, kind: str, code: ExpressionDecoder) -> None:
         self.file = file
         self.section = section
         self.kind = kind
@@ -211,7 +211,7 @@ class ListedList:
 class ListReader:
     """The reader of a file's lists. Errors become problems of the file."""
 
-    def __init__(self, file: CodeObject, code: CodeReader) -> None:
+    def __init__(self, file: CodeObject, code: ExpressionDecoder) -> None:
         self.file = file
         self.code = code
         self._last: tuple[tuple[object, ...], ListedList] | None = None

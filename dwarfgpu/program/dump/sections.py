@@ -12,7 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.objfile.lines.line_table import line_tables
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
-from dwarfgpu.program.code.dumped_expressions import CodeReader
+from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
 from dwarfgpu.program.dump.lists import ListSection
 from dwarfgpu.program.dump.parts import Columns, SectionPart, Table
 
@@ -278,7 +278,7 @@ class SectionDump:
 
     def __init__(self, file: CodeObject, dialect: str | None = None, pc: int | None = None) -> None:
         self.file = file
-        self.code = CodeReader(file, dialect)
+        self.code = ExpressionDecoder(file, dialect)
         self.pc = pc
         if dialect is not None:
             file.frames.use_dialect(dialect)

@@ -131,7 +131,7 @@ class Arithmetic:
     def _rank(self, type: t.Type) -> int:
         """Return the rank of an integer type: by its name, else that of the first type of its size."""
         inner = resolved(type)
-        name = (getattr(inner, "name", None) or "").replace("unsigned ", "").replace(" unsigned", "")
+        name = (inner.name or "").replace("unsigned ", "").replace(" unsigned", "")
         if name in RANKS and isinstance(inner, t.Base):
             return RANKS.index(name)
         bits = scalar_or_error(type).bits

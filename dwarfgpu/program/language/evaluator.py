@@ -576,22 +576,23 @@ def base_named(owner: Object, name: str) -> Object:
     if inner.name is not None and inner.name.rpartition("::")[2] == name:
         return owner
     for base in inner.body.bases:
-        own = str(getattr(stripped(base.type), "name", ""))
+        own = stripped(base.type).name or ""
         if own == name or own.rpartition("::")[2] == name:
             return owner.base(base)
     raise UsageError(f"{safe_text(owner.type)} has no base {name}", kind="no_member")
 
 
 def has_base(pointer: t.Type, names: tuple[str, ...]) -> bool:
-    """Whether names lead from the class that a pointer points to, through itself and its bases, to one of them."""
-    target = getattr(stripped(pointer), "target", None)
+    """Return whether a chain of names leads from the class that a pointer points to down its bases."""
+    kind = stripped(pointer)
+    target = kind.target if isinstance(kind, t.Referring) else None
     for name in names:
         inner = None if target is None else stripped(target)
         if not isinstance(inner, t.Struct):
             return False
         if (inner.name or "").rpartition("::")[2] == name:
             continue
-        named = {str(getattr(stripped(base.type), "name", "")).rpartition("::")[2]: base for base in inner.body.bases}
+        named = {(stripped(base.type).name or "").rpartition("::")[2]: base for base in inner.body.bases}
         if name not in named:
             return False
         target = named[name].type
@@ -600,7 +601,7 @@ def has_base(pointer: t.Type, names: tuple[str, ...]) -> bool:
 
 def seen_as(owner: Object, type: t.Type) -> Object:
     """Return an object as one of another type: its base of that name, or an object in the same place."""
-    wanted = getattr(stripped(type), "name", None)
+    wanted = stripped(type).name
     part = None if wanted is None else _part(owner, wanted, 0, set())
     return Object(type, owner.place, container=owner.container) if part is None else part
 
@@ -610,7 +611,7 @@ def class_moved(owner: Object, type: t.Type) -> Bits | None:
 
     None where neither class is a base of the other, and the address stays as it is.
     """
-    name, wanted = getattr(stripped(owner.type), "name", None), getattr(stripped(type), "name", None)
+    name, wanted = stripped(owner.type).name, stripped(type).name
     address = owner.address
     if name is None or wanted is None or name == wanted or address is None:
         return None

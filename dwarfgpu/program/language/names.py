@@ -277,7 +277,7 @@ class Names:
             kind = self.state.types.of(die)
             if not _fits(kind, keyword, is_cplus(die.unit)):
                 continue
-            if not getattr(kind, "is_incomplete", False):
+            if not kind.is_incomplete:
                 return self.state.types.used(die)
             declared = kind
         return declared
@@ -297,7 +297,7 @@ class Names:
 
 
 def _fits(type: Type, keyword: str, cplus: bool) -> bool:  # noqa: FBT001
-    """Whether a type is allowed: in C a structure needs its keyword, and a keyword needs a structure."""
+    """Return whether a type is allowed: in C a structure needs its keyword, and a keyword needs a structure."""
     is_tagged = isinstance(type, (Struct, Enumeration))
     if not keyword:
         return cplus or not is_tagged
@@ -336,7 +336,7 @@ def address_of(function: Die) -> int | None:
 
 
 def _is_static(die: Die) -> bool:
-    """Whether a variable of a function is there without a frame of it."""
+    """Return whether a variable of a function is there without a frame of it."""
     location = die.find_number(dw.DW_AT_location)
     if location is None:
         return die.find_number(dw.DW_AT_const_value) is not None
@@ -443,7 +443,7 @@ class Imports:
 
 
 def _may_import(unit: Unit) -> bool:
-    """Whether a unit has imports at all, which most units have not."""
+    """Return whether a unit has imports at all, which most units have not."""
     return any(abbreviation.tag in _IMPORTS for abbreviation in unit.table.all())
 
 

@@ -84,23 +84,23 @@ def computing(type: Type) -> Computing:
 
 
 def is_float(type: Type) -> bool:
-    """Whether a type is one of floating point."""
+    """Return whether a type is one of floating point."""
     return scalar_or_error(type).layout is not None
 
 
 def is_pointer(type: Type) -> bool:
-    """Whether a type is a pointer or a reference."""
+    """Return whether a type is a pointer or a reference."""
     return isinstance(resolved(type), Pointer)
 
 
 def is_integral(type: Type) -> bool:
-    """Whether a type counts as an integer: enumerations and bool too."""
+    """Return whether a type counts as an integer: enumerations and bool too."""
     inner = resolved(type)
     return isinstance(inner, (Base, Enumeration)) and scalar_or_error(type).layout is None
 
 
 def is_true(operand: ScalarOperand) -> Flags:
-    """Whether a value counts as true; a pointer does where it is not the null of its address space."""
+    """Return whether a value counts as true; a pointer does where it is not the null of its address space."""
     scalar = operand.scalar
     if scalar.layout is not None:
         return computing(operand.type).is_true(operand.bits)

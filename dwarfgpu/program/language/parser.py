@@ -95,7 +95,7 @@ class Parser:
         return token
 
     def accept(self, sign: str) -> bool:
-        """Whether the current token is a sign, which is consumed then."""
+        """Return whether the current token is a sign, which is consumed then."""
         token = self.token
         if token.kind == "sign" and token.text == sign:
             self.index += 1
@@ -206,14 +206,14 @@ class Parser:
         return self._postfixed()
 
     def _is_cast(self) -> bool:
-        """Whether a parenthesis holds a type."""
+        """Return whether a parenthesis holds a type."""
         self.index += 1
         is_cast = self.types.starts() and not self._is_conversion()
         self.index -= 1
         return is_cast
 
     def _is_conversion(self) -> bool:
-        """Whether a type in parentheses is the beginning of ``(int(x))`` or of ``(T::x)``."""
+        """Return whether a type in parentheses is the beginning of ``(int(x))`` or of ``(T::x)``."""
         start = self.index
         try:
             self.types.type()

@@ -190,7 +190,7 @@ def _pointer(type: t.Type) -> t.Pointer:
 
 
 def _is_null(operand: ScalarOperand) -> bool:
-    """Whether an operand is a null pointer in every slot, or the number 0 as it is written."""
+    """Return whether an operand is a null pointer in every slot, or the number 0 as it is written."""
     if isinstance(resolved(operand.type), t.Pointer):
         return b.all_of(b.negated(is_true(operand)))
     return operand.is_written_zero

@@ -91,7 +91,7 @@ def counter_place(evaluator: Evaluator, name: str) -> Object | None:
 
 
 def knows(evaluator: Evaluator, name: str) -> bool:
-    """Whether ``$name`` is a register of the target, or a number such as ``$lane``."""
+    """Return whether ``$name`` is a register of the target, or a number such as ``$lane``."""
     is_part = part_of(evaluator.frame.target, name) is not None
     return is_part or name in (*_LANE, *_WAVE, "pc") or _register(evaluator, name) is not None
 

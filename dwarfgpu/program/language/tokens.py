@@ -80,7 +80,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def is_assignment(text: str) -> bool:
-    """Whether an expression assigns something."""
+    """Return whether an expression assigns something."""
     return any(word.kind == "sign" and word.text in ASSIGNMENTS | STEPS for word in tokens(text))
 
 

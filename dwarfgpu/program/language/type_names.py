@@ -37,7 +37,7 @@ class TypeParser:
     parser: Parser
 
     def starts(self) -> bool:
-        """Whether a type begins here."""
+        """Return whether a type begins here."""
         token = self.parser.token
         if token.kind != "name":
             return token.kind == "sign" and token.text == "::" and self._named_type() is not None
@@ -166,6 +166,7 @@ class TypeParser:
             raise parser.error("a type is nested too deep")
         base = self._pointers(base, depth)
         if parser.token.text == "(" and self._is_group():
+            # What is behind the group applies before what is in it: int (*)[3] is a pointer to an array.
             parser.advance()
             start = parser.index
             self._skip_group()
@@ -231,7 +232,7 @@ class TypeParser:
         return s.MemberPointerType(owner, base, first.position)
 
     def _is_group(self) -> bool:
-        """Whether a parenthesis groups a declarator, and does not begin parameters."""
+        """Return whether a parenthesis groups a declarator, and does not begin parameters."""
         following = self.parser.peek(1)
         if following.text in ("*", "&", "&&", "(", "[", "@") and following.kind == "sign":
             return True

@@ -35,7 +35,7 @@ _FUNCTIONS = {
     "random": "random(COUNT[, TYPE[, SEED]])",
     "full": "full(COUNT, VALUE[, TYPE])",
 }
-_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
+INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
 _WORDS = {"true": True, "false": False, "null": 0, "nullptr": 0, "inf": float("inf"), "nan": float("nan")}
 _NAMES = {
     "bool": "u1", "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "long": "i8",
@@ -64,7 +64,7 @@ class ArgumentType:
     """What is known of the type of an argument."""
 
     text: str | None
-    """As the source writes it, as far as somebody says it."""
+    """As the source writes it, as far as that is known."""
     is_pointer: bool
     type: Any = None
     """The type in the debugging information."""
@@ -154,7 +154,7 @@ def _read(text: str, argument: ArgumentType, what: str, read: Callable[[str], by
     match = re.fullmatch(r"bytes:((?:[0-9a-fA-F]{2})*)", text)
     if match:
         return bytes.fromhex(match[1])
-    if _INTEGER.fullmatch(text) and len(text) < 400:
+    if INTEGER.fullmatch(text) and len(text) < 400:
         return int(text, 0) if "x" in text.lower() else int(text)
     try:
         return float(text)
@@ -165,7 +165,7 @@ def _read(text: str, argument: ArgumentType, what: str, read: Callable[[str], by
 
 
 def form_hint(text: str) -> str:
-    """Return how a value may be written, for a text that is none."""
+    """Return how values are written, for a text that is not one."""
     function = re.match(r"(\w+)\(", text)
     near = nearest(function[1], _FUNCTIONS) if function else None
     if near:
@@ -249,7 +249,7 @@ def _code(text: str, what: str) -> str:
 
 def _number(text: str, code: str, what: str) -> Any:
     try:
-        number: Any = int(text, 0) if _INTEGER.fullmatch(text) else float(text)
+        number: Any = int(text, 0) if INTEGER.fullmatch(text) else float(text)
     except ValueError:
         raise UsageError(f"{what}: {text[:40]!r} is not a number") from None
     if code[0] != "f":
@@ -402,7 +402,7 @@ def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: str) -> int:
             value = ord(value)
         elif value in _WORDS:
             value = _WORDS[value]
-        elif _INTEGER.fullmatch(value) and len(value) < 400:
+        elif INTEGER.fullmatch(value) and len(value) < 400:
             value = int(value, 0) if "x" in value.lower() else int(value)
         else:
             near = nearest(value, known)

@@ -125,5 +125,6 @@ def _fence(stopped: Stopped, dispatch: Dispatch) -> str | None:
 
 
 def _read(stopped: Stopped, kind: str, address: int) -> dict[str, Any]:
+    """Return the fields of a structure in memory by their names."""
     machine = stopped.machine
     return {part.name: part for part in read_object(machine, machine.target, kind, address).parts}

@@ -14,7 +14,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import find_target, target_id
 from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
 from dwarfgpu.program.launch import kernarg
-from dwarfgpu.program.launch.argument_values import form_hint, is_written
+from dwarfgpu.program.launch.argument_values import INTEGER, form_hint, is_written
 from dwarfgpu.program.launch.dispatch import (
     MAX_SCRATCH,
     PRINTF_BYTES,
@@ -304,7 +304,6 @@ def _arguments(
 
 # --- Launch options as text ---------------------------------------------------------------------------------------
 
-_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
 _BYTES = re.compile(r"bytes:((?:[0-9a-fA-F]{2})*)")
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -314,7 +313,7 @@ MAX_DIGITS = 400
 
 def number(text: str, what: str) -> int:
     """Parse a number in decimal or hexadecimal (0x10); ``what`` is its name in messages."""
-    if not _INTEGER.fullmatch(text) or len(text) > MAX_DIGITS:
+    if not INTEGER.fullmatch(text) or len(text) > MAX_DIGITS:
         raise UsageError(f"{what} {text[:40]!r} is not a number", hint="write it in decimal, or as 0x10")
     return int(text, 0) if "x" in text.lower() else int(text)
 
@@ -363,7 +362,7 @@ def value(text: str, what: str) -> Any:
         return bytes.fromhex(match[1])
     if is_written(text):
         return text
-    if _INTEGER.fullmatch(text):
+    if INTEGER.fullmatch(text):
         return number(text, what)
     if _FLOAT.fullmatch(text):
         return float(text)

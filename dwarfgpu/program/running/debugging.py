@@ -9,10 +9,11 @@ import numpy as np
 from dwarfgpu.backends.running import halts
 from dwarfgpu.backends.running.halts import Halt
 from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.language.expression import is_constant
 from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.running.breakpoints import BREAK, CATCH, WATCH, Stop, StoppingPoints, ValueChange
-from dwarfgpu.program.running.history import History
+from dwarfgpu.program.running.checkpoints import History
 from dwarfgpu.program.running.running import Running
 from dwarfgpu.program.running.stepping import PastStep, StepGoal, backwards, line_before
 from dwarfgpu.program.running.watching import PRIVATE, Watched, Watcher, stack_pointer
@@ -205,7 +206,7 @@ class Debugging:
             try:
                 if address is not None:
                     return write(object_, place)
-                if not _is_within(function, self._pc(wave)):  # in a call, where it is out of sight
+                if not covers(function, self._pc(wave)):  # in a call, where it is out of sight
                     return watched.text
                 there = frame_now()
                 return write(there.expression(text).find(there.lane(lane)), there)
@@ -276,7 +277,7 @@ class Debugging:
     def is_outermost(self, frame: Frame) -> bool:
         """Return whether a frame is that of the kernel, which no function has called."""
         entry = self.running.launched.plan.start.entry
-        return _is_within(self._function_of(frame), entry) and not frame.is_inlined
+        return covers(self._function_of(frame), entry) and not frame.is_inlined
 
     def catch(self, what: str) -> StoppingPoint:
         """Give a number to stops at faults or traps, at which waves stop in any case."""
@@ -560,10 +561,6 @@ def _both(first: Observer | None, second: Observer | None) -> Observer | None:
     if first is None or second is None:
         return first or second
     return lambda batch: first(batch) or second(batch)
-
-
-def _is_within(ranges: tuple[tuple[int, int], ...], address: int) -> bool:
-    return any(low <= address < high for low, high in ranges)
 
 
 def _number_text(value: Object, _frame: Frame) -> str:

@@ -10,6 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode, text
 from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.lanes import first_lane
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +93,7 @@ class WaveTrace:
         self._pending = instruction, self.running.position(batch.pc), mask, lane
 
     def _lane(self, mask: int) -> int:
-        return self.lane if self.lane is not None else (mask & -mask).bit_length() - 1 if mask else 0
+        return self.lane if self.lane is not None else first_lane(mask) if mask else 0
 
     def _tell_pending(self, batch: WaveBatch | None, row: int) -> None:
         assert self._pending is not None  # noqa: S101 (the callers have asked)

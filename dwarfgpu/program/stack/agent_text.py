@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from dwarfgpu.backends.debug_agent import MAX_TEXT, PrintedWaves, is_printed, read_printed
-from dwarfgpu.backends.gpu_core.identity import Decoder
+from dwarfgpu.backends.gpu_core.identity import IdentityDecoder
 from dwarfgpu.backends.gpu_core.layout import family_of
 from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
@@ -208,7 +208,7 @@ def _place(processor: str, wave: PrintedWave) -> tuple[tuple[int, int, int], int
     ttmps = tuple(wave.registers.get(f"ttmp{index}", -1) for index in range(16))
     if family is None or min(ttmps[4:12]) < 0:
         return (NONE, NONE, NONE), NONE, NONE
-    decoder = Decoder(family, None)
+    decoder = IdentityDecoder(family, None)
     if decoder.not_set_up(ttmps):
         return (NONE, NONE, NONE), NONE, NONE
     return decoder.place(ttmps)

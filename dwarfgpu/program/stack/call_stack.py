@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.cfi.activation import Activation, End
     from dwarfgpu.program.stack.lane_state import LanePc
-    from dwarfgpu.program.stack.stopped import Machine, Stopped
+    from dwarfgpu.program.stack.stopped import Stopped, ThreadedBackend
     from dwarfgpu.program.stack.wave import Wave
 
 
@@ -207,7 +207,7 @@ def negative_frame(number: int) -> UsageError:
     return UsageError(f"there is no frame {number}", kind="no_frame", hint="frames count from 0, the innermost")
 
 
-def _place_of(machine: Machine, wave: Any) -> int:
+def _place_of(machine: ThreadedBackend, wave: Any) -> int:
     """Return the program location of a wave, or of several at one place."""
     first = wave if isinstance(wave, int) else int(wave[0])
     pc = machine.program_counter(first)

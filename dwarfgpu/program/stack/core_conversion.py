@@ -13,6 +13,7 @@ from dwarfgpu.backends import snapshot
 from dwarfgpu.backends.gpu_core.mapped_registers import copied
 from dwarfgpu.backends.machine import NONE, LoadedCodeObject, Machine
 from dwarfgpu.errors import UsageError
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.program.stack.selectors import waves_of
 from dwarfgpu.program.stack.snapshot_files import dispatch_text
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
@@ -142,6 +143,7 @@ class _Converter:
         return small
 
     def _registers(self, small: Machine) -> None:
+        """Copy the registers of the waves that are taken."""
         source, count = self.source, len(self.waves)
         size = sum(len(file.registers) * file.byte_size for file in source.files) * count
         if size > MAX_REGISTERS:
@@ -153,6 +155,7 @@ class _Converter:
     # --- Memory ---------------------------------------------------------------------------------------------------
 
     def _local(self, small: Machine) -> None:
+        """Copy the local memory of the work-groups that the waves are in."""
         done: set[int] = set()
         lost = 0
         space: Any = self.source.target.space(LOCAL)
@@ -173,6 +176,7 @@ class _Converter:
             self.left_out.append(f"local memory of {lost} work-groups whose positions are not known")
 
     def _private(self, small: Machine) -> None:
+        """Copy the scratch memory of the waves."""
         space: Any = self.source.target.space(PRIVATE_WAVE)
         extents = _by_owner(self.source, PRIVATE_WAVE)
         for position, wave in enumerate(self.waves):
@@ -234,14 +238,7 @@ class _Converter:
     def _global(self, small: Machine) -> None:
         """Map the global memory that was taken, joined where ranges meet."""
         memory, space = self.opened.core.memory, small.target.default_space
-        joined: list[list[int]] = []
-        for address in sorted(self.kept):
-            end = address + self.kept[address]
-            if joined and address <= joined[-1][1]:
-                joined[-1][1] = max(joined[-1][1], end)
-            else:
-                joined.append([address, end])
-        for start, end in joined:
+        for start, end in AddressSpans((address, address + size) for address, size in self.kept.items()):
             small.memory.map(space, start, bytearray(memory.read(start, end - start) or b""))
 
     # --- Code and summary -----------------------------------------------------------------------------------------

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Backend
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.program import Attached
@@ -121,13 +122,15 @@ def _copy_memory(machine: Any, copy: Machine, space: AddressSpace, asked: Iterab
     for wave in range(copy.wave_count):
         owner = _owner(copy, space, wave)
         if owner == wave and space.scope in (Scope.WORKGROUP, Scope.WAVE):
-            wanted.setdefault(owner, []).append((0, _first_missing(machine, space, wave)))
+            end = _first_missing(machine, space, wave)
+            if end:
+                wanted.setdefault(owner, []).append((0, end))
     for wave, number, address, size in asked:
         owner = _owner(copy, space, wave)
         if number == space.number and owner >= 0:
             wanted.setdefault(owner, []).append((address, address + size))
     for owner, ranges in wanted.items():
-        for start, end in _merged(ranges):
+        for start, end in AddressSpans(ranges):
             data = machine.read_memory(space, start, end - start, owner, None)
             copy.memory.map(space, start, data, instance=owner)
 
@@ -151,19 +154,6 @@ def _first_missing(machine: Any, space: AddressSpace, wave: int) -> int:
         else:
             end += step
     return end
-
-
-def _merged(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Join ranges that touch each other."""
-    start, end = 0, 0
-    for low, high in sorted(ranges):
-        if low > end:
-            if end > start:
-                yield start, end
-            start, end = low, high
-        end = max(end, high)
-    if end > start:
-        yield start, end
 
 
 # --- The memory that frames and variables read --------------------------------------------------------------------

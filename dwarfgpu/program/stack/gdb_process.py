@@ -131,7 +131,7 @@ class LiveLoaded(Loaded):
         return tuple(self._all)
 
     def opens(self, code: LiveCode) -> bool:
-        """Whether a file can be opened, and is now."""
+        """Return whether a file can be opened, and is now."""
         if code.is_open:
             return True
         try:
@@ -305,7 +305,7 @@ class Unwound:
         return None if is_undefined(location) else location
 
     def is_same(self, register: TargetRegister) -> bool:
-        """Whether a register has in the caller what it has in the frame."""
+        """Return whether a register has in the caller what it has in the frame."""
         location = self._location(register)
         place: Any = None if location is None else location.single
         return (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, nearest
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.objfile.kernels.kernel import CODE_SIZE
 from dwarfgpu.program.stack.frame import frames_at
@@ -104,7 +105,7 @@ class LinespecReader:
     def _lane(self) -> int | None:
         """Return a lane to evaluate addresses in: the addresses of code are equal in all lanes."""
         mask = self.frame.active_mask if self.frame.has_lanes else None
-        return None if not mask else (mask & -mask).bit_length() - 1
+        return None if not mask else first_lane(mask)
 
     # --- Lines ----------------------------------------------------------------------------------------------------
 

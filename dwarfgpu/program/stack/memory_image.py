@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.elf.header import EM_AMDGPU, PT_LOAD
+from dwarfgpu.objfile.elf.header import EM_AMDGPU, PF_W, PF_X, PT_DYNAMIC, PT_LOAD
 from dwarfgpu.objfile.elf.image import Image
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ COMPARED = 1 << 16
 """The bytes at both ends of a segment that are compared."""
 MAX_PARTS = 16
 """The stretches of a segment that are compared."""
-PF_X, PF_W = 1, 2
-PT_DYNAMIC = 2
 DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ = 4, 5, 6, 10
 SHT_STRTAB, SHT_DYNSYM = 3, 11
 _SECTION = struct.Struct("<IIQQQQIIQQ")

@@ -85,7 +85,7 @@ def no_lanes(target: Target) -> UsageError:
 
 
 def lane_in(target: Target, lane: Any) -> int:
-    """Return a lane of a thread of a target as an int; raise `UsageError` for what is none of its lanes."""
+    """Return a lane of a thread of a target as an int; raise `UsageError` for what is not one of its lanes."""
     return lane_number(lane, target.lane_count, target.name)
 
 

@@ -21,7 +21,7 @@ MAX_NAMES = 4
 
 
 @frozen
-class Summary:
+class SnapshotSummary:
     """What is in a snapshot."""
 
     name: str
@@ -52,7 +52,7 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> snapshot.Snaps
     return machine
 
 
-def summary(path: str) -> Summary:
+def summary(path: str) -> SnapshotSummary:
     """Return what is in a snapshot; loading it checks it."""
     machine = load(path, force=True)
     memory = []
@@ -62,7 +62,7 @@ def summary(path: str) -> Summary:
             sizes = [size for _owner, _address, size in machine.memory.extents(space)]
             memory.append((space.name, len(sizes), sum(sizes)))
     problems = list(snapshot.code_problems(machine))
-    return Summary(
+    return SnapshotSummary(
         name=path,
         target=machine.target_name,
         lane_count=machine.target.lane_count,

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
-from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
+from dwarfgpu.objfile.elf.header import MAGIC, PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image, open_image
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dwarfgpu.backends.machine import LoadedCodeObject as SnapshotCode
-    from dwarfgpu.backends.machine import Machine as WaveMachine
+    from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.protocol import Backend
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.stack.call_stack import Stack
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         def wave_named(self, name: str) -> int | None: ...
         def program_counter(self, wave: int) -> int | None: ...
 
-    class Machine(Backend, Threads, Protocol):  # type: ignore[misc]
+    class ThreadedBackend(Backend, Threads, Protocol):  # type: ignore[misc]
         """A machine with threads (waves)."""
 
     from collections.abc import Iterator
@@ -47,14 +47,11 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.core import Mapping as MappedFile
 
 
-ELF_MAGIC = b"\x7fELF"
-
-
 class Stopped:
     """A machine, and the code that is loaded in it. ``problems`` is what could not be read of either."""
 
     def __init__(
-        self, machine: Machine, loaded: Loaded, problems: tuple[DwarfGpuError, ...] = (), *, name: str = ""
+        self, machine: ThreadedBackend, loaded: Loaded, problems: tuple[DwarfGpuError, ...] = (), *, name: str = ""
     ) -> None:
         self.machine = machine
         self.loaded = loaded
@@ -124,7 +121,7 @@ def open_stopped(
 
 def open_snapshot(
     state: str, read: Callable[[str], str] | None = None, *, force: bool = False, hint: str, has_code: bool = False
-) -> WaveMachine:
+) -> Machine:
     """Open a snapshot by itself; ``hint`` says what needs one.
 
     With ``has_code`` its code is opened by the caller, which finds the program counters that are names.
@@ -146,7 +143,7 @@ def _is_elf(path: str) -> bool:
         path = path.rpartition("@")[0] or path
     try:
         with open_input(path) as file:
-            return file.read(4) == ELF_MAGIC
+            return file.read(4) == MAGIC
     except (MalformedFile, OSError):
         return False  # reading it tells why
 
@@ -257,7 +254,7 @@ def _text_of(path: str) -> str:
 
 
 def load_code(
-    machine: WaveMachine,
+    machine: Machine,
     file: CodeObject,
     *,
     force: bool = False,
@@ -293,7 +290,7 @@ def load_code(
     return Loaded(codes), tuple(problems)
 
 
-def find_named_pcs(machine: WaveMachine) -> None:
+def find_named_pcs(machine: Machine) -> None:
     """Turn program counters that are names into addresses, with the code objects that the snapshot names."""
     if not machine.named_pcs:
         return
@@ -312,7 +309,7 @@ def find_named_pcs(machine: WaveMachine) -> None:
     set_named_pcs(machine, codes)
 
 
-def set_named_pcs(machine: WaveMachine, codes: Sequence[LoadedCode]) -> None:
+def set_named_pcs(machine: Machine, codes: Sequence[LoadedCode]) -> None:
     """Turn program counters such as ``k+0x2b0`` or ``k.hip:17`` into addresses in some code."""
     names, machine.named_pcs = machine.named_pcs, {}
     for wave, name in names.items():
@@ -348,7 +345,7 @@ def _address_named(name: str, codes: Sequence[LoadedCode]) -> int:
     return next(iter(addresses))
 
 
-def _entry_of(machine: WaveMachine, file: CodeObject) -> int:
+def _entry_of(machine: Machine, file: CodeObject) -> int:
     """Return which code object of a snapshot a file is: by its contents, by its path, or the only one."""
     entries = machine.code_objects
     if len(entries) == 1:
@@ -362,7 +359,7 @@ def _entry_of(machine: WaveMachine, file: CodeObject) -> int:
     raise UsageError(message, hint=f"they are {names}{', ...' if len(entries) > 4 else ''}")
 
 
-def _check_target(machine: WaveMachine, file: CodeObject) -> None:
+def _check_target(machine: Machine, file: CodeObject) -> None:
     """Refuse code of another processor. Generic targets fit several, and a file may not say which it is for."""
     names = file.target.target.name, machine.target.name
     if not file.target.is_known or any("generic" in name for name in names):
@@ -372,7 +369,7 @@ def _check_target(machine: WaveMachine, file: CodeObject) -> None:
         raise MalformedFile("other_target", message, hint="--force uses it anyway")
 
 
-def _check_contents(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> None:
+def _check_contents(machine: Machine, entry: SnapshotCode, file: CodeObject) -> None:
     """Refuse a file that is not the one that the snapshot was made with, where it says which that was."""
     if entry.sha256 is None or _same_path(machine, entry, file) or _same_contents(machine, entry, file):
         return  # whether the file at that path is still the same has been checked when the snapshot was opened
@@ -381,13 +378,13 @@ def _check_contents(machine: WaveMachine, entry: SnapshotCode, file: CodeObject)
     raise MalformedFile("other_code_object", message, hint=hint)
 
 
-def _same_contents(_machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> bool:
+def _same_contents(_machine: Machine, entry: SnapshotCode, file: CodeObject) -> bool:
     from hashlib import sha256
 
     return entry.sha256 is not None and entry.sha256.lower() == sha256(file.image.data).hexdigest()
 
 
-def _same_path(machine: WaveMachine, entry: SnapshotCode, file: CodeObject) -> bool:
+def _same_path(machine: Machine, entry: SnapshotCode, file: CodeObject) -> bool:
     if file.image.path is None:
         return False
     there = os.path.join(machine.folder, entry.path)  # noqa: PTH118

@@ -1,10 +1,10 @@
-"""Waves of a stopped machine (threads of a host program): their lanes and their frames."""
+"""Waves of a stopped machine (threads of a host program): their lanes, their frames, and where traps stopped them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.stack.call_stack import Stack, negative_frame
@@ -114,3 +114,49 @@ class Wave(ShownInNotebooks):
     def forget(self) -> None:
         """Give back the memory of the frames, which the next question finds again."""
         self._stack = None
+
+
+# --- Traps --------------------------------------------------------------------------------------------------------
+
+S_TRAP, S_TRAP_GFX11 = 0xBF920000, 0xBF900000
+"""SOPP instructions 18, and from GFX11 on 16, whose low 16 bits are the number of the trap."""
+TRAP_SIZE = 4
+
+TRAP_MEANINGS = {
+    1: "llvm.debugtrap with an argument (HSA debugtrap)",
+    2: "llvm.trap: the program ended itself, as abort() and failed assertions do",
+    3: "llvm.debugtrap: a stop for a debugger, which goes on where there is none",
+    7: "a breakpoint of a debugger",
+}
+"""What the numbers of traps mean (AMDGPU usage, "Trap Handler ABI")."""
+
+
+@frozen
+class Trap:
+    """A trap instruction at, or just before, the place where a wave has stopped."""
+
+    number: int
+    address: int
+    meaning: str
+
+
+def trap_at(frame: Frame) -> Trap | None:
+    """Return the trap that the innermost frame of a wave has stopped at; None where there is no such instruction."""
+    from dwarfgpu.targets.amdgpu.processors import processor_of
+
+    code, pc = frame.code, frame.pc
+    processor = processor_of(frame.target.name)
+    if frame.number or code is None or pc is None or processor is None:
+        return None
+    encoding = S_TRAP_GFX11 if processor.major >= 11 else S_TRAP
+    for address in (pc, pc - TRAP_SIZE):  # a handler may have moved the program counter on
+        if not code.holds(address):
+            continue
+        try:
+            word = int.from_bytes(code.file.image.read(code.in_file(address), TRAP_SIZE), "little")
+        except DwarfGpuError:
+            continue
+        if word & 0xFFFF0000 == encoding:
+            number = word & 0xFF
+            return Trap(number, address, TRAP_MEANINGS.get(number, "reserved"))
+    return None

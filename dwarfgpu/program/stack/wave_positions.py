@@ -70,7 +70,7 @@ def place_of(machine: Machine, wave: int) -> WavePlace:
 
 
 def _check(grid: Geometry, group: Triple, wave: int) -> None:
-    """Whether there is such a wave in the grid."""
+    """Return whether there is such a wave in the grid."""
     if any(at >= count for at, count in zip(group, grid.groups, strict=True)):
         counts = "x".join(map(str, grid.groups))
         message = f"the work-group {group_text(group)} is outside the grid of {counts} work-groups"

@@ -140,7 +140,7 @@ def _is_virtual(die: Die) -> bool:
 
 
 def _is_static(die: Die) -> bool:
-    """Whether all objects share a member, which is a declaration before DWARF 5 made it a variable (5.7.7)."""
+    """Return whether all objects share a member, which is a declaration before DWARF 5 made it a variable (5.7.7)."""
     return die.is_declaration or (die.flag(dw.DW_AT_external) and die.number(dw.DW_AT_data_member_location) is None)
 
 

@@ -185,7 +185,7 @@ class Declarer:
 
     def named(self, type: t.Type, show: int, level: int, depth: int) -> str:
         """Return the name or the opened text of a type that is not a declarator."""
-        name = getattr(type, "name", None)
+        name = type.name
         if show <= 0 and name:
             return self.local.get(name) or self._keyword(type) + name
         if isinstance(type, t.Struct):
@@ -348,7 +348,7 @@ class _MemberWriter:
     # --- Access ---------------------------------------------------------------------------------------------------
 
     def _needs_labels(self) -> bool:
-        """Whether access labels are needed, because not all members have the access that the keyword implies."""
+        """Return whether access labels are needed, because not all members have the access that the keyword implies."""
         body = self.body
         if self.type.kind == "union":
             return False
@@ -425,7 +425,7 @@ class _MemberWriter:
 
 
 def _is_table(member: t.Member) -> bool:
-    """Whether a member is the pointer to the table of virtual functions, which no source declares."""
+    """Return whether a member is the pointer to the table of virtual functions, which no source declares."""
     return member.name is not None and member.name.startswith(("_vptr.", "_vptr$"))
 
 

@@ -64,6 +64,21 @@ class ReadableType:
     __slots__ = ()
     write: ClassVar[Callable[[Any], str]] = staticmethod(lambda kind: kind.__class__.__name__)
 
+    @property
+    def name(self) -> str | None:
+        """Its name, for kinds of types that can have one."""
+        return None
+
+    @property
+    def die(self) -> Die | None:
+        """The entry that it was read from."""
+        return None
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether it is only declared, and defined nowhere."""
+        return False
+
     def __repr__(self) -> str:
         return f"<Type {type(self).write(self)}>"
 

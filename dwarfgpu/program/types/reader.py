@@ -448,7 +448,7 @@ def find_type(dwarf: Dwarf, types: Types, name: str, keyword: str = "") -> t.Typ
                 continue
             if not _is_meant(kind, keyword):
                 continue
-            if not getattr(kind, "is_incomplete", False):
+            if not kind.is_incomplete:
                 return types.used(entry.die)
             declared = declared or kind
     return declared
@@ -524,7 +524,7 @@ def _shortest(match: re.Match[str]) -> str:
 
 
 def is_cplus(unit: Unit) -> bool:
-    """Whether types are named without a keyword, and functions have scopes."""
+    """Return whether types are named without a keyword, and functions have scopes."""
     language = unit.root_number(dw.DW_AT_language)
     if language is None:
         return unit.root_number(dw.DW_AT_language_name) in _CPLUS_NAMES
@@ -536,9 +536,8 @@ def speaks_cplus(kind: t.Type) -> bool:
     for _ in range(MAX_DEPTH):
         if isinstance(kind, (t.Struct, t.Enumeration)):
             return kind.is_cplus
-        die = getattr(kind, "die", None)
-        if die is not None:
-            return is_cplus(die.unit)
+        if kind.die is not None:
+            return is_cplus(kind.die.unit)
         if isinstance(kind, t.MemberPointer):
             return True
         if isinstance(kind, (t.Pointer, t.Qualified, t.Typedef)):

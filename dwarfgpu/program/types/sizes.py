@@ -157,9 +157,8 @@ def checked(size: int, type: t.Type) -> int:
 
 
 def _what(type: t.Type) -> str:
-    name = getattr(type, "name", None)
-    if name:
-        return f"the type {name}"
+    if type.name:
+        return f"the type {type.name}"
     if isinstance(type, t.UnspecifiedType):
         return "an unspecified type"
     word = type.__class__.__name__.lower()
@@ -167,5 +166,4 @@ def _what(type: t.Type) -> str:
 
 
 def _at(error: DwarfGpuError, type: t.Type) -> DwarfGpuError:
-    die = getattr(type, "die", None)
-    return error if die is None else die.unit.error(error, die.offset)
+    return error if type.die is None else type.die.unit.error(error, type.die.offset)

@@ -204,8 +204,7 @@ def _of_entry(die: Die, owner: Object) -> Object:
         parent = die.parent()
         around = owner.container
         while around is not None:
-            inner = around.inner
-            if getattr(inner, "die", None) == parent:
+            if around.inner.die == parent:
                 from dwarfgpu.program.types.aggregates import member
 
                 return around.field(member(Types(), die))

@@ -314,7 +314,7 @@ class Object(ShownInNotebooks):
     # --- Definedness ----------------------------------------------------------------------------------------------
 
     def is_undefined(self) -> bool:
-        """Whether no bit of the object has a value: "optimized out"."""
+        """Return whether no bit of the object has a value: "optimized out"."""
         size = known_size(self.type)
         if self.bit_size is None and (size is None or not 0 < size <= arrays.MAX_READ):
             return False

@@ -165,7 +165,7 @@ def _prefix(type: t.Base) -> str | None:
 
 
 def _enumeration_sign(type: t.Enumeration) -> bool:
-    """Whether values are signed: as the underlying type says, else where an enumerator is negative."""
+    """Return whether values are signed: as the underlying type says, else where an enumerator is negative."""
     if type.underlying is not None:
         under = scalar_of(type.underlying.get())
         if under is not None and under.is_signed:
@@ -181,7 +181,7 @@ def character_prefix(kind: t.Type) -> str | None:
     The typedefs of C are recognized by their names.
     """
     for _ in range(16):
-        name = getattr(kind, "name", None)
+        name = kind.name
         if name in _CHARACTERS and isinstance(kind, (t.Typedef, t.Base)):
             return "" if name == "char8_t" else _CHARACTERS[name]
         if not isinstance(kind, (t.Typedef, t.Qualified)):

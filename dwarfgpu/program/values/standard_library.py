@@ -384,9 +384,7 @@ def _pair(value: Object, _type: t.Struct) -> Contents:
 
 
 def _tuple(value: Object, type: t.Struct) -> Contents | None:
-    if not any(
-        (getattr(stripped(base.type), "name", None) or "").startswith("std::_Tuple") for base in type.body.bases
-    ):
+    if not any((stripped(base.type).name or "").startswith("std::_Tuple") for base in type.body.bases):
         return Contents("empty std::tuple") if not type.body.members and type.name == "std::tuple<>" else None
     heads = _heads(value)
     parts = [Child(f"[{index}]", head) for index, head in enumerate(heads, 1)]

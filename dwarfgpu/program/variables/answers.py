@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.reasons import ValueSource
     from dwarfgpu.program.variables.variable import Variable
+
+T = TypeVar("T")
 
 STATES = ("active", "inactive", "absent", "undefined", "error")
 """What the numbers in `Values.codes` mean; lanes in the last three have no value, and a reason."""
@@ -304,7 +306,7 @@ class Values(ShownInNotebooks):
             return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
         if chunk.lanes.count > 1:
             frame = chunk.quantity.frame
-            value = selected(value, index, frame, self._lane_set(slot, frame))
+            value = _selected(value, index, frame, self._lane_set(slot, frame))
         error = problem_of(value)
         if error is not None:
             return LaneAnswer(lane, is_active, None, self._explained(reason_of(error), slot))
@@ -504,13 +506,7 @@ class Values(ShownInNotebooks):
             self._keep(chunk, group.positions, column)
             return
         part = chunk.lanes if group.positions is None else chunk.lanes.select(group.positions)
-
-        def choose(state: tuple[LaneSet, Object], inner: Any) -> tuple[LaneSet, Object]:
-            lanes = state[0].select(inner)
-            return lanes, selected(state[1], inner, frame, lanes)
-
-        read = run_in_parts(part.count, (part, group.result), lambda state: column_of(state[1], byte_order), choose)
-        for inner in read:
+        for inner in in_parts(group.result, part, frame, lambda value: column_of(value, byte_order)):
             positions: Any = inner.positions
             if positions is None:
                 positions = group.positions
@@ -682,14 +678,24 @@ def _is_in_part(value: Object, error: DwarfGpuError) -> bool:
     return False
 
 
-def selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) -> Object:
+def _selected(value: Object, positions: Positions, frame: Frame, lanes: LaneSet) -> Object:
     """Return the object of some of the lanes of an object, those at some positions."""
     storage = value.described.storage
     if not isinstance(storage, Located):
         return value
-    container = None if value.container is None else selected(value.container, positions, frame, lanes)
+    container = None if value.container is None else _selected(value.container, positions, frame, lanes)
     location = storage.moved(value.described.bit_offset).select(positions)
     return Object(value.type, ObjectPlace(Located(frame.around(lanes), location)), value.bit_size, container)
+
+
+def in_parts(value: Object, lanes: LaneSet, frame: Frame, run: Callable[[Object], T]) -> list[Group[T]]:
+    """Run a function with an object of some lanes; where they differ, with the object of each part of them."""
+
+    def choose(state: tuple[LaneSet, Object], positions: Any) -> tuple[LaneSet, Object]:
+        part = state[0].select(positions)
+        return part, _selected(state[1], positions, frame, part)
+
+    return run_in_parts(lanes.count, (lanes, value), lambda state: run(state[1]), choose)
 
 
 # --- The values of lanes without numpy ----------------------------------------------------------------------------

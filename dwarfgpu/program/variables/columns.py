@@ -213,7 +213,7 @@ def _record_type(type: Struct, size: int, byte_order: ByteOrder, depth: int) -> 
         return None
     names: list[str] = []
     formats, offsets = [], []
-    for name, member in [*members, *((str(getattr(base.type, "name", "")), base) for base in body.bases)]:
+    for name, member in [*members, *((base.type.name or "", base) for base in body.bases)]:
         bit_size = getattr(member, "bit_size", None)
         if member.location is not None or member.bit_offset is None or bit_size is not None or not name:
             return None

@@ -88,12 +88,12 @@ class Quantity(ABC):
 
     def location(self, lane: int | None = None) -> Location:
         """Return where the value is. A value that was computed is in an implicit location."""
-        return self._location(self.object(lane))
+        return location_of(self.object(lane))
 
     def provenance(self, lane: int | None = None) -> tuple[ValueSource, ...]:
         """Return the register, lane and bit, or the address, that each part of the value comes from."""
         value = self.object(lane)
-        return reasons.sources(self._location(value), value.bits())
+        return reasons.sources(location_of(value), value.bits())
 
     def why(self, lane: int | None = None) -> Reason | None:
         """Return why there is no value in a lane; None where there is one."""
@@ -145,13 +145,6 @@ class Quantity(ABC):
 
     # --- Parts ----------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _location(value: Object) -> Location:
-        storage = value.place.storage
-        if not isinstance(storage, Located):
-            raise reasons.unavailable("no_location", "the value is in no location")
-        return storage.moved(value.place.bit_offset)
-
     def _unavailable(self, error: DwarfGpuError, lane: int | None = None) -> Unavailable:
         return Unavailable(self._explained(reasons.reason_of(error), lane))
 
@@ -163,9 +156,17 @@ class Quantity(ABC):
         return reason if explained is None else explained.reason
 
 
+def location_of(value: Object) -> Location:
+    """Return where an object is; raise `Unavailable` for one that is in no location."""
+    storage = value.place.storage
+    if not isinstance(storage, Located):
+        raise reasons.unavailable("no_location", "the value is in no location")
+    return storage.moved(value.place.bit_offset)
+
+
 def store(value: Object, pattern: Any, bit_size: int, frame: Frame, lanes: LaneSet) -> None:
-    """Write a pattern to where an object is, lane after lane."""
-    location = Quantity._location(value)  # noqa: SLF001 (the same module)
+    """Write the bits of a value to where an object is, lane after lane."""
+    location = location_of(value)
     accessor = Accessor(frame.backend, frame.target.byte_order)
     for position in range(lanes.count):
         place = location if lanes.count == 1 else location.select(position)

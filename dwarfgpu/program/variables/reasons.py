@@ -171,7 +171,7 @@ def why_undefined(
 
 
 def lost_register(activation: Activation, number: int, lanes: LaneSet) -> Unavailable | None:
-    """Whether a register has no value in a frame, because nothing of it was kept."""
+    """Return whether a register has no value in a frame, because nothing of it was kept."""
     try:
         if not is_undefined(activation.register(number, lanes)):
             return None

@@ -327,7 +327,7 @@ class Variable(Quantity):
         return tuple(entry.expression for entry in location_list(location).matching(address))
 
     def is_constant(self) -> bool:
-        """Whether the file gives it a value instead of a location."""
+        """Return whether the file gives it a value instead of a location."""
         die = self.definition
         return die.find_number(dw.DW_AT_location) is None and die.find_number(dw.DW_AT_const_value) is not None
 
@@ -350,7 +350,7 @@ class Variable(Quantity):
         return tuple(valid or (one for one in locations if one.is_default))
 
     def is_here(self) -> bool:
-        """Whether the file gives it a location or a constant value at the place of the frame."""
+        """Return whether the file gives it a location or a constant value at the place of the frame."""
         return isinstance(self._plan_here(), _Plan)
 
     def explain(self, lanes: LaneSet) -> Unavailable | None:
@@ -372,7 +372,7 @@ def kind_of(die: Die) -> str:
 
 
 def _is_fixed(expression: Expression) -> bool:
-    """Whether an expression names registers, lanes and constants alone."""
+    """Return whether an expression names registers, lanes and constants alone."""
     names = (step.operation.name for step in expression.code)
     return all(name in _FIXED or name.startswith(_FIXED_NUMBERS) for name in names)
 

@@ -30,7 +30,7 @@ RETURN_LOW, RETURN_HIGH = 30, 31
 """The scalar registers with the return address of a function (AMDGPU usage, "Non-Kernel Functions")."""
 
 
-class Call:
+class RecordedCall:
     """A call that some waves have made together: what they had at the first instruction of the callee."""
 
     __slots__ = (
@@ -47,7 +47,7 @@ class Call:
         "start",
     )
 
-    def __init__(self, number: int, start: WaveBatch, return_address: int, caller: Call | None) -> None:
+    def __init__(self, number: int, start: WaveBatch, return_address: int, caller: RecordedCall | None) -> None:
         self.number = number
         self.start = start
         """The waves with their registers, at the first instruction."""
@@ -63,7 +63,7 @@ class Call:
         self.cfas: dict[tuple[int, int], tuple[int, int]] = {}
         """For code that one entry of call frame information is about, by its start, and a wave: space and address."""
         self.held: list[Any] | None = None
-        """The registers in which the caller has something, once somebody has asked."""
+        """The registers in which the caller has something, once they were asked for."""
         self.deferred: dict[str, list[Any]] = {}
         """What counts as wrong only if the function gives a register back as it was."""
 
@@ -71,11 +71,11 @@ class Call:
 class CallRecord:
     """The call that each wave of a device is in."""
 
-    def __init__(self, device: Device, ended: Callable[[Call, WaveBatch, Any], None]) -> None:
+    def __init__(self, device: Device, ended: Callable[[RecordedCall, WaveBatch, Any], None]) -> None:
         self.device = device
         self._ended = ended
         """Is told of a call that ends, with the waves behind it, and which of their rows end it."""
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, RecordedCall] = {}
         self._instructions: dict[int, GpuInstruction] = {}
         self._numbers = 0
         self._resize()
@@ -142,7 +142,7 @@ class CallRecord:
                 continue
             self._numbers += 1
             part.pc = batch.pc
-            self._calls[self._numbers] = Call(self._numbers, part, int(key[0]), caller)
+            self._calls[self._numbers] = RecordedCall(self._numbers, part, int(key[0]), caller)
             self._current[part.waves] = self._numbers
 
     def _return(self, batch: WaveBatch, returning: Any) -> None:
@@ -160,14 +160,14 @@ class CallRecord:
                 self._forget(call, batch.waves[rows])
                 call = None if is_it else outer
 
-    def _forget(self, call: Call, waves: Any) -> None:
+    def _forget(self, call: RecordedCall, waves: Any) -> None:
         """Keep nothing of a call that no wave is in any more."""
         for wave in waves.tolist():
             call.rows.pop(wave, None)
         if not call.rows:
             self._calls.pop(call.number, None)
 
-    def groups(self, batch: WaveBatch) -> Iterator[tuple[Call | None, Any]]:
+    def groups(self, batch: WaveBatch) -> Iterator[tuple[RecordedCall | None, Any]]:
         """Yield the calls that waves of a batch are in, each with the rows of its waves; None is the kernel."""
         numbers = self._current[batch.waves]
         first = int(numbers[0])
@@ -178,7 +178,7 @@ class CallRecord:
         for number in np.unique(numbers[numbers != LOST]).tolist():
             yield self._calls.get(number), np.nonzero(numbers == number)[0]
 
-    def open_calls(self) -> Iterator[Call]:
+    def open_calls(self) -> Iterator[RecordedCall]:
         """Yield the calls that have not ended."""
         yield from self._calls.values()
 

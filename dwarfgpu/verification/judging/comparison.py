@@ -7,32 +7,31 @@ next one that assigns it.
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import evolve
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
-from dwarfgpu.verification.judging.alignment import align
 from dwarfgpu.verification.judging.recorded_values import RecordedValue, ValueComparison, is_unused, value_text
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
 from dwarfgpu.verification.judging.statement_record import caller_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.verification.judging.alignment import Counterparts
     from dwarfgpu.verification.judging.recorded_values import Recorded
     from dwarfgpu.verification.judging.sightings import Sightings
     from dwarfgpu.verification.judging.statement_record import (
         Context,
+        DeclarationKey,
         StatementHistory,
         StatementStop,
-        VariableKey,
         WorkItem,
     )
-    from dwarfgpu.verification.judging.statement_uses import StatementUses
 
 RULES: dict[str, CheckRule] = rules(
     "against",
@@ -45,6 +44,8 @@ RULES: dict[str, CheckRule] = rules(
 RIGHT, WRONG, MISSING = "right", "wrong", "missing"
 MAX_TRUTHS = 64
 """The stops of the other build that a stop is compared with; one that could be more is not compared."""
+MAX_ALIGNED = 2048
+"""The visits of a sequence that are aligned, the first ones."""
 
 
 @frozen
@@ -189,7 +190,112 @@ def visits_of(stops: Iterable[StatementStop]) -> list[LineVisit]:
     return visits
 
 
-class Reference:
+# --- Two sequences ------------------------------------------------------------------------------------------------
+
+
+@frozen
+class Counterparts:
+    """The visits of the other build that a visit can be."""
+
+    is_certain: bool
+    """Whether every longest common subsequence has it."""
+    visits: tuple[int, ...]
+
+
+def align(lines: Sequence[Hashable], others: Sequence[Hashable]) -> list[Counterparts | None]:
+    """Return for each visit of a line which of the others it can be; None for one that is not aligned.
+
+    The stops of a work-item in one context are two sequences of lines. What both have in the same order is a longest
+    common subsequence, and often there are several of these: a loop that one build has unrolled, a statement that is
+    split. A visit of a line that is in all of them is *certain*; it can still be more than one visit of the other
+    build, all of which are kept. A visit that is only in some of them can be any place between its certain neighbours.
+    A visit that is in none, such as a piece of a statement that was moved before another, is not aligned.
+    """
+    lines, others = lines[:MAX_ALIGNED], others[:MAX_ALIGNED]
+    if lines == others:
+        return [Counterparts(True, (index,)) for index in range(len(lines))]
+    if not lines or not others:
+        return [None] * len(lines)
+    numbers = {line: number for number, line in enumerate(dict.fromkeys([*lines, *others]))}
+    left = np.array([numbers[line] for line in lines])
+    right = np.array([numbers[line] for line in others])
+    before = _lengths(left, right)
+    behind = _lengths(left[::-1], right[::-1])[::-1, ::-1]
+    length = int(before[-1, -1])
+    aligned: list[Counterparts | None] = []
+    for index in range(len(left)):
+        through = (left[index] == right) & (before[index, :-1] + behind[index + 1, 1:] + 1 == length)
+        visits = np.nonzero(through)[0]
+        if not len(visits):
+            aligned.append(None)
+            continue
+        is_certain = int((before[index] + behind[index + 1]).max()) < length
+        aligned.append(Counterparts(is_certain, tuple(visits.tolist())))
+    _widen(aligned, len(right))
+    return aligned
+
+
+def _widen(aligned: list[Counterparts | None], count: int) -> None:
+    """Let visits that are not certain be any place between their certain neighbours."""
+    following = [count - 1] * len(aligned)
+    last = count - 1
+    for index in range(len(aligned) - 1, -1, -1):
+        following[index] = last
+        each = aligned[index]
+        if each is not None and each.is_certain:
+            last = each.visits[-1]
+    first = 0
+    for index, each in enumerate(aligned):
+        if each is None:
+            continue
+        if each.is_certain:
+            first = each.visits[0]
+        else:
+            aligned[index] = Counterparts(False, tuple(range(first, following[index] + 1)))
+
+
+def _lengths(left: Any, right: Any) -> Any:
+    """Return the length of the longest common subsequence of every two beginnings."""
+    table = np.zeros((len(left) + 1, len(right) + 1), np.int16)
+    for index, line in enumerate(left, 1):
+        above = table[index - 1]
+        row = above.copy()
+        row[1:] = np.maximum(row[1:], above[:-1] + (right == line))
+        np.maximum.accumulate(row, out=table[index])
+    return table
+
+
+# --- What statements need -----------------------------------------------------------------------------------------
+
+
+class StatementUses:
+    """Tells whether statements of the source need a variable, or only assign it."""
+
+    def __init__(self, text_of: Callable[[str, int], str | None]) -> None:
+        self._text_of = text_of
+        """Returns the statement that a line of a file belongs to; None where the text is not known."""
+        self._known: dict[tuple[str, str, int], bool | None] = {}
+
+    def of(self, name: str, file: str, line: int) -> bool | None:
+        """Return whether the statement of a line needs a variable, or assigns it; None if it does not name it.
+
+        Without the text every statement counts as one that needs it.
+        """
+        key = name, file, line
+        if key not in self._known:
+            text = self._text_of(file, line)
+            self._known[key] = True if text is None else _use_in(text, re.escape(name))
+        return self._known[key]
+
+
+def _use_in(text: str, word: str) -> bool | None:
+    count = len(re.findall(rf"\b{word}\b", text))
+    if not count:
+        return None
+    return count > 1 or not re.search(rf"(?<![.>])\b{word}\s*=(?!=)", text)
+
+
+class ReferenceStops:
     """The stops of work-items in one context of the other build, with what is known of variables there."""
 
     def __init__(self, stops: list[StatementStop], uses: StatementUses, source: str) -> None:
@@ -198,11 +304,11 @@ class Reference:
         self._uses = uses
         self._source = source
         """The file of the statements as the build that is judged calls it."""
-        self._scopes: dict[VariableKey, list[list[int]]] = {}
-        self._unknown: dict[tuple[VariableKey, WorkItem], dict[int, frozenset[str]]] = {}
-        self._alive: dict[VariableKey, list[tuple[bool, bool]]] = {}
+        self._scopes: dict[DeclarationKey, list[list[int]]] = {}
+        self._unknown: dict[tuple[DeclarationKey, WorkItem], dict[int, frozenset[str]]] = {}
+        self._alive: dict[DeclarationKey, list[tuple[bool, bool]]] = {}
 
-    def unknown(self, key: VariableKey, item: WorkItem, number: int) -> frozenset[str] | None:
+    def unknown(self, key: DeclarationKey, item: WorkItem, number: int) -> frozenset[str] | None:
         """Return the leaves of a variable that have had no value yet at a stop; None if none has one."""
         unknown = self._unknown.get((key, item))
         if unknown is None:
@@ -211,7 +317,7 @@ class Reference:
                 unknown.update(self._unknown_in(key, item, numbers))
         return unknown.get(number)
 
-    def _scopes_of(self, key: VariableKey) -> list[list[int]]:
+    def _scopes_of(self, key: DeclarationKey) -> list[list[int]]:
         """Return the stops while a variable is in scope, each time that its block is entered anew."""
         scopes = self._scopes.get(key)
         if scopes is None:
@@ -225,7 +331,9 @@ class Reference:
                 is_open = is_visible
         return scopes
 
-    def _unknown_in(self, key: VariableKey, item: WorkItem, numbers: list[int]) -> Iterator[tuple[int, frozenset[str]]]:
+    def _unknown_in(
+        self, key: DeclarationKey, item: WorkItem, numbers: list[int]
+    ) -> Iterator[tuple[int, frozenset[str]]]:
         """Yield what is not known at the stops while a variable is in scope."""
         last = max((number for number in numbers if self.stops[number].line == key.line), default=len(self.stops))
         beginning: dict[str, int | None] = {}
@@ -244,14 +352,14 @@ class Reference:
             if len(unknown) < len(value.leaves):
                 yield number, frozenset(unknown)
 
-    def is_alive(self, key: VariableKey, visit: int, *, is_first: bool) -> bool:
+    def is_alive(self, key: DeclarationKey, visit: int, *, is_first: bool) -> bool:
         """Return whether the source needs a variable: at the first stop of a visit its own statement counts."""
         alive = self._alive.get(key)
         if alive is None:
             alive = self._alive[key] = self._find_alive(key)
         return alive[visit][0 if is_first else 1]
 
-    def _find_alive(self, key: VariableKey) -> list[tuple[bool, bool]]:
+    def _find_alive(self, key: DeclarationKey) -> list[tuple[bool, bool]]:
         alive: list[tuple[bool, bool]] = []
         needed = False
         for visit in reversed(self.visits):
@@ -268,7 +376,7 @@ class Reference:
 # --- The comparison ---------------------------------------------------------------------------------------------------
 
 
-class BuildComparison:
+class StatementComparison:
     """Compares the statements of a build that is judged with those of another one."""
 
     def __init__(
@@ -285,16 +393,16 @@ class BuildComparison:
         self.uses = uses
         self.sightings = sightings
         self.values = ValueComparison(history.names, other.names)
-        self._variables: dict[tuple[str, str, VariableKey], ComparedVariable] = {}
+        self._variables: dict[tuple[str, str, DeclarationKey], ComparedVariable] = {}
         self._alignments: dict[tuple[tuple[tuple[str, int], ...], ...], list[Counterparts | None]] = {}
         self._order = {id(stop): number for number, stop in enumerate(history.stops)}
-        self._seen: dict[tuple[str, str, VariableKey, int], tuple[int, DifferentValue]] = {}
+        self._seen: dict[tuple[str, str, DeclarationKey, int], tuple[int, DifferentValue]] = {}
 
     def run(self) -> BuildJudgement:
         """Compare everything, and report what differs."""
         aligned = 0
         for stops, others, items in self._sequences(self.history.by_item):
-            reference = Reference(others, self.uses, stops[0].file)
+            reference = ReferenceStops(others, self.uses, stops[0].file)
             for stop, truths, is_first in self._aligned(stops, reference):
                 aligned += len(items)
                 self.sightings.note(RULES["wrong"], stop.pc)
@@ -310,7 +418,7 @@ class BuildComparison:
             self.history.is_cut or self.other.is_cut,
         )
 
-    def of_item(self, item: WorkItem) -> dict[StopNumber, dict[VariableKey, ComparedValue]]:
+    def of_item(self, item: WorkItem) -> dict[StopNumber, dict[DeclarationKey, ComparedValue]]:
         """Return what comparing the variables of one work-item gives at each of its stops that is aligned."""
         numbers: dict[int, StopNumber] = {}
         counts: dict[int, int] = {}
@@ -318,9 +426,9 @@ class BuildComparison:
             number = counts.get(stop.pc, 0)
             numbers[id(stop)] = stop.pc, number
             counts[stop.pc] = number + 1
-        results: dict[StopNumber, dict[VariableKey, ComparedValue]] = {}
+        results: dict[StopNumber, dict[DeclarationKey, ComparedValue]] = {}
         for stops, others, items in self._sequences([item]):
-            reference = Reference(others, self.uses, stops[0].file)
+            reference = ReferenceStops(others, self.uses, stops[0].file)
             for stop, truths, is_first in self._aligned(stops, reference):
                 of_stop = results.setdefault(numbers[id(stop)], {})
                 for _item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
@@ -348,7 +456,7 @@ class BuildComparison:
         return sequences.values()
 
     def _aligned(
-        self, stops: list[StatementStop], reference: Reference
+        self, stops: list[StatementStop], reference: ReferenceStops
     ) -> Iterator[tuple[StatementStop, list[tuple[int, int]], bool]]:
         """Yield the stops that are compared: with what, and whether each is the first of its visit."""
         visits = visits_of(stops)
@@ -371,11 +479,11 @@ class BuildComparison:
         self,
         items: list[WorkItem],
         stop: StatementStop,
-        reference: Reference,
+        reference: ReferenceStops,
         truths: list[tuple[int, int]],
         *,
         is_first: bool,
-    ) -> Iterator[tuple[WorkItem, VariableKey, ComparedValue]]:
+    ) -> Iterator[tuple[WorkItem, DeclarationKey, ComparedValue]]:
         """Yield what the variables of work-items are at a stop, of those that have a value in the other build."""
         for key in reference.stops[truths[0][1]].values or ():
             if key in self.other.shared:
@@ -418,7 +526,7 @@ class BuildComparison:
             return None
         return ComparedValue(MISSING, f"{lacking[0]} has no value", value_text(truth, self.other.names))
 
-    def _count(self, item: WorkItem, stop: StatementStop, key: VariableKey, compared: ComparedValue) -> None:
+    def _count(self, item: WorkItem, stop: StatementStop, key: DeclarationKey, compared: ComparedValue) -> None:
         where = str(stop.context[0]), stop.file, key
         variable = self._variables.get(where)
         if variable is None:
@@ -441,7 +549,7 @@ class BuildComparison:
 
     def _report(self) -> None:
         """Report the first place of each address, and keep the first of each variable."""
-        firsts: dict[tuple[str, str, VariableKey], tuple[int, DifferentValue]] = {}
+        firsts: dict[tuple[str, str, DeclarationKey], tuple[int, DifferentValue]] = {}
         for (result, function, key, pc), (order, different) in sorted(self._seen.items(), key=lambda pair: pair[1][0]):
             firsts.setdefault((result, function, key), (order, different))
             if result == WRONG:
@@ -466,7 +574,9 @@ def _by_context(stops: Iterable[StatementStop]) -> dict[Context, list[StatementS
     return contexts
 
 
-def _truths(visit: LineVisit, index: int, reference: Reference, counterparts: Counterparts) -> list[tuple[int, int]]:
+def _truths(
+    visit: LineVisit, index: int, reference: ReferenceStops, counterparts: Counterparts
+) -> list[tuple[int, int]]:
     """Return the stops of the other build that a stop can be, each with the number of its visit.
 
     In a visit they are those of the same round, if it has as many, and of the same column. Without one they are all of

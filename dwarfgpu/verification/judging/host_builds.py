@@ -35,10 +35,10 @@ from dwarfgpu.verification.judging.recorded_values import (
 )
 from dwarfgpu.verification.judging.statement_record import (
     ContextReader,
+    DeclarationKey,
     StatementHistory,
     StatementRows,
     StatementStop,
-    VariableKey,
 )
 
 if TYPE_CHECKING:
@@ -257,10 +257,10 @@ class HostBuild:
 
 def _values(
     records: list[dict[str, Any]], known: dict[tuple[Any, ...], tuple[Leaf, ...]]
-) -> dict[VariableKey, list[Recorded]]:
-    values: dict[VariableKey, list[Recorded]] = {}
+) -> dict[DeclarationKey, list[Recorded]]:
+    values: dict[DeclarationKey, list[Recorded]] = {}
     for record in records:
-        key = VariableKey(record["name"], record["line"], record["is_parameter"])
+        key = DeclarationKey(record["name"], record["line"], record["is_parameter"])
         shape = tuple((path, kind, bits, is_signed) for path, kind, bits, is_signed, _pattern in record["leaves"])
         if shape not in known:
             known[shape] = tuple(Leaf(*each) for each in shape)

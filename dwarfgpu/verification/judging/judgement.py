@@ -1,19 +1,19 @@
-"""A kernel that is run to judge its debugging information: who watches it, and what comes of it."""
+"""A kernel that is run to judge its debugging information, maybe together with another build of its source."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.backends.running.stops import MachineFault
+from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.stopped import Stopped
 from dwarfgpu.verification.judging import comparison, lane_places, statements, unwinding, variable_values
 from dwarfgpu.verification.judging.call_record import CallRecord
-from dwarfgpu.verification.judging.comparison import BuildComparison
+from dwarfgpu.verification.judging.comparison import StatementComparison, StatementUses
 from dwarfgpu.verification.judging.lane_places import LaneJudge
 from dwarfgpu.verification.judging.sightings import Sightings
-from dwarfgpu.verification.judging.statement_record import StatementRecorder
-from dwarfgpu.verification.judging.statement_uses import StatementUses
+from dwarfgpu.verification.judging.statement_record import StatementRecorder, record_run
 from dwarfgpu.verification.judging.statements import SourceStatements, StatementJudge
 from dwarfgpu.verification.judging.unwinding import FrameJudge
 from dwarfgpu.verification.judging.variable_values import ValueJudge
@@ -21,13 +21,15 @@ from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 from dwarfgpu.verification.reports import FileReport
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from dwarfgpu.backends.running.batch import WaveBatch
     from dwarfgpu.backends.running.halts import Halt
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.verification.findings import CheckRule
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.comparison import BuildJudgement
-    from dwarfgpu.verification.judging.other_builds import OtherBuild
+    from dwarfgpu.verification.judging.statement_record import StatementHistory
 
 RULES: dict[str, CheckRule] = {
     rule.name: rule
@@ -90,7 +92,7 @@ class Judge:
         )
         self.calls = CallRecord(device, self._end_call)
         self.recorder: StatementRecorder | None = None
-        self.comparison: BuildComparison | None = None
+        self.comparison: StatementComparison | None = None
         """What compares with the other build, once the kernel has run."""
         if against is not None:
             self.recorder = StatementRecorder(running, stopped, self.registers, self.lanes.record)
@@ -98,7 +100,7 @@ class Judge:
         """How often waves have come to an instruction, by the chain of calls and its address."""
         device.observer = self._observe
 
-    def _end_call(self, call: Call, batch: WaveBatch, rows: Any) -> None:
+    def _end_call(self, call: RecordedCall, batch: WaveBatch, rows: Any) -> None:
         self.frames.end(call, batch, rows)
         self.lanes.leave(call, batch.waves[rows].tolist())
         self.values.end(batch.waves[rows], call)
@@ -166,7 +168,7 @@ class Judge:
         history = self.recorder.history
         other = self.against.record(history, limit)
         uses = StatementUses(self.texts.text_of)
-        self.comparison = BuildComparison(history, other, self.against.name, uses, self.sightings)
+        self.comparison = StatementComparison(history, other, self.against.name, uses, self.sightings)
         return self.comparison.run()
 
 
@@ -177,3 +179,50 @@ def _chosen(rows: Any, visits: int) -> list[int]:
         return [int(rows[visits % count])]
     last = count - 1
     return [int(rows[index]) for index in sorted({i * last // (WAVES_AT_ONCE - 1) for i in range(WAVES_AT_ONCE)})]
+
+
+# --- The build that variables are compared with -------------------------------------------------------------------
+
+
+class OtherBuild(Protocol):
+    """Another build of the source that is judged."""
+
+    name: str
+    problem: str | None
+    """Why not everything was recorded; None if it was."""
+
+    def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:
+        """Run it, and return what the work-items of a history do in it."""
+        ...
+
+
+class GpuBuild:
+    """A code object that the machine runs, too."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self.name = running.launched.plan.file.name.rpartition("/")[2]
+        self.problem: str | None = None
+
+    def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:
+        history, halt = record_run(self.running, judged, limit)
+        if not halt.has_ended:
+            self.problem = f"{self.name} has not ended: {halt}"
+        return history
+
+
+def other_build(
+    path: str, judged: Running, kernel: str, words: Sequence[str], option: Callable[[str], Any]
+) -> OtherBuild:
+    """Open the other build, ready to run the kernel with the same arguments."""
+    from dwarfgpu.program.program import open_program
+    from dwarfgpu.program.running.running import launched_with
+
+    program = open_program(path)
+    if not program.file.has_dwarf:
+        raise UsageError(f"{path} has no debugging information", hint="compile it with -g")
+    if program.file.is_amdgpu:
+        return GpuBuild(launched_with(program, kernel, words, option))
+    from dwarfgpu.verification.judging.host_builds import HostBuild
+
+    return HostBuild(program, judged)

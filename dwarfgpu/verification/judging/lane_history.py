@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.judging.comparison import ComparedValue, StopNumber
     from dwarfgpu.verification.judging.judgement import Judge
     from dwarfgpu.verification.judging.sightings import Sighting
-    from dwarfgpu.verification.judging.statement_record import VariableKey
+    from dwarfgpu.verification.judging.statement_record import DeclarationKey
     from dwarfgpu.verification.judging.statements import SourceStatements
 
 MAX_STEPS = 600
@@ -152,7 +152,7 @@ class LaneRecorder:
         self._bad: dict[tuple[int, tuple[str, str, int]], tuple[str, str]] = {}
         """The variables that are wrong now: why, and where they were when they became so."""
         self._passed: list[WrongValue] = []
-        self._compared: dict[StopNumber, dict[VariableKey, ComparedValue]] = {}
+        self._compared: dict[StopNumber, dict[DeclarationKey, ComparedValue]] = {}
         """What comparing the lane with another build has shown."""
         if judge.comparison is not None and judge.recorder is not None:
             item = judge.recorder.history.item_of(wave, lane)

@@ -13,6 +13,7 @@ import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.verification.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.verification.judging.sightings import Sighting, Subject
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.program.stack.lane_state import LanePc
     from dwarfgpu.program.stack.stopped import Stopped
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.sightings import Sightings
 
 RULES: dict[str, CheckRule] = rules(
@@ -143,14 +144,14 @@ class LaneJudge:
             self._waiting.pop(wave, None)
         self.record.end(batch)
 
-    def leave(self, call: Call, waves: Iterable[int]) -> None:
+    def leave(self, call: RecordedCall, waves: Iterable[int]) -> None:
         """Forget what is said of lanes in a call that ends."""
         for wave in waves:
             said = self._waiting.get(wave)
             for key in [key for key in said or () if key[0] == call.number]:
                 del self._waiting[wave][key]
 
-    def judge(self, batch: WaveBatch, call: Call | None, row: int, visits: int) -> None:
+    def judge(self, batch: WaveBatch, call: RecordedCall | None, row: int, visits: int) -> None:
         """Judge what is said of the lanes of one wave."""
         wave = int(batch.waves[row])
         frame = self.stopped.stack(wave).top
@@ -178,7 +179,7 @@ class LaneJudge:
         self._judge_places(batch, call, row, places, active, entered, visits)
 
     def _see(self, rule: str, name: str, batch: WaveBatch, row: int, message: str, visits: int, lanes: int = 0) -> None:
-        lane = (lanes & -lanes).bit_length() - 1 if lanes else None
+        lane = first_lane(lanes) if lanes else None
         self._add(rule, name, batch.pc, int(batch.waves[row]), message, visits, lane)
 
     def _add(self, rule: str, name: str, pc: int, wave: int, message: str, visits: int, lane: int | None) -> None:
@@ -200,7 +201,7 @@ class LaneJudge:
     def _judge_places(
         self,
         batch: WaveBatch,
-        call: Call | None,
+        call: RecordedCall | None,
         row: int,
         places: tuple[LanePc, ...],
         active: int,
@@ -239,7 +240,7 @@ class LaneJudge:
                 continue
             _call, where, place, last = key
             if not self._is_near(place, pc):
-                lane = (judged & -judged).bit_length() - 1
+                lane = first_lane(judged)
                 message = f"lane {lane} is said to be at {self._name(place)}, and waits between {self._name(last)} and "
                 self._add("place", f"{place:#x}", where, wave, message + self._name(pc), visits, lane)
             if mask == judged:

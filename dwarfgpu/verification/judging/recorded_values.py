@@ -14,12 +14,11 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import run_in_parts
 from dwarfgpu.program.types.model import Array, Base, Struct
 from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Located
-from dwarfgpu.program.variables.answers import selected
+from dwarfgpu.program.variables.answers import in_parts
 from dwarfgpu.program.variables.reasons import reason_of
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, PRIVATE_LANE, PRIVATE_WAVE
@@ -146,13 +145,8 @@ def _no_value(error: Any) -> NoValue:
 
 def _rows(frame: Frame, lanes: LaneSet, value: Object) -> list[Recorded]:
     """Return the leaves of an object in each of its lanes."""
-
-    def choose(state: tuple[LaneSet, Object], inner: Any) -> tuple[LaneSet, Object]:
-        part = state[0].select(inner)
-        return part, selected(state[1], inner, frame, part)
-
     rows: list[Recorded] = [NoValue("it was not asked for")] * lanes.count
-    for group in run_in_parts(lanes.count, (lanes, value), lambda state: _leaves_of(state[1]), choose):
+    for group in in_parts(value, lanes, frame, _leaves_of):
         positions: Any = range(lanes.count) if group.positions is None else group.positions.tolist()
         if group.result is None:
             for index, position in enumerate(positions):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.program.variables.variable import Variable
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.recorded_values import Recorded
 
 FOLLOWED_WAVES = 4
@@ -56,7 +56,7 @@ Context = tuple[Any, ...]
 
 
 @frozen
-class VariableKey:
+class DeclarationKey:
     """What a variable is known by in another build: its name and the line of its declaration."""
 
     name: str
@@ -79,7 +79,7 @@ class StatementStop:
     positions: dict[WorkItem, int]
     """The work-items of the lanes, with their places in the rows of values."""
     lanes: tuple[int, ...]
-    values: dict[VariableKey, list[Recorded]] | None
+    values: dict[DeclarationKey, list[Recorded]] | None
     """What variables are in the lanes; None where they were not read."""
 
     @property
@@ -87,7 +87,7 @@ class StatementStop:
         """The line, with the name of its file."""
         return self.file.rpartition("/")[2], self.line
 
-    def value(self, key: VariableKey, item: WorkItem) -> Recorded | None:
+    def value(self, key: DeclarationKey, item: WorkItem) -> Recorded | None:
         """Return what a variable is for a work-item; None where it is not visible."""
         rows = None if self.values is None else self.values.get(key)
         return None if rows is None else rows[self.positions[item]]
@@ -100,7 +100,7 @@ class StatementHistory:
         self.names = names
         self.stops: list[StatementStop] = []
         self.by_item: dict[WorkItem, list[StatementStop]] = {}
-        self.shared: set[VariableKey] = set()
+        self.shared: set[DeclarationKey] = set()
         """The variables that are not in the memory of one work-item, so that others can change them."""
         self.self_calls: dict[WorkItem, set[Context]] = {}
         """The contexts of the calls with which functions call themselves."""
@@ -181,24 +181,24 @@ class StatementRows:
         known = self._tables.get(id(table))
         if known is None:
             rows: dict[int, LineRow] = {}
-            every, ends = set(), []
+            addresses, ends = set(), []
             live = table.ranges()
             for sequence in table.rows.sequences:
                 of_sequence = [table.rows[index] for index in range(sequence.first, sequence.stop)]
                 if not any(of_sequence[0].address == low for low, _high in live):
                     continue
                 for row in of_sequence:
-                    every.add(row.address)
+                    addresses.add(row.address)
                     if row.prologue_end:
                         ends.append(row.address)
                     if row.is_stmt and row.line and not row.end_sequence:
                         rows[row.address] = row  # the last one of an address counts, as for GDB
-            known = self._tables[id(table)] = rows, sorted(every), sorted(ends)
+            known = self._tables[id(table)] = rows, sorted(addresses), sorted(ends)
         return known
 
     @staticmethod
     def _body(code: LoadedCode, pc: int, addresses: list[int], ends: list[int]) -> int:
-        """Return where the body of the function begins whose code an address is; the address itself if unknown."""
+        """Return the address behind the prologue of the function around an address; 0 if its beginning is not known."""
         functions = code.functions_at(pc)
         die = functions[-1].die if functions else None
         low, high = (None if die is None else die.find(name) for name in ("DW_AT_low_pc", "DW_AT_high_pc"))
@@ -269,7 +269,7 @@ class StatementRecorder:
         self.registers = registers
         self.record = record
         self.judged = judged
-        """The history of the build that is judged, if this is the other one: what it has not is not recorded."""
+        """The history of the build that is judged, if this is the other one, whose contexts are recorded alone."""
         self._contexts = None if judged is None else {stop.context for stop in judged.stops}
         self._most_visits = MAX_VISITS if judged is None else 2 * MAX_VISITS
         self.history = StatementHistory(PointerNames.of(running))
@@ -277,12 +277,12 @@ class StatementRecorder:
         self.contexts = ContextReader(stopped.loaded)
         self._items: dict[tuple[int, int], tuple[WorkItem | None, ...]] = {}
         self._visits: dict[tuple[str, int], int] = {}
-        self._known: set[VariableKey] = set()
+        self._known: set[DeclarationKey] = set()
         count = running.launched.geometry.wave_count
         self._followed = {index * (count - 1) // (FOLLOWED_WAVES - 1) for index in range(FOLLOWED_WAVES)}
 
-    def observe(self, batch: WaveBatch, call: Call | None, rows: Any) -> None:
-        """Take notice of waves in one call that are about to execute an instruction."""
+    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any) -> None:
+        """Record the waves of one call that are about to execute an instruction, if a statement begins there."""
         row = self.rows.at(batch.pc)
         if row is None:
             return
@@ -308,7 +308,7 @@ class StatementRecorder:
             self._stop(batch.pc, row, context, wave, lanes, items)
 
     def _note_call(self, batch: WaveBatch, context: Context, rows: Any) -> None:
-        """Note who is in a call that the build that is judged does not have."""
+        """Note which work-items are in a call that the build that is judged does not have."""
         for wave in batch.waves[rows].tolist():
             mask = int(self.record.active[wave])
             items = enumerate(self._items_of(wave))
@@ -323,13 +323,13 @@ class StatementRecorder:
             place = place_of(machine, wave)
             group = place.work_group
             number = int(machine.ids[wave].rpartition(":")[2]) - 1
-            found: list[WorkItem | None] = []
+            work_items: list[WorkItem | None] = []
             for lane in range(self.record.lanes):
                 at = place.item(lane)
                 item = None if at is None or group is None else (group, at)
                 is_followed = (number in self._followed) if self.judged is None else item in self.judged.by_item
-                found.append(item if is_followed else None)
-            items = self._items[key] = tuple(found)
+                work_items.append(item if is_followed else None)
+            items = self._items[key] = tuple(work_items)
         return items
 
     def _stop(
@@ -359,8 +359,8 @@ class StatementRecorder:
             )
         )
 
-    def _values(self, wave: int, lanes: tuple[int, ...]) -> dict[VariableKey, list[Recorded]]:
-        values: dict[VariableKey, list[Recorded]] = {}
+    def _values(self, wave: int, lanes: tuple[int, ...]) -> dict[DeclarationKey, list[Recorded]]:
+        values: dict[DeclarationKey, list[Recorded]] = {}
         try:
             frame = self.stopped.stack(wave).call(0)[0]
             variables = frame.variables()
@@ -387,14 +387,14 @@ def caller_in(context: Context) -> Context | None:
     return (context[0], *context[2:])
 
 
-def key_of(variable: Variable) -> VariableKey:
-    """Return what a variable is known by."""
+def key_of(variable: Variable) -> DeclarationKey:
+    """Return what a variable is known by in another build."""
     try:
         line = variable.die.find_number(dw.DW_AT_decl_line)
         number = 0 if line is None else int(line.unsigned())
     except DwarfGpuError:
         number = 0
-    return VariableKey(variable.name, number, variable.kind == PARAMETER)
+    return DeclarationKey(variable.name, number, variable.kind == PARAMETER)
 
 
 def record_run(running: Running, judged: StatementHistory, limit: int | None = None) -> tuple[StatementHistory, Halt]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.backends.running.batch import NOWHERE
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceReader
 from dwarfgpu.program.running.stepping import CodeReader
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.program.variables.variable import Variable
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.lane_places import LaneRecord
     from dwarfgpu.verification.judging.sightings import Sightings
     from dwarfgpu.verification.judging.wave_registers import WaveRegisters
@@ -266,7 +267,7 @@ class StatementJudge:
         self._waited: set[tuple[int, int]] = set()
         """The waves, with their calls, of those in which something was waited for since."""
 
-    def observe(self, batch: WaveBatch, call: Call | None, rows: Any, instruction: GpuInstruction) -> None:
+    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any, instruction: GpuInstruction) -> None:
         """Take notice of waves that are about to execute an instruction."""
         pc = batch.pc
         line = self.lines[pc]
@@ -282,7 +283,7 @@ class StatementJudge:
             if wave in self._followed:
                 self._step(wave, number, pc, line)
 
-    def show(self, batch: WaveBatch, call: Call | None, row: int, visits: int) -> None:
+    def show(self, batch: WaveBatch, call: RecordedCall | None, row: int, visits: int) -> None:
         """Judge the parameters of a function whose first statement begins; the registers of the batch can be read."""
         pc = batch.pc
         if pc in self._entered:
@@ -297,7 +298,7 @@ class StatementJudge:
                 self._unread[key] = _Unread(pc, unread)
                 self._waited.discard(key)
 
-    def end(self, waves: Any, call: Call | None) -> None:
+    def end(self, waves: Any, call: RecordedCall | None) -> None:
         """Forget where waves are that end, or that return from a call."""
         number = 0 if call is None else call.number
         gone = set(waves.tolist())
@@ -315,7 +316,7 @@ class StatementJudge:
             wave = int(batch.waves[row])
             mask = int(self.record.active[wave])
             if mask:
-                lane = (mask & -mask).bit_length() - 1
+                lane = first_lane(mask)
                 self._executed[batch.pc] = Sighting("", self.running.machine.ids[wave], lane)
                 return
 
@@ -331,7 +332,7 @@ class StatementJudge:
             if not moved:
                 continue
             if (before, pc) not in steps and len(steps) < MAX_STEPS:
-                lane = (moved & -moved).bit_length() - 1
+                lane = first_lane(moved)
                 steps[before, pc] = Sighting("", self.running.machine.ids[wave], lane)
             if lanes == moved:
                 del places[before]
@@ -361,7 +362,7 @@ class StatementJudge:
             mask = frame.active_mask or 0
         except DwarfGpuError:
             return []
-        return [] if not mask else [(mask & -mask).bit_length() - 1, mask.bit_length() - 1]
+        return [] if not mask else [first_lane(mask), mask.bit_length() - 1]
 
     def _problem(self, variable: Variable, lanes: list[int]) -> tuple[str, int | None] | None:
         """Return why a variable cannot be read in one of some lanes, and in which; None if it can."""
@@ -377,7 +378,7 @@ class StatementJudge:
         return None
 
     def _wait(
-        self, batch: WaveBatch, call: Call | None, rows: Any, instruction: GpuInstruction, line: CodeLine
+        self, batch: WaveBatch, call: RecordedCall | None, rows: Any, instruction: GpuInstruction, line: CodeLine
     ) -> None:
         """Read again what could not be read, where the next statement begins behind a wait for what was on its way."""
         number = 0 if call is None else call.number

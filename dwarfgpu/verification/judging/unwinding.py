@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dwarfgpu.cfi.activation import Information
     from dwarfgpu.program.running.running import Running
     from dwarfgpu.targets.target import TargetRegister
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.sightings import Sightings
     from dwarfgpu.verification.judging.wave_registers import WaveRegisters
 
@@ -87,7 +87,7 @@ class FrameJudge:
 
     # --- Observing ------------------------------------------------------------------------------------------------
 
-    def judge(self, batch: WaveBatch, call: Call | None, rows: Any, chosen: list[int], visits: int) -> None:
+    def judge(self, batch: WaveBatch, call: RecordedCall | None, rows: Any, chosen: list[int], visits: int) -> None:
         """Judge what unwinding gives for waves of a batch that are in one call; for the chosen ones in full."""
         counts = self.sightings.counts(batch.pc)
         counts.seen.add(batch.pc)
@@ -128,7 +128,9 @@ class FrameJudge:
 
     # --- One wave -------------------------------------------------------------------------------------------------
 
-    def _judge_wave(self, batch: WaveBatch, call: Call | None, row: int, information: Information, visits: int) -> bool:
+    def _judge_wave(
+        self, batch: WaveBatch, call: RecordedCall | None, row: int, information: Information, visits: int
+    ) -> bool:
         """Judge the CFA, the return address, and the registers that are elsewhere now; return whether all is right."""
         wave = int(batch.waves[row])
         thread = Thread(
@@ -148,7 +150,9 @@ class FrameJudge:
                 is_right &= self._judge_register(batch, call, row, activation, register, register.name, visits)
         return is_right & self._judge_chain(batch, call, row, thread)
 
-    def _judge_cfa(self, batch: WaveBatch, call: Call | None, row: int, activation: Activation, visits: int) -> bool:
+    def _judge_cfa(
+        self, batch: WaveBatch, call: RecordedCall | None, row: int, activation: Activation, visits: int
+    ) -> bool:
         information = activation.information
         text = self._cfa_text(information)
         said = information.row.cfa
@@ -176,7 +180,7 @@ class FrameJudge:
         self._see("cfa", "CFA", batch, row, message, visits, said=said)
         return False
 
-    def _stack_pointer(self, call: Call, wave: int) -> int | None:
+    def _stack_pointer(self, call: RecordedCall, wave: int) -> int | None:
         """Return the address of the stack at entry, in the space of CFAs; None where no register has it."""
         number = self.target.stack_pointer
         register = None if number is None else self.target.register(number)
@@ -187,7 +191,9 @@ class FrameJudge:
         space = self.target.space(place[0])
         return f"{place[0] if space is None else space.name}#{place[1]:#x}"
 
-    def _judge_caller(self, batch: WaveBatch, call: Call | None, row: int, activation: Activation, visits: int) -> bool:
+    def _judge_caller(
+        self, batch: WaveBatch, call: RecordedCall | None, row: int, activation: Activation, visits: int
+    ) -> bool:
         """Judge the return address."""
         information, thread = activation.information, activation.thread
         number = information.return_register
@@ -220,7 +226,7 @@ class FrameJudge:
     def _judge_register(
         self,
         batch: WaveBatch,
-        call: Call,
+        call: RecordedCall,
         row: int,
         activation: Activation,
         register: TargetRegister,
@@ -255,7 +261,7 @@ class FrameJudge:
         self._see("register", name, batch, row, message, visits, said=said, lane=lane)
         return False
 
-    def _judge_chain(self, batch: WaveBatch, call: Call, row: int, thread: Thread) -> bool:
+    def _judge_chain(self, batch: WaveBatch, call: RecordedCall, row: int, thread: Thread) -> bool:
         """Judge all callers together, once for each chain of calls and instruction."""
         key = call.chain, batch.pc
         if call.caller is None or key in self._chains:
@@ -282,7 +288,9 @@ class FrameJudge:
 
     # --- Registers that are kept --------------------------------------------------------------------------------
 
-    def _judge_kept(self, batch: WaveBatch, call: Call, rows: Any, information: Information, visits: int) -> bool:
+    def _judge_kept(
+        self, batch: WaveBatch, call: RecordedCall, rows: Any, information: Information, visits: int
+    ) -> bool:
         """Judge the registers that the rules, or the lack of one, take for unchanged, in all waves at once."""
         plan = self._plans.get(_row_key(information))
         if plan is None:
@@ -325,7 +333,7 @@ class FrameJudge:
         rule: str,
         name: str,
         batch: WaveBatch,
-        call: Call,
+        call: RecordedCall,
         rows: Any,
         information: Information,
         visits: int,
@@ -341,7 +349,7 @@ class FrameJudge:
         sighting = Sighting(text, self.running.machine.ids[wave], lane, visits)
         call.deferred.setdefault(name, []).append((wave, batch.pc, subject, sighting))
 
-    def end(self, call: Call, batch: WaveBatch, rows: Any) -> None:
+    def end(self, call: RecordedCall, batch: WaveBatch, rows: Any) -> None:
         """Take notice of waves that return from a call: what they give back should have been found before."""
         if not call.deferred:
             return
@@ -358,7 +366,7 @@ class FrameJudge:
                     self._settle(pc, subject, sighting)
             call.deferred[name] = later
 
-    def end_all(self, calls: Iterator[Call]) -> None:
+    def end_all(self, calls: Iterator[RecordedCall]) -> None:
         """Settle what is open of calls that have not ended: of registers that callees preserve."""
         for call in calls:
             for name, kept in call.deferred.items():
@@ -379,7 +387,7 @@ class FrameJudge:
             plan = self._plans[key] = RowPlan(information.row)
         return plan
 
-    def _held(self, call: Call) -> list[TargetRegister]:
+    def _held(self, call: RecordedCall) -> list[TargetRegister]:
         """Return the registers in which the caller has something that a rule could find, or the lack of one."""
         if call.held is None:
             target = self.target

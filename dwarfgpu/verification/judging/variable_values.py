@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.program.variables.variable import Variable
-    from dwarfgpu.verification.judging.call_record import Call
+    from dwarfgpu.verification.judging.call_record import RecordedCall
     from dwarfgpu.verification.judging.lane_places import LaneRecord
     from dwarfgpu.verification.judging.sightings import Sightings
     from dwarfgpu.verification.judging.statements import SourceStatements
@@ -175,7 +175,7 @@ class ValueJudge:
         self.followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
         """The waves whose variables are followed from instruction to instruction."""
 
-    def observe(self, batch: WaveBatch, call: Call | None, rows: Any) -> None:
+    def observe(self, batch: WaveBatch, call: RecordedCall | None, rows: Any) -> None:
         """Take notice of waves that are about to execute an instruction, and judge what the last one has changed."""
         waves = batch.waves
         for row in rows.tolist():
@@ -183,12 +183,12 @@ class ValueJudge:
             if wave in self.followed:
                 self._follow(batch, call, row, wave)
 
-    def end(self, waves: Any, call: Call | None) -> None:
+    def end(self, waves: Any, call: RecordedCall | None) -> None:
         """Forget waves that end, or that return from a call."""
         for wave in waves.tolist():
             self._before.pop((wave, 0 if call is None else call.number), None)
 
-    def _follow(self, batch: WaveBatch, call: Call | None, row: int, wave: int) -> None:
+    def _follow(self, batch: WaveBatch, call: RecordedCall | None, row: int, wave: int) -> None:
         place = self._places.get(batch.pc)
         if place is None:
             self.registers.show(batch)

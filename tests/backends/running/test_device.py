@@ -11,7 +11,7 @@ from dwarfgpu.backends.running.access_shapes import shape_of
 from dwarfgpu.backends.running.batch import NOTHING, WaveBatch, lane_flags, lane_mask
 from dwarfgpu.backends.running.block_writer import joined, put_long
 from dwarfgpu.backends.running.device import Device
-from dwarfgpu.backends.running.device_memory import GlobalMemory, Segment, gather, scatter
+from dwarfgpu.backends.running.device_memory import GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.backends.running.lane_patterns import LocalPlaces, added_to_row, known_row, shifted_index
 from dwarfgpu.backends.running.memory_access import MemoryAccess
 from dwarfgpu.backends.running.stops import MachineFault
@@ -69,7 +69,7 @@ def test_flags_and_masks_are_inverse(lanes):
 
 def test_memory_of_several_segments_and_any_alignment():
     bytes_ = np.arange(64, dtype=np.uint8)
-    memory = GlobalMemory([Segment.of(0x1000, bytes_.copy()), Segment.of(0x2003, bytes_.copy())])
+    memory = GlobalMemory([MemorySegment.of(0x1000, bytes_.copy()), MemorySegment.of(0x2003, bytes_.copy())])
     addresses = np.array([[0x1001, 0x2003 + 60, 0x1000 + 56, 0x2003]], np.uint64)
     found = np.zeros((1, 4), np.uint32)
     for segment, mask, offsets in memory.places(addresses, None, 4):
@@ -198,7 +198,7 @@ def a_row(count=40, lanes=32):
     batch.set_exec((1 << lanes) - 1)
     start = 0x5_FFFF_FF00
     data = np.random.default_rng(5).integers(0, 256, 16 * count * lanes + 64).astype(np.uint8)
-    memory = MemoryAccess(GlobalMemory([Segment.of(start, data)]), lanes=lanes)
+    memory = MemoryAccess(GlobalMemory([MemorySegment.of(start, data)]), lanes=lanes)
     addresses = start + 4 * np.arange(count * lanes, dtype=np.uint64).reshape(count, lanes)
     return batch, memory, start, addresses
 
@@ -249,7 +249,7 @@ def a_near_place(base=0x7_0000_0000, size=1 << 14):
     batch = WaveBatch(range(40), 32, 0, 0)
     batch.set_exec((1 << 32) - 1)
     data = np.random.default_rng(6).integers(0, 256, size).astype(np.uint8)
-    segments = [Segment.of(base + 4 * size, data[::-1].copy()), Segment.of(base, data)]
+    segments = [MemorySegment.of(base + 4 * size, data[::-1].copy()), MemorySegment.of(base, data)]
     return batch, MemoryAccess(GlobalMemory(segments), lanes=32, apertures=(1 << 32, 2 << 32))
 
 

@@ -11,7 +11,7 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.backends.running.caches import AGENT, OWN_UNIT, SYSTEM, WORK_GROUP, Caches, invalidated_kinds
 from dwarfgpu.backends.running.caches import reach_of_access as reach
-from dwarfgpu.backends.running.device_memory import Segment
+from dwarfgpu.backends.running.device_memory import MemorySegment
 from dwarfgpu.errors import UsageError
 from tests.backends.running.litmus import FORBIDDEN, Litmus, every_litmus, steps
 
@@ -37,7 +37,7 @@ class Always:
 
 
 def caches(family: str, chance: float, agents: int = 1):
-    segment = Segment.of(0x1000, np.zeros(64, np.uint8))
+    segment = MemorySegment.of(0x1000, np.zeros(64, np.uint8))
     return Caches(family, agents, [segment], Always(chance)), segment.views[4]
 
 

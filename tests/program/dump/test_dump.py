@@ -15,7 +15,7 @@ from dwarfgpu.objfile.lists.location_lists import matching
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
 from dwarfgpu.program.dump import sections
-from dwarfgpu.program.dump.entries import EntryDump, Lists, Selection, ShownEntry, ShownUnit, tag_number
+from dwarfgpu.program.dump.entries import EntryDump, EntrySelection, Lists, ShownEntry, ShownUnit, tag_number
 from dwarfgpu.program.dump.parts import SectionPart, Table
 from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
@@ -33,7 +33,7 @@ def file(name: str) -> CodeObject:
 
 def entries(name: str | CodeObject, **selection) -> list[ShownEntry]:
     found = file(name) if isinstance(name, str) else name
-    return [item for item in EntryDump(found, Selection(**selection)) if isinstance(item, ShownEntry)]
+    return [item for item in EntryDump(found, EntrySelection(**selection)) if isinstance(item, ShownEntry)]
 
 
 def parts(name: str, section: str, **options):
@@ -64,7 +64,7 @@ def test_every_entry_is_shown_once_with_its_owner(name):
 
 
 def test_a_skeleton_is_followed_by_what_it_stands_for():
-    heads = [item for item in EntryDump(file("features/split.v5.co"), Selection()) if isinstance(item, ShownUnit)]
+    heads = [item for item in EntryDump(file("features/split.v5.co"), EntrySelection()) if isinstance(item, ShownUnit)]
 
     assert [(head.kind, head.section) for head in heads] == [
         ("skeleton", ".debug_info"),
@@ -101,7 +101,7 @@ def test_registers_have_the_names_of_their_wave_size(name, register):
 
 def test_a_register_of_the_other_wave_size_is_explained():
     code = file(HIP)
-    dump = EntryDump(code, Selection())
+    dump = EntryDump(code, EntrySelection())
 
     assert dump.code.read(bytes.fromhex("90800c"), code.dwarf.units[0].format, "x", 0) == DumpedExpression(
         bytes.fromhex("90800c"), ("DW_OP_regx v0",), (), None
@@ -119,7 +119,7 @@ def test_operations_that_are_not_known_stand_as_bytes():
 
     assert broken
     assert all(code.operations[-1].startswith("(undecoded: ") for code in broken)
-    known = EntryDump(file("asm/operations-legacy.gfx90a.w64.co"), Selection(), "llvm-legacy")
+    known = EntryDump(file("asm/operations-legacy.gfx90a.w64.co"), EntrySelection(), "llvm-legacy")
     codes = [each.detail for entry in known if isinstance(entry, ShownEntry) for each in entry.attributes]
     assert not any(isinstance(code, DumpedExpression) and code.error is not None for code in codes)
 
@@ -128,7 +128,7 @@ def test_operations_that_are_not_known_stand_as_bytes():
 @pytest.mark.parametrize("width", [34, 80])
 def test_the_assembler_reads_what_is_shown(name, width):
     code = file(name)
-    dump = EntryDump(code, Selection())
+    dump = EntryDump(code, EntrySelection())
     form = code.dwarf.units[0].format
     shown = [each.detail for entry in dump if isinstance(entry, ShownEntry) for each in entry.attributes]
     codes = [each for each in shown if isinstance(each, DumpedExpression) and each.data]
@@ -244,7 +244,7 @@ def test_default_entries_apply_where_no_other_does():
             for pc in range(0x1260, 0x1290, 4):
                 die = dwarf.die_at(entry.offset)
                 wanted = [one.offset for one in matching(_read(dwarf, die, each), pc)]
-                shown = EntryDump(code, Selection())
+                shown = EntryDump(code, EntrySelection())
                 from dwarfgpu.program.dump.entries import UnitValues
 
                 values = UnitValues(code, die.unit, shown.code, pc).shown(die.get(each.name))
@@ -416,7 +416,7 @@ def whole(name: str) -> CodeObject:
     lines: list[str] = []
     chosen = sections.find_sections(code, ["all"]) if code.has_dwarf else []
     if any(sections.base_name(each) in sections.ENTRIES for each in chosen):
-        for item in EntryDump(code, Selection()):
+        for item in EntryDump(code, EntrySelection()):
             if isinstance(item, ShownUnit):
                 lines += render_entries.unit_text(item)
                 json.dumps(plain(item))

@@ -9,7 +9,7 @@ import pytest
 
 from dwarfgpu.objfile.indexes.lookup import Index
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.dump.entries import EntryDump, Selection, ShownUnit
+from dwarfgpu.program.dump.entries import EntryDump, EntrySelection, ShownUnit
 from dwarfgpu.render.dump import entry_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ FILES = (
 
 
 def selected(path: Path, **selection: Any) -> list[Any]:
-    dump = EntryDump(opened(str(path)), Selection(**selection))
+    dump = EntryDump(opened(str(path)), EntrySelection(**selection))
     return [entry_json(item) for item in dump if not isinstance(item, ShownUnit)]
 
 

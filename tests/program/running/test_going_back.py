@@ -213,10 +213,10 @@ def test_an_interrupted_way_back_stays_where_it_was():
 
 
 def test_many_checkpoints_are_thinned_and_still_lead_everywhere(monkeypatch):
-    from dwarfgpu.program.running import history
+    from dwarfgpu.program.running import checkpoints
 
-    monkeypatch.setattr(history, "INTERVAL", 10)
-    monkeypatch.setattr(history, "MOST", 8)
+    monkeypatch.setattr(checkpoints, "INTERVAL", 10)
+    monkeypatch.setattr(checkpoints, "MOST", 8)
     debugging = debugging_of(FILES[2], "divergent", grid=64)
     debugging.break_at("kernels.cl:100")
     times, states = [], []

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import dwarfgpu as dg
-from dwarfgpu.program.stack.traps import trap_at
+from dwarfgpu.program.stack.wave import trap_at
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_command
 from tests.questions.harness import KERNEL, STATE, Run

@@ -14,8 +14,7 @@ from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.launch.launch import launch, machine_for
 from dwarfgpu.program.program import open_program
 from dwarfgpu.program.running.running import Running
-from dwarfgpu.verification.judging.judgement import Judge
-from dwarfgpu.verification.judging.other_builds import GpuBuild
+from dwarfgpu.verification.judging.judgement import GpuBuild, Judge
 from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_of, steps_of
 
 ROOT = Path(__file__).resolve().parents[3]

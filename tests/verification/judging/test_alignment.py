@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.verification.judging.alignment import align
+from dwarfgpu.verification.judging.comparison import align
 
 
 def text_of(lines, others):
