@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE, exit_status
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.written_text import SafeStream, styled
 
@@ -36,13 +36,6 @@ def given(options: Any, names: Iterable[str]) -> list[str]:
     """Those of some options that were given, as they are written."""
     values = ((name, getattr(options, name)) for name in names)
     return [f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False]
-
-
-def exit_status(error: DwarfGpuError) -> int:
-    """The exit status that tells a branch of the errors."""
-    if isinstance(error, UsageError):
-        return USAGE
-    return BAD_FILE if isinstance(error, MalformedFile) else NO_ANSWER
 
 
 class Session:

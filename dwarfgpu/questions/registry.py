@@ -51,7 +51,7 @@ class Argument:
     """Reads its value: `int`, or a function that raises `UsageError`."""
     choices: tuple[str, ...] = ()
     is_required: bool = False
-    """Whether it must be given at the shell."""
+    """Whether it must be given."""
     is_many: bool = False
     """Whether it may be given more than once; its value is then a tuple."""
     bare: str = ""
@@ -84,7 +84,8 @@ class Argument:
         except ValueError:
             raise UsageError(f"{self.flag} takes a number, not {text[:40]!r}") from None
         if self.choices and value not in self.choices:
-            raise UsageError(f"{self.flag} is {', '.join(self.choices)}, not {text[:40]!r}")
+            name = self.flag if self.is_option else self.metavar
+            raise UsageError(f"{name} is one of {', '.join(self.choices)}, not {text[:40]!r}")
         return value
 
 
@@ -134,7 +135,8 @@ class Command:
     def usage(self) -> str:
         """How it is written."""
         parts = [f"{self.name}{f'[/{self.formats}]' if self.formats else ''}"]
-        parts += [f"[{option.usage}]" for option in self.options if option.setting is None or option.metavar is None]
+        own = (option for option in self.options if option.setting is None or option.metavar is None)
+        parts += [option.usage if option.is_required else f"[{option.usage}]" for option in own]
         if any(option.setting is not None and option.metavar is not None for option in self.options):
             parts.append("[-SETTING [VALUE]... --]")
         if self.is_question:

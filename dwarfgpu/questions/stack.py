@@ -308,8 +308,7 @@ def _lane_asked(selection: Selection, arguments: Arguments) -> int | None:
     if lane is None:
         return None
     selection.needs_lanes()
-    if not 0 <= lane < selection.machine.state.target.lane_count:
-        raise UsageError(f"Lane {lane} does not exist on this thread.", kind="no_lane")
+    selection.needs_lane(lane)
     return lane
 
 
