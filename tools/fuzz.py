@@ -40,8 +40,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 import fuzz_bench  # noqa: E402
-from fuzz_bench import FOLDER, Bench, Failure, limit_memory  # noqa: E402
+from fuzz_bench import FOLDER, Bench, Failure  # noqa: E402
 from fuzz_files import Edit, parse_edit  # noqa: E402
+from fuzz_limits import limit_memory  # noqa: E402
 from fuzz_mutations import any_kind, mutate  # noqa: E402
 
 SOURCES = ("src", "MANIFEST.toml", "README.md")
@@ -73,7 +74,7 @@ def _work(pipe: Connection, other: Connection, folder: Path, names: list[str], s
     bench = Bench(folder)
     for name in names[:3]:  # whatever is imported late is there before the limit counts
         bench.run(name, [])
-    limit_memory()
+    limit_memory(fuzz_bench.MEMORY)
     while True:
         try:
             number, name, edits = pipe.recv()
