@@ -131,6 +131,12 @@ class Selection:
         return self.program
 
     @property
+    def code_file(self) -> CodeObject:
+        """The file whose code the frame executes; without a state the one that is open."""
+        code = None if self.attached is None else self.frame.code
+        return self.opened.file if code is None else code.file
+
+    @property
     def machine(self) -> Attached:
         """The machine; an error if there is none."""
         if self.attached is None:
