@@ -367,7 +367,7 @@ def _bytes_of(value: Any, size: int) -> oracle.Bytes:
 
 
 def _reason_of_compiler(reason: Any, repairs: Sequence[Any]) -> str:
-    """Return the reason of the oracle that a reason of dwarfgpu is; empty if it is none."""
+    """Return the reason of the oracle that a reason of dwarfgpu is; empty if it has none."""
     if reason.kind == "optimized_out":
         return oracle.EMPTY if "empty" in reason.message else oracle.NO_LOCATION
     if reason.kind == "undefined_operation" and repairs:

@@ -44,13 +44,13 @@ class Bench:
         self._kinds: dict[str, list[str]] = {}
 
     def original(self, name: str) -> Original:
-        """A fixture, read once."""
+        """Return a fixture, read once."""
         if name not in self._originals:
             self._originals[name] = Original((FOLDER / name).read_bytes())
         return self._originals[name]
 
     def kinds(self, names: list[str]) -> dict[str, list[str]]:
-        """The kinds of regions in some fixtures, each with those that have it."""
+        """Return the kinds of regions in some fixtures, each with those that have it."""
         if not self._kinds:
             for name in names:
                 for kind in self.original(name).regions:
@@ -77,7 +77,7 @@ class Bench:
         return longest, slowest, None
 
     def _sources(self, name: str, data: bytes) -> Iterator[str | bytes]:
-        """What to open: the bytes, or, where programs and split files belong together, files in the folder."""
+        """Yield what to open: the bytes, or, where programs and split files belong together, files in the folder."""
         path = FOLDER / name
         family = [each for each in sorted(path.parent.glob(f"{path.stem}.*")) if each != path]
         if not any(each.suffix in SPLIT for each in (path, *family)):

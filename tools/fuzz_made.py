@@ -139,7 +139,7 @@ def _command(made: Input) -> tuple[int, str, str]:
 
 
 def _failure(error: BaseException) -> str:
-    """What an exception is called, and where it was raised."""
+    """Return what an exception is called, and where it was raised."""
     if isinstance(error, TooMuch):
         return f"limit: {BYTES} bytes of output"
     if isinstance(error, TooLong):
@@ -150,7 +150,7 @@ def _failure(error: BaseException) -> str:
 
 
 def judged(made: Input, status: int, out: str, err: str) -> str:
-    """What is wrong with an outcome; empty if nothing is."""
+    """Return what is wrong with an outcome; empty if nothing is."""
     text = out + err
     if "not enough memory for the answer" in text:
         return "limit: memory"

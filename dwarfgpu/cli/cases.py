@@ -133,7 +133,7 @@ def _one(session: Session, options: Any) -> int:
 
 
 def _question(options: Any) -> dict[str, Any]:
-    """The options as keys of a case."""
+    """Return the options as keys of a case."""
     from dwarfgpu.program.stack.selectors import lanes_of
     from dwarfgpu.questions.expressions import bytes_of
 
@@ -158,7 +158,7 @@ def _question(options: Any) -> dict[str, Any]:
 
 
 def encoding_keys(options: Any) -> dict[str, Any]:
-    """The keys of a case for the options that an encoding depends on."""
+    """Return the keys of a case for the options that an encoding depends on."""
     return {name: getattr(options, name) for name in ENCODING[1:] if getattr(options, name) is not None}
 
 

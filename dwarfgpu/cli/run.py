@@ -96,14 +96,14 @@ def _run(session: Session, options: Any) -> int:
 
 
 def _have_streams() -> None:
-    """Python has nothing in place of a stream that was closed by whoever started it."""
+    """Open something in place of each stream that was closed before Python started."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 (as long as the program runs)
 
 
 def _parse(words: list[str]) -> Any:
-    """The options of a command, or None when there is nothing to run."""
+    """Return the options of a command, or None when there is nothing to run."""
     if not words:
         raise UsageError("a command is needed", hint="`dwarfgpu --help` lists the commands")
     if words[0] == "help" and len(words) > 1:
@@ -236,7 +236,7 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
     if command.completes == "expression":
         words = [f" {word}" if _is_negative(word) else word for word in words]
-    # an operand that may be absent would be, for argparse, wherever options stand before it
+    # an operand that may be absent would be, for argparse, wherever options are before it
     is_mixed = any(each.is_many or not each.is_required for each in (*command.shell.selects, *command.shell.operands))
     options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
     _join_states(options)
@@ -420,7 +420,7 @@ def _is_negative(word: str) -> bool:
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """What argparse writes help with. It would ask `shutil` for the width, which costs start-up time."""
+    """Return what argparse writes help with. It would ask `shutil` for the width, which costs start-up time."""
     try:
         width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(1).columns
     except (ValueError, OSError):

@@ -33,7 +33,7 @@ _STYLES = {"name": "1;36", "number": "33", "error": "1;31", "hint": "36", "dim":
 
 
 def given(options: Any, names: Iterable[str]) -> list[str]:
-    """Those of some options that were given, as they are written."""
+    """Return those of some options that were given, as they are written."""
     values = ((name, getattr(options, name)) for name in names)
     return [f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False]
 
@@ -75,7 +75,7 @@ class Session:
         self.out.write(f"{text}\n")
 
     def style(self, style: str, text: str, stream: SafeStream | None = None) -> str:
-        """Text in a style, where the stream shows colour."""
+        """Return text in a style, where the stream shows colour."""
         if not text or not self._colors[stream or self.out]:
             return text
         return styled(_STYLES[style], text)
@@ -149,7 +149,7 @@ class Session:
 
 
 def _one_line(text: str) -> str:
-    """A message on one line, in which nothing that a file or its name holds can steer a terminal."""
+    """Return a message on one line, in which nothing that a file or its name holds can steer a terminal."""
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in " ".join(text.split()))
 
 
@@ -165,7 +165,7 @@ def _wants_color(choice: str, stream: SafeStream) -> bool:
 
 
 def read_input(path: str) -> str:
-    """The text of a file, or of standard input for ``-``."""
+    """Return the text of a file, or of standard input for ``-``."""
     try:
         if path == "-":
             return read_stream(sys.stdin.buffer, "standard input").decode()
@@ -176,7 +176,7 @@ def read_input(path: str) -> str:
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """The lines of a file, or of standard input for ``-``, each as soon as it is there."""
+    """Yield the lines of a file, or of standard input for ``-``, each as soon as it is there."""
     try:
         if path == "-":
             yield from _decoded(sys.stdin.buffer, path)

@@ -117,7 +117,7 @@ def _encodable(value: Any) -> Any:
 
 
 class AnswerFolder:
-    """A folder with the answers to one question, of one run or of several that go on with each other."""
+    """A folder with the answers to one question, of one run, or of several that each went on where one had ended."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path).absolute()

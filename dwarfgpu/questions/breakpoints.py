@@ -52,7 +52,7 @@ def _set(debugger: Debugger, arguments: Arguments, *, is_temporary: bool) -> Non
 
 
 def _parts(arguments: Arguments) -> tuple[str, str | None]:
-    """Return what stands before `if`, and the condition behind it, if there is one."""
+    """Return what is before `if`, and the condition behind it, if there is one."""
     text = arguments.text
     match = _IF.search(text)
     if match:

@@ -191,7 +191,7 @@ class Debugger(Selection):
             watcher()
 
     def _notice_writes(self) -> None:
-        """What is written changes what is seen, and there may be other frames."""
+        """Take note of writes, which change what is seen; there may be other frames then."""
         changes = 0 if self.attached is None else self.attached.state.backend.changes
         if changes == self._changes:
             return
@@ -274,7 +274,7 @@ class Debugger(Selection):
 
 
 def remembered(debugger: Debugger) -> Remembered:
-    """The values that a debugger remembers."""
+    """Return the values that a debugger remembers."""
     found = debugger.state_of(Remembered)
     found.computed = lambda: looked_at(debugger)
     return found
@@ -299,5 +299,5 @@ def looked_at(debugger: Debugger) -> dict[str, str | int]:
 
 
 def names(debugger: Debugger) -> list[str]:
-    """The names of all that there are, in order."""
+    """Return the names of all that there are, in order."""
     return sorted({*READ_ONLY, *debugger.state_of(Remembered).variables})

@@ -46,7 +46,7 @@ def open_file(debugger: Debugger, path: str) -> None:
 
 
 def described(file: CodeObject) -> str:
-    """What a file is: ``amdgcn gfx90a, DWARF 5``."""
+    """Return what a file is: ``amdgcn gfx90a, DWARF 5``."""
     name = f"amdgcn {file.target.target_id}" if file.is_amdgpu else file.target.target.name
     if not file.has_dwarf:
         return f"{name}, no debugging symbols found"
@@ -141,7 +141,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
 
 
 def _show_focus(debugger: Debugger) -> None:
-    """What is selected after a machine was attached, and what is wrong with the machine."""
+    """Show what is selected after a machine was attached, and what is wrong with the machine."""
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.questions.focus import show_stop, title
     from dwarfgpu.questions.stack import show_frame
@@ -158,13 +158,13 @@ def _show_focus(debugger: Debugger) -> None:
 
 
 def show_problems(debugger: Debugger, problems: tuple[Exception, ...]) -> None:
-    """What is broken in files, each on a line."""
+    """Show what is broken in files, each on a line."""
     for problem in problems:
         debugger.output.line(debugger.output.style("error", f"warning: {problem}"))
 
 
 def _path(arguments: Arguments) -> str:
-    """One name of a file."""
+    """Return the one name of a file that is given."""
     arguments.needed()
     words = arguments.words
     if len(words) != 1:

@@ -83,7 +83,7 @@ def read_format(text: str, last: MemoryFormat, *, is_onwards: bool = False) -> M
 
 
 def _usual_size(letter: str, last: str) -> str:
-    """The size of a unit where none is said (GDB manual, "Examining Memory")."""
+    """Return the size of a unit where none is said (GDB manual, "Examining Memory")."""
     if letter == "a":
         return "g"
     if letter == "f":
@@ -94,7 +94,7 @@ def _usual_size(letter: str, last: str) -> str:
 
 
 def address_of(selection: Selection, text: str) -> Address:
-    """The address that an expression means: the number of a pointer, or where an array or a function is."""
+    """Return the address that an expression means: the number of a pointer, or where an array or a function is."""
     frame = selection.frame
     found = frame.expression(text).find(frame.lane(selection.lane)).target()
     inner = resolved(found.type)
@@ -230,7 +230,7 @@ class _Shower:
         return formatted(pattern, bits, letter, is_signed=True, layout=None)
 
     def _read(self, where: Address, size: int) -> int:
-        """Some bytes as a number of the target."""
+        """Return some bytes as a number of the target."""
         try:
             reading = self.around.memory(where).read(8 * size)
         except EvaluationError as error:
@@ -271,7 +271,7 @@ class _Shower:
             where = self.known.next = _moved(where, self.bytes * (len(codes) + (not is_cut)))
 
     def _characters(self, where: Address) -> tuple[list[int], bool]:
-        """The characters of a string, and whether it is longer than what is shown of one."""
+        """Return the characters of a string, and whether it is longer than what is shown of one."""
         codes: list[int] = []
         for index in range(self.look.elements):
             try:
@@ -334,6 +334,6 @@ class _Shower:
 
 
 def _moved(where: Address, count: int) -> Address:
-    """The address so many bytes further on."""
+    """Return the address so many bytes further on."""
     value: Any = where.value
     return Address(where.space, value + count & (1 << 64) - 1)

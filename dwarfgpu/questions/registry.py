@@ -188,7 +188,7 @@ class Registry:
             self._shell.update(dict.fromkeys(command.shell.names, command))
 
     def names(self, prefix: str = "") -> dict[str, Command]:
-        """The words that may follow a prefix command (none: that may begin a line), aliases too."""
+        """Return the words that may follow a prefix command (none: that may begin a line), aliases too."""
         return self._names.get(prefix, {})
 
     def is_prefix(self, name: str) -> bool:
@@ -196,7 +196,7 @@ class Registry:
         return name in self._names
 
     def find(self, line: str) -> tuple[Command, str]:
-        """The command that a line names, abbreviated or not, and the text behind it."""
+        """Return the command that a line names, abbreviated or not, and the text behind it."""
         command, rest = self._next("", line.lstrip())
         while self.is_prefix(command.name) and rest.strip():
             try:
@@ -313,7 +313,7 @@ class Arguments:
 
     command: Command
     format: str
-    """What stood behind the slash."""
+    """What was behind the slash."""
     options: dict[str, Any]
     """The values of the options that were given, by name; empty for one that takes no argument."""
     text: str
@@ -349,18 +349,18 @@ class Arguments:
             raise UsageError(f"{self.text[:60]}: {str(error).lower()}", hint="quotes come in pairs") from None
 
     def none(self) -> None:
-        """There must be no rest."""
+        """Raise an error if there is a rest."""
         if self.text:
             raise self.wrong(f"takes no arguments, and {self.text[:40]!r} is one")
 
     def needed(self) -> str:
-        """The rest, which must not be empty."""
+        """Return the rest, which must not be empty."""
         if not self.text:
             raise self.wrong(f"needs {self.command.operands or 'an argument'}")
         return self.text
 
     def integer(self) -> int | None:
-        """The rest as a number; None if it is empty."""
+        """Return the rest as a number; None if it is empty."""
         if not self.text:
             return None
         try:
@@ -438,7 +438,7 @@ def _format(command: Command, text: str) -> tuple[str, str]:
 
 
 def _option(command: Command, flag: str, after: str) -> Argument | None:
-    """The option that a word is; None if what begins with it is the operand."""
+    """Return the option that a word is; None if what begins with it is the operand."""
     known = {option.flag: option for option in command.options}
     if flag[flag.startswith("--") :] in known:
         return known[flag[flag.startswith("--") :]]
@@ -457,7 +457,7 @@ def _option(command: Command, flag: str, after: str) -> Argument | None:
 
 
 def _value(command: Command, option: Argument, after: str) -> tuple[str, str]:
-    """The argument of an option, and the text behind it."""
+    """Return the argument of an option, and the text behind it."""
     match = _WORD.match(after)
     if option.metavar is None:
         return "", after

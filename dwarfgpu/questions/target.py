@@ -249,7 +249,7 @@ def info_sections(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _flags(section: Any) -> Iterator[str]:
-    """The flags in the words of BFD, which GDB shows."""
+    """Yield the flags in the words of BFD, which GDB shows."""
     flags = section.flags
     has_contents = section.type != SHT_NOBITS
     if flags & SHF_ALLOC:
