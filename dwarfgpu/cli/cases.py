@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
-from dwarfgpu.cli.session import ALONE, BAD_FILE, ENCODING, MAX_REPORTED, NO_ANSWER, OK, given, read_input, read_lines
+from dwarfgpu.cli.session import ALONE, ENCODING, MAX_REPORTED, given, read_input, read_lines
 from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE, exit_status
+from dwarfgpu.questions.document import OK, exit_status
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.written_text import SafeStream, styled
 
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
-
-__all__ = ("BAD_FILE", "NO_ANSWER", "OK", "USAGE")
-
-INTERRUPTED = 130
 
 MAX_REPORTED = 20
 """How many problems of one kind are shown before the rest is only counted."""
@@ -150,7 +146,7 @@ class Session:
 
 def _one_line(text: str) -> str:
     """Return a message on one line, in which nothing that a file or its name holds can steer a terminal."""
-    return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in " ".join(text.split()))
+    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in " ".join(text.split()))
 
 
 def _wants_color(choice: str, stream: SafeStream) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.fleet.answers import COLUMNS
+from dwarfgpu.fleet.answers import ANSWERED, COLUMNS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import whole_output
 
@@ -236,6 +236,4 @@ class Journal:
 
 def failed(outcomes: Iterable[Outcome]) -> list[Outcome]:
     """Return those that have no answer."""
-    from dwarfgpu.fleet.answers import ANSWERED
-
     return [outcome for outcome in outcomes if outcome.status != ANSWERED]

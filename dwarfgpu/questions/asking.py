@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.backtrace import CallWriter
 
-OTHERS = "bhwgi"
-"""Letters that ``x`` knows and ``print`` does not."""
+SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
+"""The bytes of a unit by the letters of sizes, which ``x`` knows and ``print`` does not."""
 
 
 # --- Lanes ----------------------------------------------------------------------------------------------------------
@@ -105,18 +105,18 @@ def print_format(arguments: Arguments) -> str | None:
     text, name = arguments.format, arguments.command.name
     if text[:1].isdecimal() or text[:1] == "-":
         raise UsageError(f'Item count other than 1 is meaningless in "{name}" command.', kind="bad_format")
-    found: str | None = None
+    chosen: str | None = None
     for letter in text:
-        if letter in "bhwg":
+        if letter in SIZES:
             raise UsageError(f'Size letters are meaningless in "{name}" command.', kind="bad_format")
         if letter == "i":
             raise UsageError(f'Format letter "i" is meaningless in "{name}" command.', kind="bad_format")
         if letter not in LETTERS:
             hint = f"the formats are {', '.join(LETTERS)}"
             raise UsageError(f'Undefined output format "{letter[:1]}".', kind="bad_format", hint=hint)
-        if letter != "r" or found is None:
-            found = letter
-    return found
+        if letter != "r" or chosen is None:
+            chosen = letter
+    return chosen
 
 
 # --- Looks ----------------------------------------------------------------------------------------------------------

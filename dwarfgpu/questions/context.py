@@ -432,7 +432,7 @@ def display(debugger: Debugger, arguments: Arguments) -> None:
         return
     form = arguments.format
     of_memory = None
-    if any(character in "isbhwg" or character.isdecimal() for character in form):
+    if any(character in ("i", "s", *asking.SIZES) or character.isdecimal() for character in form):
         of_memory = memory.read_format(form, asking.MemoryFormat())
     letter = None if of_memory is not None else asking.print_format(arguments)
     added = Display(known.last + 1, arguments.text, letter, of_memory)

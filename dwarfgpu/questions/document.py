@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 OK, NO_ANSWER, USAGE, BAD_FILE = range(4)
 """The exit statuses that the program has for answers."""
+INTERRUPTED = 130
+"""The exit status where ^C has ended it."""
 
 
 def exit_status(error: DwarfGpuError) -> int:

@@ -144,11 +144,17 @@ class Command:
         return " ".join([*parts, self.operands]).strip()
 
     @property
+    def at_shell(self) -> Shell:
+        """How a question that is asked at the shell is written there."""
+        assert self.shell is not None  # noqa: S101 (its name is one of the shell)
+        return self.shell
+
+    @property
     def shell_options(self) -> tuple[Argument, ...]:
         """Its options at the shell, without those that make the selection there."""
-        assert self.shell is not None  # noqa: S101 (it is asked at the shell)
-        selects = [argument.flag for argument in self.shell.selects]
-        return tuple(option for option in (*self.options, *self.shell.options) if option.flag not in selects)
+        shell = self.at_shell
+        selects = [argument.flag for argument in shell.selects]
+        return tuple(option for option in (*self.options, *shell.options) if option.flag not in selects)
 
     def load(self) -> Run:
         """Return the function that is the command; its module is imported only now."""

@@ -16,6 +16,7 @@ from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.render.layout import counted, fitted, shown
+from dwarfgpu.render.values import OPTIMIZED_OUT
 from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, kept_text, value_in_lanes
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-OPTIMIZED_OUT = "<optimized out>"
 NEEDS_MACHINE = "--state names a snapshot or a core file; --location shows the locations without one"
 
 
