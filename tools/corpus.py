@@ -61,7 +61,6 @@ FAMILIES = {
 LANES = (0, 5, 31)
 PRIVATE = 0x800
 """Bytes of private memory of a lane."""
-MASK = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, order=True)

@@ -235,9 +235,8 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     if command.completes == "expression":
         words = [f" {word}" if _is_negative(word) else word for word in words]
     # an operand that may be absent would be, for argparse, wherever options are before it
-    is_mixed = any(
-        each.is_many or not each.is_required for each in (*command.at_shell.selects, *command.at_shell.operands)
-    )
+    positional = (*command.at_shell.selects, *command.at_shell.operands)
+    is_mixed = any(argument.is_many or not argument.is_required for argument in positional)
     options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
     _join_states(options)
     if isinstance(getattr(options, "file", None), list):
