@@ -41,7 +41,7 @@ ARITHMETIC = """
 
 
 def expressions() -> None:
-    """The evaluator: one lane, a wavefront, a dispatch."""
+    """Measure the evaluator: one lane, a wavefront, a dispatch."""
     import numpy as np
     from attrs import evolve
 

@@ -27,7 +27,7 @@ with open("/proc/self/status") as status:
 
 
 def big_core() -> Path:
-    """A core file of 30,000 waves of 64 lanes in 8 queues, about 300 MB with their scratch memory; made once."""
+    """Return a core file of 30,000 waves of 64 lanes in 8 queues, about 300 MB with their scratch memory; made once."""
     import numpy as np
 
     from dwarfgpu.backends.gpu_core.writing import CoreForm, core_contents, write_merged
@@ -68,7 +68,7 @@ def big_core() -> Path:
 
 
 def cores() -> None:
-    """A core file of 30,000 waves: the list of its waves, variables in all lanes, resident memory."""
+    """Measure a core file of 30,000 waves: the list of its waves, variables in all lanes, resident memory."""
     import numpy as np
 
     import dwarfgpu

@@ -34,11 +34,11 @@ MARK = b"qz"
 """Keys that are nowhere in what the debugger shows by itself."""
 PATIENCE = 60.0
 WAITED = 1.0
-"""Seconds that somebody needs for a line with a name in it."""
+"""Seconds that a user needs for a line with a name in it."""
 
 
 def debugger() -> None:
-    """The prompt, the focus, completion."""
+    """Measure the prompt, the focus and completion."""
     compile_all()
     prompt()
     focus()
@@ -142,7 +142,7 @@ def focus() -> None:
 
 
 def opened(file: str, state: str | None = None) -> Debugger:
-    """A debugger whose output goes nowhere."""
+    """Return a debugger whose output goes nowhere."""
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
 
@@ -181,7 +181,7 @@ def completion() -> None:
 
 
 def first_completion(path: str) -> float:
-    """The seconds from the first Tab at the prompt until the names are on the screen."""
+    """Return the seconds from the first Tab at the prompt until the names are on the screen."""
     with closing(Terminal((*DWARFGPU, "debug", path, "-nx", "-q"))) as terminal:
         terminal.wait_for(PROMPT)
         terminal.types(b"print symbol_0499")
@@ -193,7 +193,7 @@ def first_completion(path: str) -> float:
 
 
 def symbols() -> Path:
-    """A program of 50,000 functions and as many variables; made once."""
+    """Return a program of 50,000 functions and as many variables; made once."""
     path = cache() / "symbols-1"
     if path.exists():
         return path

@@ -61,7 +61,7 @@ OBJECT_LIMIT = "at most 12"
 
 
 def opened(path: str) -> Dwarf:
-    """The debugging information of a file."""
+    """Return the debugging information of a file."""
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.image import open_image
     from dwarfgpu.objfile.section_source import ImageSections
@@ -70,7 +70,7 @@ def opened(path: str) -> Dwarf:
 
 
 def decode(path: str, step: int) -> dict[str, Any]:
-    """All entries with the values of all their attributes."""
+    """Read all entries with the values of all their attributes."""
     start = time.process_time()
     entries = values = 0
     for unit in opened(path).units[::step]:
@@ -81,7 +81,7 @@ def decode(path: str, step: int) -> dict[str, Any]:
 
 
 def walk(path: str, step: int) -> dict[str, Any]:
-    """All entries, as the reader passes them on."""
+    """Read all entries, as the reader passes them on."""
     start = time.process_time()
     entries = 0
     for unit in opened(path).units[::step]:
@@ -92,7 +92,7 @@ def walk(path: str, step: int) -> dict[str, Any]:
 
 
 def verify(path: str, _step: int) -> dict[str, Any]:
-    """Every check of a file, with the collector of garbage as the command line sets it."""
+    """Do every check of a file, with the collector of garbage as the command line sets it."""
     gc.set_threshold(50_000)
     start = time.process_time()
     from dwarfgpu.program.code.code_object import opened as opened_file
@@ -103,7 +103,7 @@ def verify(path: str, _step: int) -> dict[str, Any]:
 
 
 def index(path: str, step: int) -> dict[str, Any]:
-    """The index of names and addresses."""
+    """Make the index of names and addresses."""
     start = time.process_time()
     found = opened(path).index
     for unit in found.units[::step]:
@@ -113,7 +113,7 @@ def index(path: str, step: int) -> dict[str, Any]:
 
 
 def coverage(path: str, _step: int) -> dict[str, Any]:
-    """The locations of all variables, summed up, with the collector of garbage as the command line sets it."""
+    """Sum up the locations of all variables, with the collector of garbage as the command line sets it."""
     gc.set_threshold(50_000)
     start = time.process_time()
     from dwarfgpu.program.code.code_object import opened as opened_file
@@ -124,7 +124,7 @@ def coverage(path: str, _step: int) -> dict[str, Any]:
 
 
 def pyelftools(path: str, step: int) -> dict[str, Any]:
-    """The walk over all entries alone, and with the value of every attribute asked for."""
+    """Walk over all entries, alone, and with the value of every attribute asked for."""
     from elftools.elf.elffile import ELFFile
 
     entries = values = 0
@@ -156,7 +156,7 @@ READERS = {reader.__name__: reader for reader in (decode, walk, index, verify, c
 
 
 def reading(reader: str, path: str, step: int = 1) -> dict[str, Any]:
-    """What a reader finds in a process of its own, and what that takes."""
+    """Return what a reader finds in a process of its own, and what that takes."""
     done = subprocess.run(
         [sys.executable, __file__, reader, path, str(step)],
         cwd=ROOT,
@@ -169,7 +169,7 @@ def reading(reader: str, path: str, step: int = 1) -> dict[str, Any]:
 
 
 def shortest(readings: list[dict[str, Any]], key: str) -> float:
-    """The shortest of some times."""
+    """Return the shortest of some times."""
     return float(min(each[key] for each in readings))
 
 
@@ -193,7 +193,7 @@ def files() -> None:
 
 
 def library() -> str | InputError:
-    """The large library, or why there is none."""
+    """Return the large library, or why there is none."""
     reasons = []
     for name in LIBRARIES:
         try:
@@ -233,7 +233,7 @@ def against_pyelftools(path: str) -> None:
 
 
 def checked(path: str) -> None:
-    """The check of all parts of a file against the walk over its entries."""
+    """Measure the check of all parts of a file against the walk over its entries."""
     ours, walked = [], []
     for _ in range(ROUNDS):
         ours.append(reading("verify", path))
@@ -245,7 +245,7 @@ def checked(path: str) -> None:
 
 
 def against_dumper(path: str, dumper: str | None) -> None:
-    """The index against a listing of all entries, process against process."""
+    """Measure the index against a listing of all entries, process against process."""
     if dumper is None:
         not_measured(*INDEX_TIME, f"{DUMPERS[-1]} is not installed")
         return
@@ -254,7 +254,7 @@ def against_dumper(path: str, dumper: str | None) -> None:
 
 
 def questions(path: str, dumper: str | None) -> None:
-    """One question about the library, in a new process."""
+    """Measure one question about the library, in a new process."""
     if dumper is None:
         for figure in (BY_ADDRESS, BY_NAME):
             not_measured(*figure, f"{DUMPERS[-1]} is not installed")
@@ -275,7 +275,7 @@ def questions(path: str, dumper: str | None) -> None:
 
 
 def address_of(path: str, symbol: str) -> int:
-    """The address of a symbol."""
+    """Return the address of a symbol."""
     from dwarfgpu.objfile.elf.image import open_image
 
     found = open_image(path).symbol_named(symbol)
@@ -284,7 +284,7 @@ def address_of(path: str, symbol: str) -> int:
 
 
 def code_object() -> None:
-    """One question about a code object, in a new process."""
+    """Measure one question about a code object, in a new process."""
     rows = [(f"code object: {question} / python3 -c pass", OBJECT_LIMIT) for question in QUESTIONS]
     try:
         path = str(build("code-object"))

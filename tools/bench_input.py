@@ -172,14 +172,14 @@ class Recipe(NamedTuple):
         return ".cl" if self.is_opencl else ".cpp"
 
     def source(self, number: int) -> str:
-        """One translation unit."""
+        """Return the text of one translation unit."""
         if self.is_opencl:
             return "".join(KERNEL.format(n=number * KERNELS + i) for i in range(KERNELS))
         includes = "".join(f"#include <{name}>\n" for name in HEADERS)
         return includes + PART.format(n=number)
 
     def options_of(self, number: int) -> list[str]:
-        """What one translation unit is compiled with."""
+        """Return what one translation unit is compiled with."""
         level = self.levels[number % len(self.levels)]
         return [*self.options, *([level] if level else [])]
 
@@ -215,13 +215,13 @@ class InputError(Exception):
 
 
 def cache() -> Path:
-    """Where the inputs are kept."""
+    """Return where the inputs are kept."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "dwarfgpu" / "bench"
 
 
 def tool(input_name: str, names: tuple[str, ...]) -> str:
-    """The path of the first of some programs that is installed."""
+    """Return the path of the first of some programs that is installed."""
     found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
         raise InputError(f"the input `{input_name}` needs {' or '.join(names)}")
@@ -237,7 +237,7 @@ def run(input_name: str, command: list[str], folder: Path) -> None:
 
 
 def build(name: str) -> Path:
-    """The path of an input, built if it is not there yet."""
+    """Return the path of an input, built if it is not there yet."""
     recipe = RECIPES[name]
     compiler = tool(name, recipe.compilers)
     linker = [tool(name, recipe.linkers)] if recipe.linkers else [compiler, "-pthread"]
@@ -250,7 +250,7 @@ def build(name: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
 
     def compiled(number: int) -> Path:
-        """The object file of a part."""
+        """Return the object file of a part."""
         text = (folder / f"part{number}").with_suffix(recipe.suffix)
         whole = text.with_suffix(".o")
         if not whole.exists():
@@ -272,7 +272,7 @@ def build(name: str) -> Path:
 def main(names: list[str]) -> int:
     for name in names or RECIPES:
         if name not in RECIPES:
-            print(f"{name} is none of {', '.join(RECIPES)}", file=sys.stderr)
+            print(f"{name} is not one of {', '.join(RECIPES)}", file=sys.stderr)
             return 2
         try:
             print(build(name))

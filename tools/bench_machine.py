@@ -24,7 +24,7 @@ with open("/proc/self/status") as status:  # `getrusage` would count the process
 
 
 def big_snapshot() -> Path:
-    """A snapshot of 10,000 waves of 64 lanes with 128 vector registers, about 370 MB with its scratch; made once."""
+    """Return a snapshot of 10,000 waves of 64 lanes with 128 vector registers, 370 MB with its scratch; made once."""
     import numpy as np
 
     from dwarfgpu.backends import snapshot
@@ -59,7 +59,7 @@ def big_snapshot() -> Path:
 
 
 def machine() -> None:
-    """A snapshot of ten thousand waves: opening it, one register of all waves, scratch of all lanes."""
+    """Measure a snapshot of ten thousand waves: opening it, one register of all waves, scratch of all lanes."""
     import numpy as np
 
     from dwarfgpu.backends import snapshot

@@ -14,7 +14,7 @@ DWARFGPU = (sys.executable, "-m", "dwarfgpu")
 
 
 def best(function: Callable[[], object], rounds: int = 7, seconds: float = 0.05) -> float:
-    """The shortest time of one call, in seconds."""
+    """Return the shortest time of one call, in seconds."""
     function()
     started = time.perf_counter()
     function()
@@ -29,7 +29,7 @@ def best(function: Callable[[], object], rounds: int = 7, seconds: float = 0.05)
 
 
 def in_turns(functions: list[Callable[[], object]], rounds: int = 5) -> list[float]:
-    """The shortest time of each of some functions, measured in turns so that noise meets all of them."""
+    """Return the shortest time of each of some functions, measured in turns so that noise meets all of them."""
     times = [[best(function, rounds=1) for function in functions] for _ in range(rounds)]
     return [min(column) for column in zip(*times, strict=True)]
 
@@ -40,7 +40,7 @@ def compile_all() -> None:
 
 
 def process(*words: str, status: int = 0) -> Callable[[], object]:
-    """A whole process, from its start to its end; another exit status than the expected one is an error."""
+    """Return what runs a process, from its start to its end; another exit status than the expected one is an error."""
 
     def run() -> None:
         done = subprocess.run(
@@ -53,7 +53,7 @@ def process(*words: str, status: int = 0) -> Callable[[], object]:
 
 
 def peak_memory() -> int:
-    """The most memory that this process has had so far, in bytes."""
+    """Return the most memory that this process has had so far, in bytes."""
     # where it is, because what getrusage tells is at least the memory of the process that started this one
     status = Path("/proc/self/status")
     if status.exists():

@@ -47,7 +47,7 @@ It prints the seconds that the last two took.
 
 
 def unwind() -> None:
-    """A process that unwinds a wave and reads the registers of its outermost frame, in processor time."""
+    """Measure a process that unwinds a wave and reads the registers of its outermost frame, in processor time."""
     compile_all()
     runs: list[tuple[str, ...]] = [BARE]
     for depth, narrowing in (*((depth, False) for depth in DEPTHS), (12, True)):
@@ -73,7 +73,7 @@ def unwind() -> None:
 
 
 def processor_times(words: tuple[str, ...]) -> tuple[float, float]:
-    """The seconds that a process has computed, and those of it that it has printed: others do not lengthen them."""
+    """Return the seconds that a process has computed, and those of it that it has printed: others lengthen neither."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -82,7 +82,7 @@ def processor_times(words: tuple[str, ...]) -> tuple[float, float]:
 
 
 def inputs(depth: int, *, narrowing: bool) -> tuple[Path, Path]:
-    """A code object, and a snapshot of a wave that is so many frames deep; made once.
+    """Return a code object, and a snapshot of a wave that is so many frames deep; made once.
 
     With ``narrowing`` each call is made by fewer lanes than the one before, so a register is in as many places as there
     are frames; else all calls are made by the same lanes.

@@ -18,7 +18,7 @@ TIMES = 400
 
 
 def variables() -> None:
-    """An int in a vector register, by a location list; and an expression of two of them."""
+    """Measure an int in a vector register, by a location list; and an expression of two of them."""
     import dwarfgpu
 
     compile_all()

@@ -11,11 +11,11 @@ from bench_machine import WAVES, big_snapshot
 from bench_measure import BARE, DWARFGPU, compile_all, in_turns, process, show
 
 START = 0x7F00_0000_1000
-"""Where the waves of the snapshot stand."""
+"""Where the waves of the snapshot are."""
 
 
 def code() -> Path:
-    """A code object with the variables, which is loaded where the waves stand; made once."""
+    """Return a code object with the variables, which is loaded where the waves are; made once."""
     from tests.builders.spread import code_object
 
     path = cache() / "spread-1.co"
@@ -26,7 +26,7 @@ def code() -> Path:
 
 
 def waves() -> None:
-    """All lanes of all waves against a bare gather of the same bytes, and one lane from the command line."""
+    """Measure all lanes of all waves against a bare gather of the same bytes, and one lane from the command line."""
     import numpy as np
 
     import dwarfgpu

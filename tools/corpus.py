@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
-import os
 import random
 import re
 import shutil
@@ -36,6 +35,8 @@ from typing import TYPE_CHECKING, Any
 
 import corpus_oracle as oracle
 from corpus_launched import read_launched
+
+from fixtures import llvm24
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +61,6 @@ FAMILIES = {
 LANES = (0, 5, 31)
 PRIVATE = 0x800
 """Bytes of private memory of a lane."""
-MASK = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, order=True)
@@ -77,16 +77,10 @@ class Build:
 # --- Compiling ------------------------------------------------------------------------------------------------------
 
 
-def python_of_llvm24() -> str | None:
-    """Return a Python that has triton; None if there is none."""
-    python = os.environ.get("LLVM24_PYTHON") or str(ROOT / ".venv" / "llvm24" / "bin" / "python")
-    return shutil.which(python)
-
-
 def has(compiler: str) -> bool:
     """Whether a compiler is installed."""
     if compiler == "24":
-        return python_of_llvm24() is not None and shutil.which("clang-22") is not None
+        return llvm24() is not None and shutil.which("clang-22") is not None
     return all(shutil.which(f"{tool}-{compiler}") for tool in ("clang", "ld.lld"))
 
 
@@ -136,7 +130,7 @@ def compile_program(build: Build, folder: str) -> str | None:
         lanes = FAMILIES[build.processor][1]
         features = f"+wavefrontsize{lanes}" if FAMILIES[build.processor][0] >= 10 else ""
         commands.append([sys.executable, str(SCRIPTS / "move_local_globals.py"), text, moved])
-        commands.append([str(python_of_llvm24()), str(SCRIPTS / "codegen.py"), moved, build.processor, features, unit])
+        commands.append([str(llvm24()), str(SCRIPTS / "codegen.py"), moved, build.processor, features, unit])
     else:
         back = ["-x", "ir", "-target", "amdgcn-amd-amdhsa", f"-mcpu={build.processor}", "-nogpulib"]
         back += ["-Xclang", "-disable-llvm-passes"]  # they have run; code generation is left
@@ -372,7 +366,7 @@ def _bytes_of(value: Any, size: int) -> oracle.Bytes:
 
 
 def _reason_of_compiler(reason: Any, repairs: Sequence[Any]) -> str:
-    """Return the reason of the oracle that a reason of dwarfgpu is; empty if it is none."""
+    """Return the reason of the oracle that a reason of dwarfgpu is; empty if it has none."""
     if reason.kind == "optimized_out":
         return oracle.EMPTY if "empty" in reason.message else oracle.NO_LOCATION
     if reason.kind == "undefined_operation" and repairs:

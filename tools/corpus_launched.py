@@ -20,7 +20,6 @@ _ENDS = re.compile(r"s_(branch|cbranch_\w+|setpc_b64|swappc_b64|endpgm|call_b64|
 _REGISTER = re.compile(r"(v|s|ttmp)(?:(\d+)|\[(\d+):(\d+)\])(?:\.[lh])?$")
 _HALVES = (".l", ".h")
 """How the halves of a register end."""
-_PAIRS = {"vcc": 2, "exec": 2, "flat_scratch": 2}
 _MEMORY = re.compile(r"(s|buffer|scratch|flat|global|ds)_(load|store)_(\w+)")
 _SIZES = {"byte": 1, "b8": 1, "ubyte": 1, "sbyte": 1, "u8": 1, "i8": 1, "short": 2, "b16": 2, "ushort": 2, "u16": 2}
 _SIZES |= {"dword": 4, "b32": 4, "dwordx2": 8, "b64": 8, "dwordx3": 12, "b96": 12, "dwordx4": 16, "b128": 16}

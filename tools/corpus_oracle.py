@@ -69,7 +69,7 @@ class Block:
     tag: str
     around: Block | None
     base: int = 0
-    """The frame base of a lane; 0 where there is none, because a kernel has its memory from 0 on."""
+    """Return the frame base of a lane; 0 where there is none, because a kernel has its memory from 0 on."""
     ranges: list[tuple[int, int]] = field(default_factory=list)
 
     def covers(self, pc: int) -> bool:

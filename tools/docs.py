@@ -189,7 +189,7 @@ Some compilers write expressions that mean something else than what the text giv
 expression as its producer means it. `--repair auto`, the default, chooses by the shape of the expression and by what is
 around it: the frame base of the function, the size and the type of the object. `DW_AT_producer` only excludes what is
 known to mean what it says: the compilers of ROCm. `--repair all` applies every repair whose shape and conditions fit,
-whoever the producer is, `--repair NAME,...` those that are named, and `--repair off` none. At a prompt and in GDB
+whatever the producer is, `--repair NAME,...` those that are named, and `--repair off` none. At a prompt and in GDB
 `set repair` (`set dwarfgpu repair`) does the same. Where locations are shown, the operations of the file come first and
 the repaired ones below them; `verify` checks those of the file. An answer with values ends with one line that names the
 repairs; `-v` (at the prompt `set verbose on`) shows what the file alone says of each variable, and JSON has it once a
@@ -389,12 +389,12 @@ def commands_page() -> str:
 
 
 def _cell(text: str) -> str:
-    """A text in a table."""
+    """Return a text in a table."""
     return text.replace("|", "\\|")
 
 
 def spec_cases() -> list[Any]:
-    """Every row of the tables in tests/spec, with the name of its module."""
+    """Yield every row of the tables in tests/spec, with the name of its module."""
     found = []
     for path in sorted((ROOT / "tests/spec").glob("test_*.py")):
         specification = importlib.util.spec_from_file_location(f"tests.spec.{path.stem}", path)

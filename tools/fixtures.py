@@ -187,7 +187,7 @@ def check(manifest: Manifest) -> int:
 
 
 def llvm24() -> str | None:
-    """A Python that has triton; none is a reason to leave out what needs it."""
+    """Return a Python that has triton; without one what needs it is left out."""
     python = os.environ.get("LLVM24_PYTHON") or str(ROOT / ".venv" / "llvm24" / "bin" / "python")
     return shutil.which(python)
 

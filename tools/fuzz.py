@@ -40,8 +40,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 import fuzz_bench  # noqa: E402
-from fuzz_bench import FOLDER, Bench, Failure, limit_memory  # noqa: E402
+from fuzz_bench import FOLDER, Bench, Failure  # noqa: E402
 from fuzz_files import Edit, parse_edit  # noqa: E402
+from fuzz_limits import limit_memory  # noqa: E402
 from fuzz_mutations import any_kind, mutate  # noqa: E402
 
 SOURCES = ("src", "MANIFEST.toml", "README.md")
@@ -73,11 +74,11 @@ def _work(pipe: Connection, other: Connection, folder: Path, names: list[str], s
     bench = Bench(folder)
     for name in names[:3]:  # whatever is imported late is there before the limit counts
         bench.run(name, [])
-    limit_memory()
+    limit_memory(fuzz_bench.MEMORY)
     while True:
         try:
             number, name, edits = pipe.recv()
-        except EOFError:  # whoever asks is no more
+        except EOFError:  # the process that asks has ended
             return
         if name is None:
             name, edits = mutant(bench, names, seed, number)
@@ -86,7 +87,10 @@ def _work(pipe: Connection, other: Connection, folder: Path, names: list[str], s
 
 
 def mutant(bench: Bench, names: list[str], seed: str, number: int) -> tuple[str, list[Edit]]:
-    """The mutant with a number: a file, and what is changed in it. What few files have is met as often as the rest."""
+    """Return the mutant with a number: a file, and what is changed in it.
+
+    What few files have is met as often as the rest.
+    """
     numbers = random.Random(f"{seed}/{number}")
     kinds = bench.kinds(names)
     kind = any_kind(kinds, numbers)
@@ -95,7 +99,7 @@ def mutant(bench: Bench, names: list[str], seed: str, number: int) -> tuple[str,
 
 
 def patience() -> float:
-    """How long a mutant may take."""
+    """Return how long a mutant may take."""
     return PATIENCE * fuzz_bench.SECONDS
 
 
@@ -119,7 +123,7 @@ class Worker:
         self.since = time.monotonic()
 
     def take(self) -> Result | None:
-        """What came of it, if that is known already."""
+        """Return what came of it, if that is known already."""
         assert self.task is not None
         try:
             while self.pipe.poll():
@@ -185,7 +189,7 @@ class Report:
 
 
 def numbers_until(count: int | None, seconds: float) -> Iterator[int]:
-    """The numbers of mutants, up to a count or for some time."""
+    """Yield the numbers of mutants, up to a count or for some time."""
     end = time.monotonic() + seconds
     number = 0
     while number < count if count is not None else time.monotonic() < end:
@@ -224,7 +228,7 @@ def fuzz(names: list[str], seed: str, numbers: Iterable[int], jobs: int) -> Repo
 
 
 def minimal(result: Result, names: list[str], seed: str) -> Result:
-    """The same finding with as few of the edits as will do."""
+    """Return the same finding with as few of the edits as will do."""
     for index in reversed(range(len(result.edits))):
         rest = result.edits[:index] + result.edits[index + 1 :]
         found = tried(names, seed, result.name, rest) if rest else None
@@ -234,7 +238,7 @@ def minimal(result: Result, names: list[str], seed: str) -> Result:
 
 
 def recipe(result: Result) -> str:
-    """What `--replay` takes."""
+    """Return what `--replay` takes."""
     return " ".join((result.name, *map(str, result.edits)))
 
 
@@ -246,7 +250,7 @@ def show(result: Result) -> None:
 
 
 def chosen(patterns: Sequence[str]) -> list[str]:
-    """The built fixtures that some patterns name, or all."""
+    """Return the built fixtures that some patterns name, or all."""
     files = (path for path in FOLDER.rglob("*") if path.is_file())
     names = sorted(path.relative_to(FOLDER).as_posix() for path in files)
     built = [name for name in names if name.split("/", 1)[0] not in SOURCES]

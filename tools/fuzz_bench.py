@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
-import signal
 import time
 import traceback
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fuzz_drives
 from fuzz_files import Edit, Original
+from fuzz_limits import TooLong, limited_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,10 +23,6 @@ MEMORY = 1 << 30
 """The memory that a process may get beyond what it has after reading good files."""
 FRAMES = 16
 """How many calls of a failure are shown."""
-
-
-class TooLong(BaseException):
-    """A run has used up its time. No `except Exception` catches this."""
 
 
 class Failure(NamedTuple):
@@ -47,16 +42,15 @@ class Bench:
         self.folder = folder
         self._originals: dict[str, Original] = {}
         self._kinds: dict[str, list[str]] = {}
-        signal.signal(signal.SIGPROF, _stop)
 
     def original(self, name: str) -> Original:
-        """A fixture, read once."""
+        """Return a fixture, read once."""
         if name not in self._originals:
             self._originals[name] = Original((FOLDER / name).read_bytes())
         return self._originals[name]
 
     def kinds(self, names: list[str]) -> dict[str, list[str]]:
-        """The kinds of regions in some fixtures, each with those that have it."""
+        """Return the kinds of regions in some fixtures, each with those that have it."""
         if not self._kinds:
             for name in names:
                 for kind in self.original(name).regions:
@@ -69,14 +63,12 @@ class Bench:
         for source in self._sources(name, self.original(name).apply(edits)):
             for drive, ask in _runs(source):
                 started = time.process_time()
-                signal.setitimer(signal.ITIMER_PROF, SECONDS, SECONDS)
+                failure = None
                 try:
-                    ask()
-                    failure = None
+                    with limited_time(SECONDS):
+                        ask()
                 except (Exception, TooLong) as error:  # noqa: BLE001 (what can happen is the question)
                     failure = _failure(drive, error)
-                finally:
-                    signal.setitimer(signal.ITIMER_PROF, 0)
                 seconds = time.process_time() - started
                 if seconds > longest:
                     longest, slowest = seconds, drive
@@ -85,7 +77,7 @@ class Bench:
         return longest, slowest, None
 
     def _sources(self, name: str, data: bytes) -> Iterator[str | bytes]:
-        """What to open: the bytes, or, where programs and split files belong together, files in the folder."""
+        """Yield what to open: the bytes, or, where programs and split files belong together, files in the folder."""
         path = FOLDER / name
         family = [each for each in sorted(path.parent.glob(f"{path.stem}.*")) if each != path]
         if not any(each.suffix in SPLIT for each in (path, *family)):
@@ -109,10 +101,6 @@ def _runs(source: str | bytes) -> Iterator[tuple[str, Callable[[], object]]]:
             yield drive, lambda ask=ask, opener=opener: ask(opener())  # type: ignore[misc]
 
 
-def _stop(*_: object) -> None:
-    raise TooLong(f"more than {SECONDS} s")
-
-
 def _failure(drive: str, error: BaseException) -> Failure:
     kind = type(error).__name__
     inside = [each for each in traceback.extract_tb(error.__traceback__) if "/dwarfgpu/" in each.filename]
@@ -124,11 +112,3 @@ def _failure(drive: str, error: BaseException) -> Failure:
     steps = [f"  {Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[2:]]
     shown = steps if len(steps) <= FRAMES else [*steps[: FRAMES // 2], "  ...", *steps[-FRAMES // 2 :]]
     return Failure(kind, place, "\n".join([f"{kind}: {str(error)[:200]}", *shown]))
-
-
-def limit_memory() -> None:
-    """Allow so much more than the process has now, where the system tells."""
-    status = Path("/proc/self/statm")
-    if status.exists():
-        used = int(status.read_text("ascii").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))

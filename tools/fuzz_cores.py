@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
-import signal
 import struct
 import sys
 import tempfile
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+from fuzz_limits import TooLong, limit_memory, limited_time  # noqa: E402
 
 from dwarfgpu.backends.gpu_core.save_area import HEADER  # noqa: E402
 from dwarfgpu.backends.gpu_core.writing import CoreForm  # noqa: E402
@@ -52,10 +53,6 @@ EXTREMES = (
     1 << 48,
 )
 PROCESSORS = ("gfx90a", "gfx942", "gfx908", "gfx1030-wave64", "gfx1100-wave32", "gfx1200-wave32", "gfx1250")
-
-
-class TooLong(BaseException):
-    """A file has used up its time."""
 
 
 class Subject:
@@ -173,11 +170,6 @@ def ask(names: list[str]) -> None:
             quietly(stopped.wave(wave).frames)
 
 
-def expire(*_: object) -> None:
-    """End what takes too long."""
-    raise TooLong
-
-
 def run(numbers_text: str, subjects: list[Subject], folder: Path) -> tuple[float, str | None]:
     """Try one file; return the time it took, and the traceback of what should not have happened."""
     numbers = random.Random(numbers_text)
@@ -188,16 +180,12 @@ def run(numbers_text: str, subjects: list[Subject], folder: Path) -> tuple[float
         path.write_bytes(data)
         names.append(str(path))
     started = time.process_time()
-    signal.setitimer(signal.ITIMER_PROF, SECONDS, SECONDS)
+    trace = None
     try:
-        ask(names)
-        trace = None
-    except DwarfGpuError:
-        trace = None
+        with suppress(DwarfGpuError), limited_time(SECONDS):
+            ask(names)
     except (Exception, TooLong):  # noqa: BLE001 (what can happen is the question)
         trace = traceback.format_exc()
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
     seconds = time.process_time() - started
     for path in folder.iterdir():
         path.unlink()
@@ -217,7 +205,6 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seed", default="1")
     parser.add_argument("--replay")
     options = parser.parse_args(words)
-    signal.signal(signal.SIGPROF, expire)
     seen: dict[str, str] = {}
     longest, count = 0.0, 0
     with tempfile.TemporaryDirectory(prefix="fuzz-cores-") as name:
@@ -227,7 +214,7 @@ def main(words: list[str] | None = None) -> int:
         subjects = make_subjects(place / "good")
         for subject in subjects[:2]:
             ask(subject.names)
-        _limit_memory()
+        limit_memory(MEMORY)
         ends = time.monotonic() + options.seconds
         numbers = (
             [options.replay] if options.replay else (f"{options.seed}/{number}" for number in range(options.count))
@@ -245,13 +232,6 @@ def main(words: list[str] | None = None) -> int:
                 break
     print(f"{count} files, {len(seen)} findings, the longest took {longest:.2f} s")
     return 1 if seen else 0
-
-
-def _limit_memory() -> None:
-    status = Path("/proc/self/status").read_text("ascii")
-    pages = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmSize"))
-    limit = pages * 1024 + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ ALLOWED = contextlib.suppress(DwarfGpuError)
 
 
 def given(ask: Callable[..., T], *arguments: object) -> T | None:
-    """The answer to a question, or None when it is an error."""
+    """Return the answer to a question, or None when it is an error."""
     try:
         return ask(*arguments)
     except DwarfGpuError:
@@ -67,7 +67,7 @@ def given(ask: Callable[..., T], *arguments: object) -> T | None:
 
 
 def each(source: Iterator[T]) -> Iterator[T]:
-    """What an iterator gives before an error."""
+    """Yield what an iterator gives before an error."""
     try:
         yield from source
     except DwarfGpuError:
@@ -78,7 +78,7 @@ def each(source: Iterator[T]) -> Iterator[T]:
 
 
 def images(source: str | bytes) -> Iterator[Callable[[], CodeObject]]:
-    """What opens each of the images of a file: itself, and those in it. Listing them is a part of this."""
+    """Yield what opens each of the images of a file: itself, and those in it. Listing them is a part of this."""
     contents = given(code_object.list_contents, source)
     if contents is not None:
         render_files.contents_text(contents)
@@ -192,7 +192,7 @@ def by_name(code: CodeObject) -> None:
 
 
 def sections(code: CodeObject) -> None:
-    """The content of all sections, symbols, segments and notes."""
+    """Read the content of all sections, symbols, segments and notes."""
     image = code.image
     for section in image.sections:
         given(section.partial)
@@ -210,7 +210,7 @@ def sections(code: CodeObject) -> None:
 
 
 def all_units(code: CodeObject) -> list[Unit]:
-    """The units of a file, and those in the split files beside it."""
+    """Return the units of a file, and those in the split files beside it."""
     if not code.has_dwarf:
         return []
     dwarf = code.dwarf
@@ -218,7 +218,7 @@ def all_units(code: CodeObject) -> list[Unit]:
 
 
 def entries(code: CodeObject) -> None:
-    """All entries with all attributes, in each of the ways they can be read."""
+    """Read all entries with all attributes, in each of the ways they can be read."""
     for unit in all_units(code):
         for die in each(unit.dies()):
             for attribute in die.attributes:
@@ -251,7 +251,7 @@ def relations(code: CodeObject) -> None:
 
 
 def lists(code: CodeObject) -> None:
-    """Location and range lists, as the entries refer to them and as they stand in their sections."""
+    """Read location and range lists, as the entries refer to them and as they are in their sections."""
     read = 0
     for unit in all_units(code):
         known = set()
@@ -295,7 +295,7 @@ def _list(attribute: Attribute) -> int:
 
 
 def expressions_of(code: CodeObject) -> None:
-    """The operations of all expressions in entries."""
+    """Decode the operations of all expressions in entries."""
     for unit in all_units(code):
         for die in each(unit.dies()):
             for attribute in die.attributes:
@@ -316,7 +316,7 @@ def _expression(unit: Unit, data: bytes) -> None:
 
 
 def lines(code: CodeObject) -> None:
-    """Line tables, those of units and all that stand in the sections."""
+    """Read line tables, those of units and all that are in the sections."""
     for unit in all_units(code):
         table = given(code_lookup.line_table, code, unit)
         if table is not None:
@@ -344,7 +344,7 @@ def _line_table(table: LineTable) -> None:
 
 
 def tables(code: CodeObject) -> None:
-    """The tables of producers: names, address sets; strings and addresses by index."""
+    """Read the tables of producers: names, address sets; strings and addresses by index."""
     if not code.has_dwarf:
         return
     source = code.dwarf.source

@@ -52,7 +52,7 @@ _EDIT = re.compile(r"(?:(.+):)?(0x[0-9a-f]+)-(0x[0-9a-f]+)=((?:[0-9a-f]{2})*)(?:
 
 
 def parse_edit(text: str) -> Edit:
-    """The edit that a text describes; ValueError if it is none."""
+    """Return the edit that a text describes; raise ValueError for any other text."""
     found = _EDIT.fullmatch(text)
     if found is None:
         message = f"{text!r} is no edit: one is written as 0x10-0x14=ffffffff or .debug_info:0x10-0x14=ffffffff"
@@ -78,7 +78,7 @@ class Content(NamedTuple):
     method: str
     """``zlib``, ``zstd``, or empty where it is not compressed."""
     header: bytes
-    """What stands before a stream; the sizes and the hash in it are written anew."""
+    """What is before a stream; the sizes and the hash in it are written anew."""
     row: int
     """The offset of the section header; -1 when the content is that of the whole file."""
 
@@ -108,7 +108,7 @@ class Original:
             self.regions.setdefault(kind, []).append(region)
 
     def _add_image(self, base: int, data: bytes | memoryview) -> None:
-        """The tables and sections of an ELF file at an offset of this one."""
+        """Add the tables and sections of an ELF file at an offset of this one."""
         image = Image(data)
         header = image.header
         self._add("ELF header", "", base, base + 64)
@@ -137,7 +137,7 @@ class Original:
                 self._add_bundle(memoryview(raw), row)
 
     def _add_headers(self, layer: str, content: bytes) -> None:
-        """The headers of the contributions to a section, as their lengths tell."""
+        """Add the headers of the contributions to a section, as their lengths tell."""
         start = 0
         while start + 12 <= len(content):
             length, size = int.from_bytes(content[start : start + 4], self.byte_order), 4
@@ -148,7 +148,7 @@ class Original:
             start += size + length
 
     def _add_name_abbreviations(self, layer: str, content: bytes) -> None:
-        """The abbreviations of name indices (DWARF 5, 6.1.1.4.7), which are few bytes that much depends on."""
+        """Add the abbreviations of name indices (DWARF 5, 6.1.1.4.7), which are few bytes that much depends on."""
         order = "<" if self.byte_order == "little" else ">"
         for start, _, size in self.contributions.get(layer, ()):
             counts = struct.unpack_from(f"{order}7I", content, start + size + 4)
@@ -167,7 +167,7 @@ class Original:
         self._add("bundle header", BUNDLE, 0, 512)
 
     def _add_embedded(self) -> None:
-        """Code objects in bundles that are not compressed."""
+        """Add code objects in bundles that are not compressed."""
         try:
             container = Container(memoryview(self.data), name="")
         except DwarfGpuError:
@@ -177,7 +177,7 @@ class Original:
                 self._add_image(entry.offset, container.content(entry))
 
     def apply(self, edits: list[Edit]) -> bytes:
-        """The file after some edits."""
+        """Return the file after some edits."""
         data = bytearray(self.data)
         for name, content in self.layers.items():
             mine = [edit for edit in edits if edit.layer == name]
@@ -209,7 +209,7 @@ def _put_back(data: bytearray, old: Content, new: bytes, byte_order: Any) -> Non
 
 
 def _packed(old: Content, new: bytes, byte_order: Any) -> bytes:
-    """Header and stream of compressed content."""
+    """Return header and stream of compressed content."""
     if old.method == "zstd":
         import zstandard
 

@@ -73,7 +73,7 @@ class Maker:
     # --- Expressions ----------------------------------------------------------------------------------------------
 
     def operations(self, most: int = 12) -> str:
-        """A program of operations in text: words of the table, with operands that fit or not."""
+        """Return a program of operations in text: words of the table, with operands that fit or not."""
         chance, words = self.chance, []
         if chance.random() < 0.7:  # so that most operations find operands
             words = ["DW_OP_lit1", "DW_OP_regx v0", "DW_OP_lit4"][: chance.randrange(4)]
@@ -95,7 +95,7 @@ class Maker:
         return "; ".join(words)
 
     def block(self) -> bytes:
-        """The bytes of such a program, or any bytes."""
+        """Return the bytes of such a program, or any bytes."""
         for _ in range(4):
             try:
                 return ops(self.operations(6))
@@ -163,13 +163,13 @@ class Maker:
         return types
 
     def file(self) -> Path:
-        """The file of the inputs with this key."""
+        """Return the file of the inputs with this key."""
         path = self.folder / "k.co"
         path.write_bytes(known_file(self.key))
         return path
 
     def code_object(self) -> bytes:
-        """A code object of one kernel with variables of such types, and sections of all kinds."""
+        """Return a code object of one kernel with variables of such types, and sections of all kinds."""
         chance = self.chance
         types = self.types()
         count = chance.choice((1, 3, 8, 40))
@@ -231,7 +231,7 @@ class Maker:
         return data
 
     def snapshot(self, path: Path) -> Path:
-        """A snapshot of that file, now and then with something in it that does not belong there."""
+        """Return a snapshot of that file, now and then with something in it that does not belong there."""
         chance = self.chance
         fields: dict[str, Any] = {}
         if chance.random() < 0.05:
@@ -247,7 +247,7 @@ class Maker:
         return made
 
     def source(self) -> str:
-        """An expression of the source language, which may be deep or long."""
+        """Return an expression of the source language, which may be deep or long."""
         chance = self.chance
         text = chance.choice(("v0", "v1", "v2", "$v0", "$pc", "1", "1e400", "0xffffffffffffffff", self.name(), "'a'"))
         for _ in range(chance.randrange(6)):
@@ -288,7 +288,7 @@ class Maker:
         return Input([words[0], str(path), *words[1:], *(["--json"] * (chance.random() < 0.5))])
 
     def machine(self) -> Input:
-        """A snapshot in which anything may be written, and questions about its waves."""
+        """Return a snapshot in which anything may be written, and questions about its waves."""
         chance = self.chance
         path = self.file()
         made = self.folder / "state.json"
@@ -305,7 +305,7 @@ class Maker:
         return Input([*map(str, words), *(["--json"] * (chance.random() < 0.4))])
 
     def document(self, path: Path) -> Any:
-        """A snapshot of waves, in which some value is replaced by another now and then."""
+        """Return a snapshot of waves, in which some value is replaced by another now and then."""
         chance = self.chance
         target = TARGET if chance.random() < 0.9 else chance.choice(("amdgcn-gfx1100-wave32", "generic", self.name()))
         waves = []
@@ -364,7 +364,7 @@ class Maker:
         )
 
     def line(self) -> str:
-        """A line of the prompt."""
+        """Return a line of the prompt."""
         chance = self.chance
         name = chance.choice(COMMAND_NAMES)
         if chance.random() < 0.1:
@@ -427,7 +427,7 @@ class Maker:
         return Input(["eval", "--cases", str(path)])
 
     def core(self) -> Input:
-        """A file that says it is a core file, with parts that do not fit."""
+        """Return a file that says it is a core file, with parts that do not fit."""
         chance = self.chance
         path = self.file()
         program = bytearray(path.read_bytes())
@@ -457,7 +457,7 @@ class Maker:
     # --- Without a file -------------------------------------------------------------------------------------------
 
     def damaged(self, data: bytes) -> bytes:
-        """The same bytes, often with some of them changed, left out or repeated."""
+        """Return the same bytes, often with some of them changed, left out or repeated."""
         chance = self.chance
         if not data or chance.random() < 0.65:
             return data
@@ -478,7 +478,7 @@ class Maker:
         return bytes(out)
 
     def location(self, depth: int = 0) -> Any:
-        """A location as a case writes it."""
+        """Return a location as a case writes it."""
         chance = self.chance
         kind = chance.choice(("memory", "memory", "register", "implicit", "undefined", "implicit_pointer", "composite"))
         if kind == "memory":
@@ -496,7 +496,7 @@ class Maker:
         return {"kind": "undefined"}
 
     def context(self) -> dict[str, Any]:
-        """What a case says about its machine, its frame and its unit."""
+        """Return what a case says about its machine, its frame and its unit."""
         chance = self.chance
         made: dict[str, Any] = {}
         makers: dict[str, Callable[[], Any]] = {
@@ -529,14 +529,14 @@ class Maker:
         return made
 
     def program(self) -> str:
-        """A program of operations: one that knows what is on its stack, or any words."""
+        """Return a program of operations: one that knows what is on its stack, or any words."""
         if self.chance.random() < 0.5:
             return self.operations()
         target = self.chance.choice(programs.TARGETS)
         return programs.Writer(self.chance, target).program(self.chance.choice((1, 2, 3, 4, 6, 9, 14)))
 
     def question(self) -> dict[str, Any]:
-        """A case: an expression in text or bytes, and a context for it."""
+        """Return a case: an expression in text or bytes, and a context for it."""
         chance = self.chance
         case: dict[str, Any] = {"target": chance.choice(TARGETS)}
         if chance.random() < 0.3:
@@ -572,7 +572,7 @@ class Maker:
         return case
 
     def operation(self) -> Input:
-        """An expression: evaluated in a case, listed and verified, or traced in a random state with eight lanes."""
+        """Return an expression: evaluated in a case, listed, verified, or traced in a random state with eight lanes."""
         chance = self.chance
         how = chance.random()
         if how < 0.7:
@@ -635,7 +635,7 @@ class Maker:
         return data
 
     def frame_section(self, kind: str, size: int, order: str) -> bytes:
-        """A section of call frame information."""
+        """Return a section of call frame information."""
         chance = self.chance
         builder = FrameBuilder(kind, size=size, order=order, wide=chance.random() < 0.2)
         places = [0]
@@ -666,7 +666,7 @@ class Maker:
         return self.damaged(builder.data)
 
     def frames(self) -> Input:
-        """A section of call frame information, and the rows of its entries."""
+        """Return a section of call frame information, and the rows of its entries."""
         chance = self.chance
         kind, size, order = chance.choice(section_cases.FRAME_SECTIONS), chance.choice((4, 8, 8)), chance.choice(ORDERS)
         data = self.frame_section(kind, size, order)
@@ -698,7 +698,7 @@ class Maker:
         return lists.loclist(*entries, "end_of_list", size=size, order=order)
 
     def list_section(self, kind: str, order: str, size: int) -> bytes:
-        """The bytes of a location or range list."""
+        """Return the bytes of a location or range list."""
         chance = self.chance
         if kind in ("debug_loc", "debug_ranges"):
             pairs: list[Any] = []
@@ -712,7 +712,7 @@ class Maker:
         return self.damaged(self.list_entries(table, order, size))
 
     def lists(self) -> Input:
-        """A location or range list."""
+        """Return a location or range list."""
         chance = self.chance
         order, size = chance.choice(ORDERS), chance.choice((4, 8, 8))
         kind = chance.choice((*section_cases.LIST_SECTIONS, "debug_rnglists", "debug_ranges"))
@@ -733,7 +733,7 @@ class Maker:
         return Input([kind, order, str(size), str(base), str(offset), data.hex()], call=ranges)
 
     def line_program(self) -> bytes:
-        """A section of line tables."""
+        """Return a section of line tables."""
         chance, out = self.chance, b""
         for _ in range(chance.choice((1, 1, 2))):
             order, steps = chance.choice(ORDERS), []
@@ -763,7 +763,7 @@ class Maker:
         return self.damaged(out)
 
     def lines(self) -> Input:
-        """A section of line tables, read row by row."""
+        """Return a section of line tables, read row by row."""
         data, order = self.line_program(), self.chance.choice(ORDERS)
 
         def read() -> str:
@@ -791,13 +791,13 @@ def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
 
 @functools.lru_cache(4)
 def known_file(key: str) -> bytes:
-    """The file that inputs with a key are about."""
+    """Return the file that inputs with a key are about."""
     return Maker(random.Random(key), Path()).code_object()
 
 
 @functools.lru_cache(128)
 def known_context(number: int, target: str, rules: str) -> Any:
-    """A state in which programs are traced."""
+    """Return a state in which programs are traced."""
     return programs.context(random.Random(number), target, rules)
 
 

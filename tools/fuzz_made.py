@@ -46,6 +46,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from fuzz_grammar import KINDS, Input, Maker  # noqa: E402
+from fuzz_limits import TooLong, limit_memory, limited_time  # noqa: E402
 
 from dwarfgpu import budget  # noqa: E402
 from dwarfgpu.errors import DwarfGpuError  # noqa: E402
@@ -59,10 +60,6 @@ FILE_SHARE = 8
 """How many inputs with neighbouring numbers are about the same file."""
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 FORK = multiprocessing.get_context("fork")
-
-
-class TooLong(BaseException):
-    """An input has used up its time. No `except Exception` catches this."""
 
 
 class TooMuch(BaseException):
@@ -97,15 +94,12 @@ def tried(kind: str, seed: str, number: int, folder: Path) -> Outcome:
     made = make(kind, seed, number, folder)
     before = set(folder.iterdir())
     started = time.process_time()
-    signal.setitimer(signal.ITIMER_PROF, SECONDS, SECONDS)
+    failure = ""
     try:
-        status, out, err = _called(made) if made.call is not None else _command(made)
-        failure = ""
+        with limited_time(SECONDS):
+            status, out, err = _called(made) if made.call is not None else _command(made)
     except (Exception, TooLong, TooMuch) as error:  # noqa: BLE001 (what can happen is the question)
-        signal.setitimer(signal.ITIMER_PROF, 0)
         status, out, err, failure = 70, "", traceback.format_exc(), _failure(error)
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
     seconds = time.process_time() - started
     wrong = failure or judged(made, status, out, err)
     left = sorted(path.name for path in set(folder.iterdir()) - before)
@@ -145,7 +139,7 @@ def _command(made: Input) -> tuple[int, str, str]:
 
 
 def _failure(error: BaseException) -> str:
-    """What an exception is called, and where it was raised."""
+    """Return what an exception is called, and where it was raised."""
     if isinstance(error, TooMuch):
         return f"limit: {BYTES} bytes of output"
     if isinstance(error, TooLong):
@@ -156,7 +150,7 @@ def _failure(error: BaseException) -> str:
 
 
 def judged(made: Input, status: int, out: str, err: str) -> str:
-    """What is wrong with an outcome; empty if nothing is."""
+    """Return what is wrong with an outcome; empty if nothing is."""
     text = out + err
     if "not enough memory for the answer" in text:
         return "limit: memory"
@@ -228,7 +222,6 @@ class Report:
 def _work(pipe: Connection, progress: mmap.mmap, folder: str, seed: str, batch: Batch) -> None:
     """Try the inputs of a batch until one fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGPROF, _stop)
     place, here = Path(folder) / "inputs", Path(folder) / "here"
     place.mkdir()
     here.mkdir()
@@ -236,7 +229,7 @@ def _work(pipe: Connection, progress: mmap.mmap, folder: str, seed: str, batch: 
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.environ["COLUMNS"] = "80"
-    _limit_memory()
+    limit_memory(MEMORY)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     report = Report()
     figures = report.figures
@@ -257,15 +250,6 @@ def _work(pipe: Connection, progress: mmap.mmap, folder: str, seed: str, batch: 
     pipe.send(report)
     pipe.close()
     os._exit(0)
-
-
-def _stop(*_: object) -> None:
-    raise TooLong
-
-
-def _limit_memory() -> None:
-    used = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
 
 
 def ran(seed: str, batch: Batch) -> Report:
@@ -384,7 +368,6 @@ def replay(kind: str, seed: str, number: int) -> int:
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         made = make(kind, seed, number, Path(folder))
     print(" ".join(made.words), made.stdin.decode(errors="backslashreplace"), sep="\n")
-    signal.signal(signal.SIGPROF, _stop)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         (place := Path(folder) / "inputs").mkdir()
         os.chdir(folder)
@@ -438,14 +421,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _warm(kind: str, number: int) -> None:
     """Run an input of a seed of its own, whatever comes of it."""
-    before = signal.signal(signal.SIGPROF, _stop)
     here = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         (place := Path(folder) / "inputs").mkdir()
         os.chdir(folder)
         tried(kind, "warm", number, place)
         os.chdir(here)
-    signal.signal(signal.SIGPROF, before)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ NUMBERS = (0, 1, 2, 3, 4, 8, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFF
 
 
 def mutate(original: Original, kind: str, numbers: random.Random) -> list[Edit]:
-    """Some edits, mostly one or a few, sometimes many; the first in a region of a kind."""
+    """Return some edits, mostly one or a few, sometimes many; the first in a region of a kind."""
     content = {"": bytearray(original.data)}
     content.update((name, bytearray(each.data)) for name, each in original.layers.items())
     edits: list[Edit] = []
@@ -49,13 +49,13 @@ def mutate(original: Original, kind: str, numbers: random.Random) -> list[Edit]:
 
 
 def any_kind(kinds: Iterable[str], numbers: random.Random) -> str:
-    """One of some kinds of regions."""
+    """Return one of some kinds of regions."""
     known = list(kinds)
     return numbers.choices(known, [5 if READ.match(kind) else 1 for kind in known])[0]
 
 
 def _with_length(original: Original, edit: Edit) -> list[Edit]:
-    """The edit of a length that makes it right again, where a contribution has grown or become smaller."""
+    """Return the edit of a length that makes it right again, where a contribution has grown or become smaller."""
     growth = len(edit.new) * edit.times - (edit.end - edit.start)
     for start, end, size in original.contributions.get(edit.layer, ()) if growth else ():
         if start + size <= edit.start <= end:
@@ -70,7 +70,7 @@ def _with_length(original: Original, edit: Edit) -> list[Edit]:
 
 
 def _place(region: Region, size: int, numbers: random.Random) -> int:
-    """A place for some bytes in a region, often a multiple of their size from its beginning."""
+    """Return a place for some bytes in a region, often a multiple of their size from its beginning."""
     place = numbers.randrange(max(1, region.end - region.start - size + 1))
     return region.start + (place - place % size if numbers.random() < 0.5 else place)
 
@@ -96,7 +96,7 @@ def _form(data: bytearray, region: Region, byte_order: Any, numbers: random.Rand
 
 
 def _number(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
-    """An integer set to a value at a limit, to the size of something, or to nearly what it was."""
+    """Set an integer to a value at a limit, to the size of something, or to nearly what it was."""
     size = numbers.choice((1, 2, 4, 4, 4, 8, 8))
     at = _place(region, size, numbers)
     old = int.from_bytes(data[at : at + size], byte_order)
@@ -107,14 +107,14 @@ def _number(data: bytearray, region: Region, byte_order: Any, numbers: random.Ra
 
 
 def _run(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
-    """A run of one byte: zeros, numbers without an end, all ones, entries of one kind."""
+    """Write a run of one byte: zeros, numbers without an end, all ones, entries of one kind."""
     times = numbers.choice((2, 4, 9, 10, 11, 16, 40))
     at = _place(region, times, numbers)
     return Edit(region.layer, at, at + times, bytes([numbers.choice((0, 0x80, 0xFF, numbers.randrange(64)))]), times)
 
 
 def _copy(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
-    """Bytes from elsewhere in the region: a plausible number, or a block."""
+    """Copy bytes from elsewhere in the region: a plausible number, or a block."""
     size = numbers.choice((1, 2, 4, 4, 8, numbers.randint(1, BLOCK)))
     source, at = _place(region, size, numbers), _place(region, size, numbers)
     new = bytes(data[source : min(source + size, region.end)])
@@ -122,14 +122,14 @@ def _copy(data: bytearray, region: Region, byte_order: Any, numbers: random.Rand
 
 
 def _insert(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
-    """Bytes of the region once more, so that all behind them moves."""
+    """Insert bytes of the region once more, so that all behind them moves."""
     size = numbers.randint(1, 16)
     at = _place(region, size, numbers)
     return Edit(region.layer, at, at, bytes(data[at : at + size]))
 
 
 def _repeat(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
-    """A block of a section over and over: what is slow or takes memory for each of many shows then."""
+    """Write a block of a section over and over: what is slow or takes memory for each of many shows then."""
     size = numbers.choice((1, 2, 3, 4, 8, 16, numbers.randint(1, BLOCK)))
     at = _place(region, size, numbers)
     new = bytes(data[at : at + size])
@@ -137,14 +137,14 @@ def _repeat(data: bytearray, region: Region, byte_order: Any, numbers: random.Ra
 
 
 def _delete(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
-    """Bytes left out, so that all behind them moves."""
+    """Leave out bytes, so that all behind them moves."""
     size = numbers.choice((1, 1, 2, 4, 8, numbers.randint(1, BLOCK)))
     at = _place(region, size, numbers)
     return Edit(region.layer, at, min(at + size, len(data)), b"")
 
 
 def _truncate(data: bytearray, region: Region, byte_order: Any, numbers: random.Random) -> Edit:
-    """The end cut off, at the beginning of the region or somewhere in it."""
+    """Cut off the end, at the beginning of the region or somewhere in it."""
     at = numbers.choice((region.start, region.end, _place(region, 1, numbers)))
     return Edit(region.layer, min(at, len(data)), len(data), b"")
 

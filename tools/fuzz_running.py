@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import signal
 import sys
 import time
 import traceback
@@ -28,9 +27,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-import fuzz_bench  # noqa: E402
 import numpy as np  # noqa: E402
-from fuzz_bench import TooLong, limit_memory  # noqa: E402
+from fuzz_limits import TooLong, limit_memory, limited_time  # noqa: E402
 
 from dwarfgpu.errors import DwarfGpuError  # noqa: E402
 from dwarfgpu.isa.decoder import decode, text  # noqa: E402
@@ -233,19 +231,16 @@ def arguments(file: CodeObject, kernel: str, numbers: random.Random) -> list[Any
 def try_mutant(number: int, seed: str) -> tuple[Finding | None, str]:
     """Run a mutant; return what is wrong, and how it ended."""
     what = ""
-    signal.setitimer(signal.ITIMER_PROF, SECONDS, SECONDS)
     try:
-        what, run = mutant(number, seed)
-        machine, halt = run()
+        with limited_time(SECONDS):
+            what, run = mutant(number, seed)
+            machine, halt = run()
     except DwarfGpuError:
         return None, "error"
     except (Exception, TooLong) as error:  # noqa: BLE001 (what can happen is the question)
-        signal.setitimer(signal.ITIMER_PROF, 0)
         inside = [each for each in traceback.extract_tb(error.__traceback__) if "/dwarfgpu/" in each.filename]
         place = f"{Path(inside[-1].filename).name}:{inside[-1].lineno}" if inside else "the tool"
         return Finding(number, what, type(error).__name__, place, traceback.format_exc()[-2500:]), "exception"
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
     if halt.kind not in HALTS or not halt.reason:
         return Finding(number, what, "Halt", halt.kind, str(halt)), halt.kind
     if REFUSED in halt.reason:
@@ -261,25 +256,17 @@ def fuzz(seed: str, first: int, count: int, seconds: float | None = None) -> tup
     end = None if seconds is None else time.monotonic() + seconds
     findings: dict[tuple[str, str], Finding] = {}
     ends: Counter[str] = Counter()
-    before = signal.signal(signal.SIGPROF, _stop)
-    try:
-        for number in range(first, first + count):
-            if end is not None and time.monotonic() > end:
-                break
-            finding, how = try_mutant(number, seed)
-            ends[how] += 1
-            if finding is not None and (finding.kind, finding.place) not in findings:
-                findings[finding.kind, finding.place] = finding
-                print(f"FOUND {finding.kind} in {finding.place}: {number}, {finding.what}\n{finding.trace}", flush=True)
-            if number % 1000 == 999:
-                print(f"{number + 1}: {dict(ends)}", file=sys.stderr, flush=True)
-    finally:
-        signal.signal(signal.SIGPROF, before)
+    for number in range(first, first + count):
+        if end is not None and time.monotonic() > end:
+            break
+        finding, how = try_mutant(number, seed)
+        ends[how] += 1
+        if finding is not None and (finding.kind, finding.place) not in findings:
+            findings[finding.kind, finding.place] = finding
+            print(f"FOUND {finding.kind} in {finding.place}: {number}, {finding.what}\n{finding.trace}", flush=True)
+        if number % 1000 == 999:
+            print(f"{number + 1}: {dict(ends)}", file=sys.stderr, flush=True)
     return list(findings.values()), ends
-
-
-def _stop(*_: object) -> None:
-    raise TooLong(f"more than {SECONDS} s")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -294,8 +281,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--replay", type=int, metavar="NUMBER", help="only this mutant")
     options = parser.parse_args(argv)
     file_names()
-    fuzz_bench.MEMORY = MEMORY
-    limit_memory()
+    limit_memory(MEMORY)
     first, count = (options.first, options.count) if options.replay is None else (options.replay, 1)
     findings, ends = fuzz(options.seed, first, count, options.seconds)
     print(f"fuzz: {sum(ends.values())} mutants, {len(findings)} findings")

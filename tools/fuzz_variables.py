@@ -1,7 +1,7 @@
 """What `tools/fuzz.py` asks of a damaged file with a machine that executes it: frames, variables, lanes, expressions.
 
-The machine stands at functions of the file. What is in its registers and in its memory are numbers that depend on the
-file alone, so that a finding can be brought about again.
+The waves of the machine are at functions of the file. What is in its registers and in its memory are numbers that
+depend on the file alone, so that a finding can be brought about again.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ NUMBERS = ("0", "1", "-1", "7", "255", "0x7ffffffffffffff", "1000000")
 
 
 def machine_of(code: CodeObject, chance: random.Random) -> Any:
-    """A machine whose waves stand in functions of a file, or in what its symbols call code."""
+    """Return a machine whose waves are in functions of a file, or in what its symbols call code."""
     target = code.target.target
     places = _places(code, chance)
     if target.execution_mask is None:
@@ -197,13 +197,13 @@ def _places(code: CodeObject, chance: random.Random) -> list[int]:
 
 
 def attached(code: CodeObject) -> tuple[Attached, random.Random]:
-    """A file with such a machine; the numbers that its questions are made of."""
+    """Return a file with such a machine; the numbers that its questions are made of."""
     chance = random.Random(zlib.crc32(bytes(code.image.data)))
     return Program(code).attach(machine_of(code, chance)), chance
 
 
 def frames_of(found: Attached) -> Iterator[Frame]:
-    """Some frames of each wave."""
+    """Yield some frames of each wave."""
     for wave in found:
         with ALLOWED:
             yield from islice(wave, FRAMES)

@@ -14,9 +14,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
-import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +27,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+from fixtures import llvm24  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,12 +81,6 @@ def programs() -> Iterator[tuple[str, Path | None]]:
     yield RANDOM, None
 
 
-def python_of_llvm24() -> str:
-    """Return the Python that has LLVM 24 (tools/fixtures.py)."""
-    python = os.environ.get("LLVM24_PYTHON") or str(ROOT / ".venv" / "llvm24" / "bin" / "python")
-    return shutil.which(python) or python
-
-
 def compiled(way: Way, name: str, source: Path | None, folder: Path) -> Path:
     """Compile a program; raise RuntimeError with what the compiler says."""
     if source is None:
@@ -109,7 +103,10 @@ def compiled(way: Way, name: str, source: Path | None, folder: Path) -> Path:
     if way.compiler == "24":
         features = "" if way.processor.startswith("gfx9") else "+wavefrontsize32"
         commands.append([sys.executable, str(SCRIPTS / "move_local_globals.py"), str(text), str(moved)])
-        codegen = [python_of_llvm24(), str(SCRIPTS / "codegen.py"), str(moved), way.processor, features, str(unit)]
+        python = llvm24()
+        if python is None:
+            raise RuntimeError("no Python has triton, which has LLVM 24 (tools/fixtures.py)")
+        codegen = [python, str(SCRIPTS / "codegen.py"), str(moved), way.processor, features, str(unit)]
         commands.append(codegen)
     else:
         back = ["-x", "ir", *target, "-nogpulib", "-Xclang", "-disable-llvm-passes", f"-{way.level}", "-c", str(text)]

@@ -1,4 +1,4 @@
-"""Call frame information cases: a section in hex as one JSON object, the rows of its entries as another.
+"""Cases of sections: a section in hex as one JSON object, its rows of call frame information or its lists as another.
 
 The same strictness as in `dwarfgpu.cases.case`: what is wrong with the form of a case is a `NotACase`, what is
 wrong with the section that it holds is its answer.
@@ -149,8 +149,6 @@ def _row(row: FrameRow) -> dict[str, Any]:
 
 
 # --- Location list cases ------------------------------------------------------------------------------------------
-# The same strictness as in `dwarfgpu.cases.case`: what is wrong with the form of a case is a `NotACase`,
-# what is wrong with the list that it holds is its answer.
 
 LIST_REQUIRED = ("section", "section_kind")
 LIST_OPTIONAL = ("id", "offset", "address_size", "byte_order", "version", "unit_base", "pc", "debug_addr")

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
-from dwarfgpu.cli.session import ALONE, BAD_FILE, ENCODING, MAX_REPORTED, NO_ANSWER, OK, given, read_input, read_lines
+from dwarfgpu.cli.session import ALONE, ENCODING, MAX_REPORTED, given, read_input, read_lines
 from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +134,7 @@ def _one(session: Session, options: Any) -> int:
 
 
 def _question(options: Any) -> dict[str, Any]:
-    """The options as keys of a case."""
+    """Return the options as keys of a case."""
     from dwarfgpu.program.stack.selectors import lanes_of
     from dwarfgpu.questions.expressions import bytes_of
 
@@ -158,7 +159,7 @@ def _question(options: Any) -> dict[str, Any]:
 
 
 def encoding_keys(options: Any) -> dict[str, Any]:
-    """The keys of a case for the options that an encoding depends on."""
+    """Return the keys of a case for the options that an encoding depends on."""
     return {name: getattr(options, name) for name in ENCODING[1:] if getattr(options, name) is not None}
 
 

@@ -10,6 +10,7 @@ import dwarfgpu
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.registry import operand, option
 from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
+from dwarfgpu.questions.table import AT_ONCE, LIMIT, MORE_MEMORY, SEED, SIZES
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
@@ -134,8 +135,7 @@ ARGUMENTS = {
         operand("FILE", "a code object, a program with code objects, or FILE@gfx90a for one of several"),
         operand("KERNEL", "the name or symbol of a kernel"),
         operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
-        option("-grid X,Y,Z", "the work-items of the grid", is_required=True),
-        option("-work-group X,Y,Z", "the work-items of a work-group", is_required=True),
+        *SIZES,
         option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),
         option("-print NAME", "show the first elements of a buffer; repeatable", is_many=True),
         option(
@@ -143,7 +143,7 @@ ARGUMENTS = {
         ),
         option("-if EXPR", "stop there only if an expression is true in a lane"),
         option("-until PLACE", "run to a line or an address"),
-        option("-limit N", "stop after so many instructions, each counted for each wave", read=int),
+        LIMIT,
         option(
             "-trace WHAT",
             "write the instructions of a wave; --trace=lines: its lines, with variables that change",
@@ -154,13 +154,12 @@ ARGUMENTS = {
         option("-lane N", "the lane whose values are traced (the first that executes)", read=int),
         option("-profile", "count instructions, active lanes and memory transactions by line"),
         option("-state OUT", "write a snapshot where it stops: OUT.json or OUT.dgs"),
-        option("-seed N", "run waves and work-groups in another order", read=int),
+        SEED,
         option("-weak-memory SEED", "let memory be as weak as the memory model allows", read=int),
         option("-agents N", "with weak memory: the agents that share the work-groups (1)", read=int),
         option("-fine-grained NAME", "with weak memory: a buffer that L2 does not keep; repeatable", is_many=True),
-        option("-at-once N", "the waves that there are at a time", read=int),
-        option("-private-size N", "bytes of private memory of a work-item, for a larger stack"),
-        option("-dynamic-local N", "bytes of local memory to add (0)"),
+        AT_ONCE,
+        *MORE_MEMORY,
     ),
     "serve": (
         operand("STATE", "a snapshot or a core file; with --launch the file of the kernel"),

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress
-from dwarfgpu.cli.session import BAD_FILE, NO_ANSWER, OK, Session
+from dwarfgpu.cli.session import Session
 from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import COLUMNS, Question
 from dwarfgpu.fleet.cluster import begin_workers, connected, local_workers, make_batches, needs_extra, run_batches
 from dwarfgpu.fleet.inputs import find_inputs
 from dwarfgpu.fleet.parts import AnswerFolder
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, Document
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
@@ -67,9 +67,8 @@ def question_of(text: str, read: Reader, budget: str | None = None) -> Question:
         what = "it is empty" if not text.strip() else str(error).lower()
         raise UsageError(f"the question {text[:60]!r}: {what}", hint="quotes come in pairs") from None
     command = question_named(name)
-    assert command.shell is not None  # noqa: S101 (it has a name at the shell)
     files = [] if name in WITH_FILES else ["-"]
-    if any(each.name == "state" for each in command.shell.selects):
+    if any(each.name == "state" for each in command.at_shell.selects):
         files += ["--state", "-"]
     costs = [] if budget is None else ["--budget", budget]
     selected, arguments, cost = read([name, *files, *costs, *words])

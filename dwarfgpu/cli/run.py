@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu import budget
 from dwarfgpu.cli import debug
-from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK, USAGE, Session, is_alone, read_input
+from dwarfgpu.cli.session import Session, is_alone, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
+from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK, USAGE
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
@@ -96,14 +97,14 @@ def _run(session: Session, options: Any) -> int:
 
 
 def _have_streams() -> None:
-    """Python has nothing in place of a stream that was closed by whoever started it."""
+    """Open something in place of each stream that was closed before Python started."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 (as long as the program runs)
 
 
 def _parse(words: list[str]) -> Any:
-    """The options of a command, or None when there is nothing to run."""
+    """Return the options of a command, or None when there is nothing to run."""
     if not words:
         raise UsageError("a command is needed", hint="`dwarfgpu --help` lists the commands")
     if words[0] == "help" and len(words) > 1:
@@ -210,11 +211,10 @@ def _cases(name: str, words: list[str]) -> Any:
 
 def _question_parser(name: str, command: Command, *, needs_help: bool = True) -> _ArgumentParser:
     """Return the parser of a question."""
-    assert command.shell is not None  # noqa: S101 (it is a name that a command has at the shell)
-    parser = _parser(name, _help(command) if needs_help else "", command.shell.examples)
+    parser = _parser(name, _help(command) if needs_help else "", command.at_shell.examples)
     is_expression = command.completes == "expression"
     has_state = _has_state(command)
-    for argument in (*command.shell.selects, *command.shell.operands, *command.shell_options):
+    for argument in (*command.at_shell.selects, *command.at_shell.operands, *command.shell_options):
         _add(parser, argument, is_expression=is_expression, is_free=has_state and argument.name == "file")
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
@@ -224,20 +224,19 @@ def _question_parser(name: str, command: Command, *, needs_help: bool = True) ->
 
 def _has_state(command: Command) -> bool:
     """Whether a question takes FILE and a state, which may name its code."""
-    assert command.shell is not None  # noqa: S101 (it is asked at the shell)
-    return {"file", "state"} <= {argument.name for argument in command.shell.selects}
+    return {"file", "state"} <= {argument.name for argument in command.at_shell.selects}
 
 
 def _question(name: str, command: Command, words: list[str]) -> Any:
     """Read the words behind the name of a question."""
-    assert command.shell is not None  # noqa: S101 (it is a name that a command has at the shell)
     parser = _question_parser(name, command, needs_help=not {"-h", "--help"}.isdisjoint(words))
     # argparse takes what begins with a dash for an option, unless there is a blank in it
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
     if command.completes == "expression":
         words = [f" {word}" if _is_negative(word) else word for word in words]
-    # an operand that may be absent would be, for argparse, wherever options stand before it
-    is_mixed = any(each.is_many or not each.is_required for each in (*command.shell.selects, *command.shell.operands))
+    # an operand that may be absent would be, for argparse, wherever options are before it
+    positional = (*command.at_shell.selects, *command.at_shell.operands)
+    is_mixed = any(argument.is_many or not argument.is_required for argument in positional)
     options = parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words)
     _join_states(options)
     if isinstance(getattr(options, "file", None), list):
@@ -264,8 +263,7 @@ def _files_and_name(words: list[str]) -> tuple[str | tuple[str, ...] | None, str
 
 def _settle_file(options: argparse.Namespace, command: Command, parser: _ArgumentParser) -> None:
     """Take the word in place of FILE for the first operand where a state names its code; else FILE is needed."""
-    assert command.shell is not None  # noqa: S101 (it was asked at the shell)
-    needs_file = any(argument.name == "file" and argument.is_required for argument in command.shell.selects)
+    needs_file = any(argument.name == "file" and argument.is_required for argument in command.at_shell.selects)
     name: str | None = options.file
     if name is not None and (options.state is None or name == "-" or os.path.exists(name.partition("@")[0])):  # noqa: PTH110
         return
@@ -273,9 +271,9 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
         if name is None and needs_file:
             parser.error("the following arguments are required: FILE")
         return
-    if name is None or "://" in name or not command.shell.operands:
+    if name is None or "://" in name or not command.at_shell.operands:
         return
-    operand = command.shell.operands[0]
+    operand = command.at_shell.operands[0]
     later = getattr(options, _dest(operand))
     if operand.is_many:
         setattr(options, _dest(operand), [name, *(later or ())])
@@ -343,7 +341,6 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.selection import Selection, select
 
-    assert command.shell is not None  # noqa: S101 (it was asked at the shell)
     if command.name == "eval" and given["file"] is None and given["state"] not in (None, "-"):
         from dwarfgpu.cli import cases
 
@@ -369,15 +366,13 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
 
 def _selected(command: Command, given: dict[str, Any]) -> dict[str, Any]:
     """Return what the words of a question select."""
-    assert command.shell is not None  # noqa: S101 (it was asked at the shell)
-    return {each.name: given[_dest(each)] for each in command.shell.selects}
+    return {each.name: given[_dest(each)] for each in command.at_shell.selects}
 
 
 def _arguments(command: Command, given: dict[str, Any], form: str) -> Arguments:
     """Return the arguments of a question besides what it selects."""
-    assert command.shell is not None  # noqa: S101 (it was asked at the shell)
     words: list[str] = []
-    for operand in command.shell.operands:
+    for operand in command.at_shell.operands:
         value = given[_dest(operand)]
         words += [] if value is None else value if operand.is_many else [value]
     if given.get("in_file") is not None:
@@ -420,7 +415,7 @@ def _is_negative(word: str) -> bool:
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """What argparse writes help with. It would ask `shutil` for the width, which costs start-up time."""
+    """Return what argparse writes help with. It would ask `shutil` for the width, which costs start-up time."""
     try:
         width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(1).columns
     except (ValueError, OSError):
@@ -443,7 +438,7 @@ def _add_common(parser: argparse.ArgumentParser, *, has_answer: bool = True) -> 
 def summaries() -> dict[str, str]:
     """Return what each command of the shell is for."""
     known = dict(debug.SUMMARIES)
-    known |= {command.shell.names[0]: command.summary for command in AT_SHELL.values() if command.shell}
+    known |= {command.at_shell.names[0]: command.summary for command in AT_SHELL.values()}
     known["lists"] = "read location lists from a file of cases"
     return known
 

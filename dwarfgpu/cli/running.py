@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.cli.session import INTERRUPTED, NO_ANSWER, OK
 from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
 from dwarfgpu.regular_files import check_output
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE
+from dwarfgpu.questions.document import OK, exit_status
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.written_text import SafeStream, styled
 
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
 
-__all__ = ("BAD_FILE", "NO_ANSWER", "OK", "USAGE")
-
-INTERRUPTED = 130
-
 MAX_REPORTED = 20
 """How many problems of one kind are shown before the rest is only counted."""
 
@@ -33,16 +29,9 @@ _STYLES = {"name": "1;36", "number": "33", "error": "1;31", "hint": "36", "dim":
 
 
 def given(options: Any, names: Iterable[str]) -> list[str]:
-    """Those of some options that were given, as they are written."""
+    """Return those of some options that were given, as they are written."""
     values = ((name, getattr(options, name)) for name in names)
     return [f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False]
-
-
-def exit_status(error: DwarfGpuError) -> int:
-    """The exit status that tells a branch of the errors."""
-    if isinstance(error, UsageError):
-        return USAGE
-    return BAD_FILE if isinstance(error, MalformedFile) else NO_ANSWER
 
 
 class Session:
@@ -82,7 +71,7 @@ class Session:
         self.out.write(f"{text}\n")
 
     def style(self, style: str, text: str, stream: SafeStream | None = None) -> str:
-        """Text in a style, where the stream shows colour."""
+        """Return text in a style, where the stream shows colour."""
         if not text or not self._colors[stream or self.out]:
             return text
         return styled(_STYLES[style], text)
@@ -156,8 +145,8 @@ class Session:
 
 
 def _one_line(text: str) -> str:
-    """A message on one line, in which nothing that a file or its name holds can steer a terminal."""
-    return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in " ".join(text.split()))
+    """Return a message on one line, in which nothing that a file or its name holds can steer a terminal."""
+    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in " ".join(text.split()))
 
 
 def _wants_color(choice: str, stream: SafeStream) -> bool:
@@ -172,7 +161,7 @@ def _wants_color(choice: str, stream: SafeStream) -> bool:
 
 
 def read_input(path: str) -> str:
-    """The text of a file, or of standard input for ``-``."""
+    """Return the text of a file, or of standard input for ``-``."""
     try:
         if path == "-":
             return read_stream(sys.stdin.buffer, "standard input").decode()
@@ -183,7 +172,7 @@ def read_input(path: str) -> str:
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """The lines of a file, or of standard input for ``-``, each as soon as it is there."""
+    """Yield the lines of a file, or of standard input for ``-``, each as soon as it is there."""
     try:
         if path == "-":
             yield from _decoded(sys.stdin.buffer, path)

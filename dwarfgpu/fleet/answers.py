@@ -125,9 +125,7 @@ class Question:
 
     @property
     def _files(self) -> dict[str, Argument]:
-        shell = question_named(self.name).shell
-        assert shell is not None  # noqa: S101 (it has a name at the shell)
-        return {each.name: each for each in shell.selects}
+        return {argument.name: argument for argument in question_named(self.name).at_shell.selects}
 
 
 def check_words(name: str, words: Sequence[str]) -> None:
@@ -154,8 +152,7 @@ def make_question(name: str, *words: str, **options: Any) -> Question:
     words = (*first, *words)
     row = question_named(name)
     check_words(name, words)
-    assert row.shell is not None  # noqa: S101 (it has a name at the shell)
-    selecting = {each.name: each for each in row.shell.selects if each.name not in ("file", "state")}
+    selecting = {each.name: each for each in row.at_shell.selects if each.name not in ("file", "state")}
     others = {each.name: each for each in row.shell_options}
     selects: list[tuple[str, Any]] = []
     chosen: list[tuple[str, Any]] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.fleet.answers import COLUMNS
+from dwarfgpu.fleet.answers import ANSWERED, COLUMNS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import whole_output
 
@@ -117,7 +117,7 @@ def _encodable(value: Any) -> Any:
 
 
 class AnswerFolder:
-    """A folder with the answers to one question, of one run or of several that go on with each other."""
+    """A folder with the answers to one question, of one run, or of several that each went on where one had ended."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path).absolute()
@@ -236,6 +236,4 @@ class Journal:
 
 def failed(outcomes: Iterable[Outcome]) -> list[Outcome]:
     """Return those that have no answer."""
-    from dwarfgpu.fleet.answers import ANSWERED
-
     return [outcome for outcome in outcomes if outcome.status != ANSWERED]

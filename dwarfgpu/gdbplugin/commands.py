@@ -254,18 +254,20 @@ def save(debugger: Debugger, text: str) -> None:
 def _save_waves(machine: Attached, path: str) -> str:
     from dwarfgpu.backends import snapshot
     from dwarfgpu.program.stack.gdb_capture import captured
+    from dwarfgpu.render.layout import counted
 
     waves = captured(machine)
     snapshot.save(waves, path)
-    return f"{waves.wave_count} wave{'' if waves.wave_count == 1 else 's'}"
+    return counted(waves.wave_count, "wave")
 
 
 def _save_threads(machine: Attached, path: str) -> str:
+    from dwarfgpu.render.layout import counted
+
     if path.endswith((".json", ".dgs")):
         raise UsageError(
             f"{path} would be a snapshot of waves, and these are threads of {machine.state.target.name}",
             hint="they are saved as a core file: `dwarfgpu snapshot core`",
         )
     gdb.execute(f"{SAVE_CORE} {path}", to_string=True)
-    count = len(machine)
-    return f"{count} thread{'' if count == 1 else 's'} as a core file"
+    return f"{counted(len(machine), 'thread')} as a core file"

@@ -20,6 +20,8 @@ from dwarfgpu.render import written_text
 from dwarfgpu.render.layout import plain_style
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.stack.frame import Frame
 
@@ -28,12 +30,26 @@ NEEDS_A_PROCESS = ("no_frame", "no_machine")
 """The kinds of errors whose words name commands of the debugger; in GDB a process is what is missing."""
 
 
+class ErrorStream:
+    """Writes what belongs beside an answer that is data to GDB's error stream."""
+
+    def report_problems(self, problems: Iterable[DwarfGpuError]) -> None:
+        """Write errors, each on a line."""
+        for error in problems:
+            self.hint(one_line(error))
+
+    def hint(self, text: str) -> None:
+        """Write a line."""
+        gdb.write(f"{written_text.written(text)}\n", gdb.STDERR)
+
+
 class GdbDebugger(Debugger):
     """A debugger whose program, thread, frame and lane are those selected in GDB."""
 
     def __init__(self) -> None:
         Debugger.__init__(self, Output(write))
         self._states[Remembered] = gdb_remembered()
+        self.aside = ErrorStream()
         self.chosen: set[str] = set()
         """The settings that have values of their own, others than GDB's."""
         self._of_gdb: Frame | None = None

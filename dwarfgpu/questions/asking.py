@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.backtrace import CallWriter
 
-OTHERS = "bhwgi"
-"""Letters that ``x`` knows and ``print`` does not."""
+SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
+"""The bytes of a unit by the letters of sizes, which ``x`` knows and ``print`` does not."""
 
 
 # --- Lanes ----------------------------------------------------------------------------------------------------------
@@ -101,22 +101,22 @@ def frame_repaired(selection: Selection, repair: str | None) -> Frame:
 
 
 def print_format(arguments: Arguments) -> str | None:
-    """The letter behind the slash of a command that shows values."""
+    """Return the letter behind the slash of a command that shows values."""
     text, name = arguments.format, arguments.command.name
     if text[:1].isdecimal() or text[:1] == "-":
         raise UsageError(f'Item count other than 1 is meaningless in "{name}" command.', kind="bad_format")
-    found: str | None = None
+    chosen: str | None = None
     for letter in text:
-        if letter in "bhwg":
+        if letter in SIZES:
             raise UsageError(f'Size letters are meaningless in "{name}" command.', kind="bad_format")
         if letter == "i":
             raise UsageError(f'Format letter "i" is meaningless in "{name}" command.', kind="bad_format")
         if letter not in LETTERS:
             hint = f"the formats are {', '.join(LETTERS)}"
             raise UsageError(f'Undefined output format "{letter[:1]}".', kind="bad_format", hint=hint)
-        if letter != "r" or found is None:
-            found = letter
-    return found
+        if letter != "r" or chosen is None:
+            chosen = letter
+    return chosen
 
 
 # --- Looks ----------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def print_format(arguments: Arguments) -> str | None:
 def renderer(
     debugger: Selection, letter: str | None = None, *, frame: Frame | None = None, locations: bool = False
 ) -> VariablesRenderer:
-    """What writes values as the settings say."""
+    """Return what writes values as the settings say."""
     settings = debugger.settings
     found = VariablesRenderer(
         frame or debugger.frame, letter, debugger.output.style, locations=locations, verbose=settings["verbose"]
@@ -154,7 +154,7 @@ def call_writer(selection: Selection, frame: Frame) -> CallWriter:
 
 
 def part_text(writer: VariablesRenderer, value: Object) -> str:
-    """A value behind a name: a pointer does not say its type, which `print` says."""
+    """Return a value behind a name: a pointer does not say its type, which `print` says."""
     found = ValueWriter(writer.look, is_cplus=speaks_cplus(value.type))
     try:
         return found.text(value, 0, is_top=True)
@@ -163,7 +163,7 @@ def part_text(writer: VariablesRenderer, value: Object) -> str:
 
 
 def why(reason: Reason | None) -> str:
-    """Why there is no value, in GDB's words where it has some."""
+    """Return why there is no value, in GDB's words where it has some."""
     if reason is None:
         return ""
     is_memory = reason.error is not None and reason.error.kind == "memory_unavailable"
@@ -171,7 +171,7 @@ def why(reason: Reason | None) -> str:
 
 
 def asked(debugger: Debugger, text: str, lanes: list[int] | str | None) -> Values:
-    """What an expression is, in some lanes."""
+    """Return what an expression is, in some lanes."""
     from dwarfgpu.program.variables.answers import answer
 
     return answer(debugger.frame[text], text, lanes)

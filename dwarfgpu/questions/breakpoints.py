@@ -52,7 +52,7 @@ def _set(debugger: Debugger, arguments: Arguments, *, is_temporary: bool) -> Non
 
 
 def _parts(arguments: Arguments) -> tuple[str, str | None]:
-    """Return what stands before `if`, and the condition behind it, if there is one."""
+    """Return what is before `if`, and the condition behind it, if there is one."""
     text = arguments.text
     match = _IF.search(text)
     if match:
@@ -154,7 +154,7 @@ def _row(debugging: Debugging | None, point: StoppingPoint) -> dict[str, Any]:
 
 
 def _table(rows: list[dict[str, Any]], output: Output) -> Iterable[str]:
-    from dwarfgpu.render.layout import table
+    from dwarfgpu.render.layout import counted, table
 
     if not rows:
         yield "No breakpoints or watchpoints."
@@ -176,7 +176,7 @@ def _table(rows: list[dict[str, Any]], output: Output) -> Iterable[str]:
         if row["condition"] is not None:
             lines.append(f"\tstop only if {row['condition']}")
         if row["hits"]:
-            lines.append(f"\tbreakpoint already hit {row['hits']} time{'' if row['hits'] == 1 else 's'}")
+            lines.append(f"\tbreakpoint already hit {counted(row['hits'], 'time')}")
         if row["ignored"]:
             lines.append(f"\tignore next {row['ignored']} hits")
         lines += [f"        {line}" for line in row["commands"]]

@@ -38,7 +38,7 @@ class CodeCursor:
 
 
 def code_of(debugger: Debugger) -> ProgramCode:
-    """The code of the program, read by the disassembler that the settings name."""
+    """Return the code of the program, read by the disassembler that the settings name."""
     kept = debugger.state_of(CodeCursor)
     if kept.disassembler.chosen != debugger.settings["disassembler"]:
         kept.disassembler = Disassembler(debugger.settings["disassembler"])
@@ -145,7 +145,7 @@ def instructions_json(debugger: Debugger, rows: Iterable[MachineInstruction]) ->
 
 
 def _function(debugger: Debugger, text: str) -> list[CodeSpan]:
-    """The stretches of the function that a text means: by name, or by an address in it."""
+    """Return the stretches of the function that a text means: by name, or by an address in it."""
     places = places_of(debugger)
     if not text:
         frame = debugger.frame

@@ -46,7 +46,7 @@ class Candidate:
 
 
 def complete(debugger: Debugger, line: str) -> tuple[int, list[Candidate]]:
-    """What a line, up to the cursor, can go on with: where the text begins that is replaced, and with what."""
+    """Return what a line, up to the cursor, can go on with: where the text begins that is replaced, and with what."""
     most = debugger.settings["max-completions"]
     try:
         start, found = _command(debugger, line, _past_blanks(line, 0), "")
@@ -154,7 +154,7 @@ def _macro(debugger: Debugger, line: str, at: int) -> Found:
 
 
 def _setting(debugger: Debugger, line: str, at: int) -> Found:
-    """The name of a setting, its value, or an expression that is assigned to."""
+    """Return the name of a setting, its value, or an expression that is assigned to."""
     text = line[at:]
     for name, setting in debugger.settings.declared.items():
         if text.startswith(f"{name} "):
@@ -209,7 +209,7 @@ def _register(debugger: Debugger, line: str, at: int) -> Found:
 
 
 def registers(debugger: Debugger, letters: str, sign: str) -> Iterator[Candidate]:
-    """The registers of the target whose names begin so."""
+    """Yield the registers of the target whose names begin so."""
     frame = debugger.frame
     for name in ("pc", "sp", "fp"):
         if name.startswith(letters):
@@ -296,7 +296,7 @@ def _names(*kinds: str, files: bool = False) -> Complete:
 
 
 def _stop(debugger: Debugger, line: str, at: int) -> Found:
-    """A place, and behind `if` an expression."""
+    """Return a place, and behind `if` an expression."""
     match = _IF.search(line, at)
     if match is not None:
         return _expression(debugger, line, match.end())
@@ -307,7 +307,7 @@ def _stop(debugger: Debugger, line: str, at: int) -> Found:
 
 
 def _breakpoint(debugger: Debugger, line: str, at: int) -> Found:
-    """The number of a breakpoint; behind that of one whose condition is changed an expression."""
+    """Return the number of a breakpoint; behind that of one whose condition is changed an expression."""
     from dwarfgpu.questions.execution import KernelRun
 
     points = list(debugger.state_of(KernelRun).points)
@@ -381,7 +381,7 @@ MAX_DEPTH = 20
 
 
 def complete_expression(debugger: Debugger, line: str, at: int) -> Found:
-    """What the end of an expression can become."""
+    """Return what the end of an expression can become."""
     text = line[at:]
     match = _VARIABLE.search(text)
     if match is not None:
@@ -413,7 +413,7 @@ def _symbol_names(debugger: Debugger, letters: str) -> Iterator[Candidate]:
     for variable in frame.variables():
         if variable.name.startswith(letters) and not variable.is_shadowed:
             yield Candidate(variable.name, variable.kind)
-    is_plain = not _NUMBERED.search(letters)  # of the spaces of single lanes only when somebody counts
+    is_plain = not _NUMBERED.search(letters)  # of the spaces of single lanes only when a user counts
     for space in frame.target.spaces():
         if letters and space.name.startswith(letters) and not (_NUMBERED.search(space.name) and is_plain):
             yield Candidate(f"{space.name}#", "address space")
@@ -427,7 +427,7 @@ def _symbol_names(debugger: Debugger, letters: str) -> Iterator[Candidate]:
 
 
 def operand_before(text: str, end: int) -> str:
-    """The operand that ends where a member operator begins: ``a->b[1]`` of ``2 * a->b[1]``."""
+    """Return the operand that ends where a member operator begins: ``a->b[1]`` of ``2 * a->b[1]``."""
     start = end
     while True:
         while start and text[start - 1].isspace():
@@ -450,7 +450,7 @@ def operand_before(text: str, end: int) -> str:
 
 
 def _opening(text: str, place: int) -> int:
-    """Where the bracket opens that closes at a place; the beginning if it does not."""
+    """Return where the bracket opens that closes at a place; the beginning if it does not."""
     depth = 0
     for position in range(place, -1, -1):
         depth += (text[position] in ")]") - (text[position] in "([")
@@ -467,7 +467,7 @@ def _members_of(debugger: Debugger, base: str, letters: str) -> Iterator[Candida
 
 
 def _members(kind: Type, depth: int, seen: set[object]) -> Iterator[str]:
-    """The names of the members of a type, or of what it points to; those of base classes behind its own."""
+    """Yield the names of the members of a type, or of what it points to; those of base classes behind its own."""
     while isinstance(kind, (Pointer, Qualified, Typedef)):
         depth += 1
         if depth > MAX_DEPTH:

@@ -87,7 +87,7 @@ def show_context(debugger: Debugger, names: tuple[str, ...] | None = None) -> No
 
 
 def _fitted(debugger: Debugger, name: str, lines: list[str], count: int) -> list[str]:
-    """A section with fewer lines: of the source those that are nearest."""
+    """Return a section with fewer lines: of the source those that are nearest."""
     if len(lines) - 1 <= count:
         return lines
     if name == "source":
@@ -96,7 +96,7 @@ def _fitted(debugger: Debugger, name: str, lines: list[str], count: int) -> list
 
 
 def _made(debugger: Debugger, name: str, size: int) -> tuple[str, list[str]]:
-    """The title and the lines of a section."""
+    """Return the title and the lines of a section."""
     head, make = _MAKERS[name]
     try:
         section = make(debugger, size)
@@ -229,7 +229,7 @@ def _registers(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
 
 def _register(frame: Frame, name: str, lane: int | None) -> str | None:
-    """A register with what it holds; None for one that has nothing to say here."""
+    """Return a register with what it holds; None for one that has nothing to say here."""
     try:
         quantity = frame.expression(f"${name}")
         value = quantity.value(lane)
@@ -261,7 +261,7 @@ def _stack(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
 
 def _expressions(debugger: Debugger, size: int) -> tuple[str, list[str]]:
-    """What `display` shows."""
+    """Return what `display` shows."""
     with debugger.output.collected() as texts:
         show_displays(debugger)
     lines = "".join(texts).split("\n")[:-1]
@@ -287,13 +287,13 @@ LEAST = 2
 
 
 def clipped(text: str, width: int) -> str:
-    """A text on one line that is not wider than that."""
+    """Return a text on one line that is not wider than that."""
     text = shown(text)
     return text if len(text) <= width else f"{text[: max(0, width - 3)]}..."[:width]
 
 
 def title(text: str, width: int, style: Style) -> str:
-    """The line above a section."""
+    """Return the line above a section."""
     head = f"-- {clipped(text, width - 4)} "
     return style("kind", head.ljust(width, "-"))
 
@@ -307,7 +307,7 @@ def gutter(mask: int) -> str:
 
 
 def shares(natural: Sequence[int], room: int) -> list[int]:
-    """How many lines each of some sections gets of a screen: the longest give way, then the last; 0 is no room at all.
+    """Return how many lines of a screen each section gets: the longest give way, then the last; 0 is no room at all.
 
     A title for each of them is counted too.
     """
@@ -325,7 +325,7 @@ def shares(natural: Sequence[int], room: int) -> list[int]:
 
 
 def shortened(lines: list[str], count: int, style: Style) -> list[str]:
-    """The first lines, and how many more there are."""
+    """Return the first lines, and how many more there are."""
     if len(lines) <= count:
         return lines
     return [*lines[: count - 1], style("dim", f"... {counted(len(lines) - count + 1, 'more line')}")]
@@ -334,7 +334,7 @@ def shortened(lines: list[str], count: int, style: Style) -> list[str]:
 def lanes_lines(
     lanes: Lanes, current: int | None, where: Callable[[LaneStatus], str], width: int, style: Style
 ) -> list[str]:
-    """The lanes on one line, with a letter for each place, and below it what the letters mean.
+    """Return the lanes on one line, with a letter for each place, and below it what the letters mean.
 
     Capitals are the places of active lanes, and A is that of the wave. `^` is below the lane that is selected.
     """
@@ -432,7 +432,7 @@ def display(debugger: Debugger, arguments: Arguments) -> None:
         return
     form = arguments.format
     of_memory = None
-    if any(character in "isbhwg" or character.isdecimal() for character in form):
+    if any(character in ("i", "s", *asking.SIZES) or character.isdecimal() for character in form):
         of_memory = memory.read_format(form, asking.MemoryFormat())
     letter = None if of_memory is not None else asking.print_format(arguments)
     added = Display(known.last + 1, arguments.text, letter, of_memory)
@@ -495,7 +495,7 @@ def show_displays(debugger: Debugger) -> None:
 
 
 def _show(debugger: Debugger, displayed: Display) -> None:
-    """A value on a line; memory below a line that says what it is."""
+    """Show a value on a line; memory below a line that says what it is."""
     if displayed.memory is not None:
         where = memory.address_of(debugger, displayed.text)
         end = "\n" if displayed.memory.count != 1 or displayed.memory.letter == "i" else "  "

@@ -202,7 +202,7 @@ def with_(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _setting(debugger: Debugger, text: str) -> tuple[str, str]:
-    """The setting that a text begins with, and the rest."""
+    """Return the setting that a text begins with, and the rest."""
     found = debugger.settings.find(text)
     if found is None:
         near = nearest(" ".join(text.split()[:2]), debugger.settings.declared)

@@ -31,7 +31,7 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
     worse; variables are the same if function, inlined calls, name, type and line are. -statistics gives the numbers
     of llvm-dwarfdump --statistics, and -svg a picture.
     """
-    file = _file(selection)
+    file = selection.code_file
     if not file.has_dwarf:
         message = f"{file.name} has no debugging information"
         raise NotFound("no_debug_info", message, hint="compile it with -g, or name the file that has it")
@@ -53,12 +53,6 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
     if function is None and variable is None and not arguments.has("svg"):
         return _whole(file, worst, read_as)
     return _chosen(file, arguments, function, variable, worst, read_as)
-
-
-def _file(selection: Selection) -> CodeObject:
-    """Return the file whose code the frame executes; without a state the one that is open."""
-    code = None if selection.attached is None else selection.frame.code
-    return selection.opened.file if code is None else code.file
 
 
 def _wanted(arguments: Arguments) -> tuple[str | None, str | None]:

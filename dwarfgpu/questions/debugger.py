@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.language.history import READ_ONLY, Remembered
+from dwarfgpu.questions.document import NO_ANSWER, exit_status
 from dwarfgpu.questions.output import Log
 from dwarfgpu.questions.registry import Registry, read_arguments
 from dwarfgpu.questions.selection import Selection
@@ -14,12 +15,20 @@ from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open
 from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from typing import Protocol
 
     from dwarfgpu.program.code.completion_index import KnownNames
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.output import Output
+
+    class Aside(Protocol):
+        """Where a face shows what belongs beside an answer."""
+
+        def report_problems(self, problems: Iterable[DwarfGpuError]) -> object: ...
+        def hint(self, text: str) -> object: ...
+
 
 DEEPEST = 100
 """How deep commands may call each other: scripts that source themselves end here."""
@@ -63,6 +72,8 @@ class Debugger(Selection):
         """Are called after a command that has changed what is selected."""
         self.ask: Callable[[str], bool] | None = None
         """Asks the user a question whose answer is yes or no; None without a user at a terminal."""
+        self.aside: Aside | None = None
+        """Shows what is wrong with an answer that is data, and what can be done; text says it itself."""
         self.shell_status: int | None = None
         """The exit status of the last program that was run."""
         self.full_screen: Callable[[], None] | None = None
@@ -129,8 +140,8 @@ class Debugger(Selection):
                 forget_changed_mappings()
             elif document is not None:
                 check_mappings()  # what was answered is of no use if a file has changed meanwhile
-            if cost.is_spent and not self._depth - 1 and arguments.form == "":
-                self.output.line(self.output.style("hint", f"{cost.message}; {budget.HINT}"))
+            if cost.is_spent and not self._depth - 1:
+                self._tell_spent(f"{cost.message}; {budget.HINT}", arguments.form)
         finally:
             self._depth -= 1
             self._notice_writes()
@@ -143,8 +154,12 @@ class Debugger(Selection):
     def _write(self, document: Document, form: str) -> None:
         """Write an answer, and what is wrong with parts of it. Where there is nothing else that is the error."""
         document.write(self.output, form)
-        self.status = max(self.status, document.status)
+        self.status = max(self.status, document.status, *map(exit_status, document.problems))
         if form:
+            if self.aside is not None:
+                self.aside.report_problems(document.problems)
+                for hint in document.hints:
+                    self.aside.hint(hint)
             return
         if document.problems and document.is_empty:
             raise document.problems[0]
@@ -152,6 +167,14 @@ class Debugger(Selection):
             for line in fitted(f"warning: {problem}", self.output.width, 2):
                 self.output.line(self.output.style("error", line))
         self.output.lines(document.hints)
+
+    def _tell_spent(self, text: str, form: str) -> None:
+        """Say that an answer has cost all that it may, so that something is left out of it."""
+        self.status = max(self.status, NO_ANSWER)
+        if not form:
+            self.output.line(self.output.style("hint", text))
+        elif self.aside is not None:
+            self.aside.hint(text)
 
     def _limit_frames(self) -> None:
         """Have as many frames computed as the settings say."""
@@ -168,7 +191,7 @@ class Debugger(Selection):
             watcher()
 
     def _notice_writes(self) -> None:
-        """What is written changes what is seen, and there may be other frames."""
+        """Take note of writes, which change what is seen; there may be other frames then."""
         changes = 0 if self.attached is None else self.attached.state.backend.changes
         if changes == self._changes:
             return
@@ -251,7 +274,7 @@ class Debugger(Selection):
 
 
 def remembered(debugger: Debugger) -> Remembered:
-    """The values that a debugger remembers."""
+    """Return the values that a debugger remembers."""
     found = debugger.state_of(Remembered)
     found.computed = lambda: looked_at(debugger)
     return found
@@ -276,5 +299,5 @@ def looked_at(debugger: Debugger) -> dict[str, str | int]:
 
 
 def names(debugger: Debugger) -> list[str]:
-    """The names of all that there are, in order."""
+    """Return the names of all that there are, in order."""
     return sorted({*READ_ONLY, *debugger.state_of(Remembered).variables})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 OK, NO_ANSWER, USAGE, BAD_FILE = range(4)
 """The exit statuses that the program has for answers."""
+INTERRUPTED = 130
+"""The exit status where ^C has ended it."""
+
+
+def exit_status(error: DwarfGpuError) -> int:
+    """Return the exit status that tells a branch of the errors."""
+    if isinstance(error, UsageError):
+        return USAGE
+    return BAD_FILE if isinstance(error, MalformedFile) else NO_ANSWER
 
 
 class Document:

@@ -136,7 +136,7 @@ def print_die(selection: Selection, arguments: Arguments) -> Document:
     """
     from dwarfgpu.program.dump import entries, sections
 
-    file = _file(selection)
+    file = selection.code_file
     chosen = _entries_selected(file, arguments)
     shows_entries = True
     others: list[str] = []
@@ -290,7 +290,7 @@ def print_cfi(selection: Selection, arguments: Arguments) -> Document:
     With -pc, or of an ADDRESS: the whole row that holds there. With -function, or of a FUNCTION: its entries. At the
     shell, --cases FILE reads sections in hex, a case a line, and answers each as JSON on a line.
     """
-    file = _file(selection)
+    file = selection.code_file
     dialect = arguments.get("dialect") or _dialect(selection)
     if dialect is not None:
         file.frames.use_dialect(dialect)
@@ -415,9 +415,3 @@ def _dialect(selection: Selection) -> str | None:
     """Return the dialect that the settings name for expressions; None is that of the target."""
     name: str = selection.settings["dialect"]
     return None if name == "auto" else name
-
-
-def _file(selection: Selection) -> CodeObject:
-    """Return the file whose code the frame executes; without a state the one that is open."""
-    code = None if selection.attached is None else selection.frame.code
-    return selection.opened.file if code is None else code.file

@@ -46,7 +46,7 @@ def open_file(debugger: Debugger, path: str) -> None:
 
 
 def described(file: CodeObject) -> str:
-    """What a file is: ``amdgcn gfx90a, DWARF 5``."""
+    """Return what a file is: ``amdgcn gfx90a, DWARF 5``."""
     name = f"amdgcn {file.target.target_id}" if file.is_amdgpu else file.target.target.name
     if not file.has_dwarf:
         return f"{name}, no debugging symbols found"
@@ -63,10 +63,9 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
     paths = [os.path.expanduser(word) for word in arguments.words]  # noqa: PTH111 (`pathlib` costs start-up time)
     attach_state(debugger, paths, force=arguments.has("force"))
     machine = debugger.machine
-    from dwarfgpu.render.layout import fitted
+    from dwarfgpu.render.layout import counted, fitted
 
-    noun = "wave" if machine.has_waves else "thread"
-    count = f"{len(machine)} {noun}{'' if len(machine) == 1 else 's'}"
+    count = counted(len(machine), debugger.noun)
     debugger.output.line(f"[Attached {machine.stopped.name}: {count} of {machine.state.target.name}]")
     for note in machine.stopped.notes:
         debugger.output.lines(fitted(f"[{note[0].upper()}{note[1:]}]", debugger.output.width, 1))
@@ -107,6 +106,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     from dwarfgpu.program.launch.planning import mixed_arguments as values_of
     from dwarfgpu.program.launch.planning import sizes
     from dwarfgpu.questions.execution import launched as note_launch
+    from dwarfgpu.render.layout import counted
 
     words = arguments.words
     if len(words) < 3:
@@ -132,9 +132,8 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     note_launch(debugger, launched, lambda: launch(debugger, arguments, is_again=True))
     if is_again:
         return
-    shape = launched.geometry
-    waves = f"{len(launched.waves)} wave{'' if len(launched.waves) == 1 else 's'}"
-    groups = f"{shape.group_count} work-group{'' if shape.group_count == 1 else 's'}"
+    waves = counted(len(launched.waves), "wave")
+    groups = counted(launched.geometry.group_count, "work-group")
     debugger.output.line(f"[Launched {launched.plan.kernel.name}: {groups}, {waves}]")
     for problem in launched.plan.problems:
         debugger.output.line(debugger.output.style("error", f"warning: {problem}"))
@@ -142,7 +141,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
 
 
 def _show_focus(debugger: Debugger) -> None:
-    """What is selected after a machine was attached, and what is wrong with the machine."""
+    """Show what is selected after a machine was attached, and what is wrong with the machine."""
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.questions.focus import show_stop, title
     from dwarfgpu.questions.stack import show_frame
@@ -159,13 +158,13 @@ def _show_focus(debugger: Debugger) -> None:
 
 
 def show_problems(debugger: Debugger, problems: tuple[Exception, ...]) -> None:
-    """What is broken in files, each on a line."""
+    """Show what is broken in files, each on a line."""
     for problem in problems:
         debugger.output.line(debugger.output.style("error", f"warning: {problem}"))
 
 
 def _path(arguments: Arguments) -> str:
-    """One name of a file."""
+    """Return the one name of a file that is given."""
     arguments.needed()
     words = arguments.words
     if len(words) != 1:
@@ -181,12 +180,12 @@ def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
     memory is in it. A file that is there is not overwritten.
     """
     from dwarfgpu.program.stack.snapshot_files import save
+    from dwarfgpu.render.layout import counted
 
     path = _path(arguments)
     machine = debugger.machine
     save(machine.stopped, path)
-    count = len(machine)
-    debugger.output.line(f"Saved {count} wave{'' if count == 1 else 's'} to {path}")
+    debugger.output.line(f"Saved {counted(len(machine), 'wave')} to {path}")
 
 
 def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:

@@ -100,7 +100,7 @@ def wave_find(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def title(debugger: Debugger) -> str:
-    """The wave and the lane that are selected: ``2, lane 5 (AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0])``."""
+    """Return the wave and the lane that are selected: ``2, lane 5 (AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0])``."""
     from dwarfgpu.questions.waves import target_id
 
     name = target_id(debugger)  # an error if there is no wave
@@ -181,7 +181,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def split(arguments: Arguments) -> tuple[str, set[str], str]:
-    """A list, or ``all``, flags, and a command, which begins with the first word that is neither."""
+    """Return a list, or ``all``, flags, and a command, which begins with the first word that is neither."""
     text = arguments.needed()
     match = _LIST.match(text)
     which = "all" if text.split(maxsplit=1)[0] == "all" else match[0].strip() if match else ""

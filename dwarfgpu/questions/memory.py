@@ -18,7 +18,7 @@ from dwarfgpu.program.types.model import Array, Base, Function, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
 from dwarfgpu.questions import asking
-from dwarfgpu.questions.asking import Examined, MemoryFormat
+from dwarfgpu.questions.asking import SIZES, Examined, MemoryFormat
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.registry import LETTERS
 from dwarfgpu.render import numbers
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
-SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 PER_LINE = {"b": 8, "h": 8, "w": 4, "g": 2}
 MEMORY_LETTERS = f"{LETTERS}i"
 PREFIXES = {1: "", 2: "u", 4: "U"}
@@ -58,19 +57,19 @@ def examine(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def read_format(text: str, last: MemoryFormat, *, is_onwards: bool = False) -> MemoryFormat:
-    """``4xw``: what is left out is as it was the last time."""
+    """Read a format such as ``4xw``: what is left out is as it was the last time."""
     match = _FORMAT.fullmatch(text)
     if match is None or match[1] == "-":
         raise UsageError(f"/{text[:40]} is no format", hint="it is a number, a letter and a size, such as /4xw")
     letter = size = ""
-    for each in match[2]:
-        if each in SIZES:
-            size = each
-        elif each in MEMORY_LETTERS:
-            letter = each if each != "r" or not letter else letter
+    for character in match[2]:
+        if character in SIZES:
+            size = character
+        elif character in MEMORY_LETTERS:
+            letter = character if character != "r" or not letter else letter
         else:
             raise UsageError(
-                f'Undefined output format "{each}".',
+                f'Undefined output format "{character}".',
                 kind="bad_format",
                 hint=f"the formats are {', '.join(MEMORY_LETTERS)}, the sizes {', '.join(SIZES)}",
             )
@@ -83,7 +82,7 @@ def read_format(text: str, last: MemoryFormat, *, is_onwards: bool = False) -> M
 
 
 def _usual_size(letter: str, last: str) -> str:
-    """The size of a unit where none is said (GDB manual, "Examining Memory")."""
+    """Return the size of a unit where none is said (GDB manual, "Examining Memory")."""
     if letter == "a":
         return "g"
     if letter == "f":
@@ -94,7 +93,7 @@ def _usual_size(letter: str, last: str) -> str:
 
 
 def address_of(selection: Selection, text: str) -> Address:
-    """The address that an expression means: the number of a pointer, or where an array or a function is."""
+    """Return the address that an expression means: the number of a pointer, or where an array or a function is."""
     frame = selection.frame
     found = frame.expression(text).find(frame.lane(selection.lane)).target()
     inner = resolved(found.type)
@@ -230,7 +229,7 @@ class _Shower:
         return formatted(pattern, bits, letter, is_signed=True, layout=None)
 
     def _read(self, where: Address, size: int) -> int:
-        """Some bytes as a number of the target."""
+        """Return some bytes as a number of the target."""
         try:
             reading = self.around.memory(where).read(8 * size)
         except EvaluationError as error:
@@ -271,7 +270,7 @@ class _Shower:
             where = self.known.next = _moved(where, self.bytes * (len(codes) + (not is_cut)))
 
     def _characters(self, where: Address) -> tuple[list[int], bool]:
-        """The characters of a string, and whether it is longer than what is shown of one."""
+        """Return the characters of a string, and whether it is longer than what is shown of one."""
         codes: list[int] = []
         for index in range(self.look.elements):
             try:
@@ -334,6 +333,6 @@ class _Shower:
 
 
 def _moved(where: Address, count: int) -> Address:
-    """The address so many bytes further on."""
+    """Return the address so many bytes further on."""
     value: Any = where.value
     return Address(where.space, value + count & (1 << 64) - 1)

@@ -29,7 +29,7 @@ SOURCE, ASSEMBLY, OPERATIONS = "source", "assembly", "operations"
 
 
 def plain_code(_kind: str, lines: Sequence[str], _file: str) -> list[str]:
-    """Code as it is."""
+    """Return code as it is."""
     return list(lines)
 
 
@@ -66,7 +66,7 @@ class Output:
             self.line(text)
 
     def code(self, kind: str, lines: Sequence[str], file: str = "") -> list[str]:
-        """Lines of code with the styles of its language, where they are shown. They stay as many and as long.
+        """Return lines of code with the styles of its language, where they are shown. They stay as many and as long.
 
         ``kind`` is `SOURCE`, `ASSEMBLY` or `OPERATIONS`; ``file`` is the name of a source file. Cut lines before.
         """

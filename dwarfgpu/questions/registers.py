@@ -102,7 +102,7 @@ class _Rows:
     # --- Which ----------------------------------------------------------------------------------------------------
 
     def group(self, name: str) -> Iterable[Any]:
-        """The registers of a group."""
+        """Return the registers of a group."""
         every = [each for each in registers_of(self.frame) if self._is_in(each, name)]
         if not self.is_host:
             return every
@@ -122,7 +122,7 @@ class _Rows:
         return group in ("general", "scalar" if is_scalar else "system")
 
     def named(self, lower: str, word: str) -> Iterator[tuple[Any, str]]:
-        """The registers that a word means: one, or a range."""
+        """Yield the registers that a word means: one, or a range."""
         match = _RANGE.fullmatch(lower)
         if match is None:
             register = self._register(lower)
@@ -177,7 +177,7 @@ class _Rows:
         return document | ({"text": text} if text else {})
 
     def row(self, row: RegisterRow) -> Iterator[str]:
-        """A register on a line; a vector that does not fit goes on below itself."""
+        """Yield a register on a line; a vector that does not fit goes on below itself."""
         found, name = row
         register = found.register
         head = self.debugger.output.style("name", name) + " " * max(1, NAME_WIDTH - len(name))
@@ -232,7 +232,7 @@ class _Rows:
         return formatted(bits, size, "d" if letter in "sr" else letter, is_signed=True, layout=None)
 
     def _vector(self, head: str, found: RegisterContents) -> Iterator[str]:
-        """The lanes in braces, runs of one value together: ``{0x30 <repeats 64 times>}``."""
+        """Yield the lanes in braces, runs of one value together: ``{0x30 <repeats 64 times>}``."""
         size = found.register.lane_bits
         cells: list[str] = []
         values = found.elements()

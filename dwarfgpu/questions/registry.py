@@ -51,7 +51,7 @@ class Argument:
     """Reads its value: `int`, or a function that raises `UsageError`."""
     choices: tuple[str, ...] = ()
     is_required: bool = False
-    """Whether it must be given at the shell."""
+    """Whether it must be given."""
     is_many: bool = False
     """Whether it may be given more than once; its value is then a tuple."""
     bare: str = ""
@@ -84,7 +84,8 @@ class Argument:
         except ValueError:
             raise UsageError(f"{self.flag} takes a number, not {text[:40]!r}") from None
         if self.choices and value not in self.choices:
-            raise UsageError(f"{self.flag} is {', '.join(self.choices)}, not {text[:40]!r}")
+            name = self.flag if self.is_option else self.metavar
+            raise UsageError(f"{name} is one of {', '.join(self.choices)}, not {text[:40]!r}")
         return value
 
 
@@ -134,7 +135,8 @@ class Command:
     def usage(self) -> str:
         """How it is written."""
         parts = [f"{self.name}{f'[/{self.formats}]' if self.formats else ''}"]
-        parts += [f"[{option.usage}]" for option in self.options if option.setting is None or option.metavar is None]
+        own = (option for option in self.options if option.setting is None or option.metavar is None)
+        parts += [option.usage if option.is_required else f"[{option.usage}]" for option in own]
         if any(option.setting is not None and option.metavar is not None for option in self.options):
             parts.append("[-SETTING [VALUE]... --]")
         if self.is_question:
@@ -142,11 +144,17 @@ class Command:
         return " ".join([*parts, self.operands]).strip()
 
     @property
+    def at_shell(self) -> Shell:
+        """How a question that is asked at the shell is written there."""
+        assert self.shell is not None  # noqa: S101 (its name is one of the shell)
+        return self.shell
+
+    @property
     def shell_options(self) -> tuple[Argument, ...]:
         """Its options at the shell, without those that make the selection there."""
-        assert self.shell is not None  # noqa: S101 (it is asked at the shell)
-        selects = [argument.flag for argument in self.shell.selects]
-        return tuple(option for option in (*self.options, *self.shell.options) if option.flag not in selects)
+        shell = self.at_shell
+        selects = [argument.flag for argument in shell.selects]
+        return tuple(option for option in (*self.options, *shell.options) if option.flag not in selects)
 
     def load(self) -> Run:
         """Return the function that is the command; its module is imported only now."""
@@ -186,7 +194,7 @@ class Registry:
             self._shell.update(dict.fromkeys(command.shell.names, command))
 
     def names(self, prefix: str = "") -> dict[str, Command]:
-        """The words that may follow a prefix command (none: that may begin a line), aliases too."""
+        """Return the words that may follow a prefix command (none: that may begin a line), aliases too."""
         return self._names.get(prefix, {})
 
     def is_prefix(self, name: str) -> bool:
@@ -194,7 +202,7 @@ class Registry:
         return name in self._names
 
     def find(self, line: str) -> tuple[Command, str]:
-        """The command that a line names, abbreviated or not, and the text behind it."""
+        """Return the command that a line names, abbreviated or not, and the text behind it."""
         command, rest = self._next("", line.lstrip())
         while self.is_prefix(command.name) and rest.strip():
             try:
@@ -311,7 +319,7 @@ class Arguments:
 
     command: Command
     format: str
-    """What stood behind the slash."""
+    """What was behind the slash."""
     options: dict[str, Any]
     """The values of the options that were given, by name; empty for one that takes no argument."""
     text: str
@@ -347,18 +355,18 @@ class Arguments:
             raise UsageError(f"{self.text[:60]}: {str(error).lower()}", hint="quotes come in pairs") from None
 
     def none(self) -> None:
-        """There must be no rest."""
+        """Raise an error if there is a rest."""
         if self.text:
             raise self.wrong(f"takes no arguments, and {self.text[:40]!r} is one")
 
     def needed(self) -> str:
-        """The rest, which must not be empty."""
+        """Return the rest, which must not be empty."""
         if not self.text:
             raise self.wrong(f"needs {self.command.operands or 'an argument'}")
         return self.text
 
     def integer(self) -> int | None:
-        """The rest as a number; None if it is empty."""
+        """Return the rest as a number; None if it is empty."""
         if not self.text:
             return None
         try:
@@ -436,7 +444,7 @@ def _format(command: Command, text: str) -> tuple[str, str]:
 
 
 def _option(command: Command, flag: str, after: str) -> Argument | None:
-    """The option that a word is; None if what begins with it is the operand."""
+    """Return the option that a word is; None if what begins with it is the operand."""
     known = {option.flag: option for option in command.options}
     if flag[flag.startswith("--") :] in known:
         return known[flag[flag.startswith("--") :]]
@@ -455,7 +463,7 @@ def _option(command: Command, flag: str, after: str) -> Argument | None:
 
 
 def _value(command: Command, option: Argument, after: str) -> tuple[str, str]:
-    """The argument of an option, and the text behind it."""
+    """Return the argument of an option, and the text behind it."""
     match = _WORD.match(after)
     if option.metavar is None:
         return "", after

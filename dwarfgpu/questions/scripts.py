@@ -43,7 +43,7 @@ _ARGUMENT = re.compile(r"\$arg(c|\d+)")
 
 
 def word_of(line: str) -> str:
-    """The word that a line begins with."""
+    """Return the word that a line begins with."""
     return line.split(maxsplit=1)[0] if line.strip() else ""
 
 
@@ -63,7 +63,7 @@ def is_open(text: str) -> bool:
 
 
 def joined(lines: Iterable[str]) -> Iterator[str]:
-    """Lines, of which one that ends with a backslash goes on with the next."""
+    """Yield lines, of which one that ends with a backslash goes on with the next."""
     start = ""
     for line in lines:
         if _goes_on(line):
@@ -140,7 +140,7 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _doubt(debugger: Debugger, name: str) -> str:
-    """What is asked before a name gets another meaning."""
+    """Return what is asked before a name gets another meaning."""
     what = "Redefine" if name in debugger.macros else "Really redefine built-in"
     return f'{what} command "{name}"?'
 
@@ -156,7 +156,7 @@ def run_macro(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _filled(debugger: Debugger, line: str) -> str:
-    """A line of a definition with the words that it was called with."""
+    """Return a line of a definition with the words that it was called with."""
     if debugger.called_with is None or "$arg" not in line:
         return line
     name, words = debugger.called_with
@@ -322,7 +322,7 @@ def run_python(debugger: Debugger, path: str) -> None:
 
 
 def _wrong(path: str, error: Exception) -> UsageError:
-    """What a script raised, at the line of the script where it was."""
+    """Return what a script raised, at the line of the script where it was."""
     from traceback import extract_tb
 
     if isinstance(error, OSError) and error.filename == path:

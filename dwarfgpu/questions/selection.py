@@ -131,6 +131,12 @@ class Selection:
         return self.program
 
     @property
+    def code_file(self) -> CodeObject:
+        """The file whose code the frame executes; without a state the one that is open."""
+        code = None if self.attached is None else self.frame.code
+        return self.opened.file if code is None else code.file
+
+    @property
     def machine(self) -> Attached:
         """The machine; an error if there is none."""
         if self.attached is None:
@@ -196,6 +202,11 @@ class Selection:
             message = f"threads of {self.machine.state.target.name} have no lanes"
             raise UsageError(message, kind="no_lane", hint="`bt` shows the frames of a thread")
 
+    def needs_lane(self, number: int) -> None:
+        """Raise an error for a lane that the threads of the machine do not have."""
+        if not self.machine.has_waves or not 0 <= number < self.machine.state.target.lane_count:
+            raise UsageError(f"Lane {number} does not exist on this thread.", kind="no_lane")
+
     def state_of(self, kind: Callable[[], T]) -> T:
         """Return what questions of one kind keep from one time to the next; it is made at the first."""
         if kind not in self._states:
@@ -227,9 +238,8 @@ class Selection:
 
     def select_lane(self, number: int) -> None:
         """Select a lane of the wave."""
-        wave = self.wave
-        if not self.machine.has_waves or not 0 <= number < wave.state.target.lane_count:
-            raise UsageError(f"Lane {number} does not exist on this thread.", kind="no_lane")
+        self.wave  # noqa: B018 (an error where none of several is chosen)
+        self.needs_lane(number)
         assert self.wave_number is not None  # noqa: S101 (there is a wave)
         self.lanes[self.wave_number] = number
         self.moved()
@@ -294,7 +304,7 @@ def select(
         selection.use(program, None)
         for name in ("wave", "frame", "lane", "sysroot"):
             if options.get(name) is not None:
-                raise UsageError(f"--{name} needs a state", hint="--state names a snapshot or a core file")
+                raise needs_state(name)
         return
     from dwarfgpu.program.stack.stopped import open_stopped
 
@@ -304,6 +314,11 @@ def select(
     attached = Attached(program, stopped)
     selection.use(program, attached)
     _focus(selection, options)
+
+
+def needs_state(option: str) -> UsageError:
+    """Return the error of an option that means something only with a state."""
+    return UsageError(f"--{option} needs a state", hint="--state names a snapshot or a core file")
 
 
 def one_state(state: str | Sequence[str]) -> str:

@@ -43,7 +43,7 @@ class Setting:
     """Raises an error for a text that it cannot be."""
 
     def read(self, text: str) -> Any:
-        """A value as a user types it."""
+        """Return a value as a user types it."""
         kind = type(self.default)
         if self.check is not None:
             self.check(text)
@@ -85,7 +85,7 @@ class Setting:
         return UsageError(f"{self.name} is {wanted}, not {text[:40]!r}", kind="bad_setting")
 
     def text(self, value: Any) -> str:
-        """A value as a user reads it."""
+        """Return a value as a user reads it."""
         if isinstance(value, bool):
             return "on" if value else "off"
         if self.unlimited and value == MAX_NUMBER:
@@ -248,6 +248,6 @@ class Settings:
                 yield name
 
     def shown(self) -> Iterator[tuple[Setting, str]]:
-        """All settings with their values as text."""
+        """Yield all settings with their values as text."""
         for name, setting in self.declared.items():
             yield setting, setting.text(self._values[name])

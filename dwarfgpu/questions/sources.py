@@ -48,7 +48,7 @@ class Sources:
 
 
 def sources_of(debugger: Selection) -> Sources:
-    """What is kept, brought up to date with the settings."""
+    """Return what is kept, brought up to date with the settings."""
     sources = debugger.state_of(Sources)
     directories = debugger.settings["directories"]
     if directories != sources.directories:
@@ -59,7 +59,7 @@ def sources_of(debugger: Selection) -> Sources:
 
 
 def _focus(debugger: Debugger) -> Any:
-    """What is equal as long as the same frame is selected."""
+    """Return what is equal as long as the same frame is selected."""
     return debugger.program, debugger.attached, debugger.wave_number, debugger.frame_number
 
 
@@ -73,7 +73,7 @@ def file_of(frame: Frame) -> tuple[SourceFile, int] | None:
 
 
 def text_of(debugger: Debugger, file: SourceFile) -> SourceText:
-    """The text of a source file."""
+    """Return the text of a source file."""
     return sources_of(debugger).reader.read(file)
 
 
@@ -90,7 +90,7 @@ def line_text(debugger: Debugger, frame: Frame) -> str | None:
 
 
 def shown_line(line: str) -> str:
-    """A line of a source file, without what would do something to a terminal."""
+    """Return a line of a source file, without what would do something to a terminal."""
     return "\t".join(map(shown, line.split("\t")))
 
 
@@ -190,7 +190,7 @@ def _range(debugger: Debugger, text: str, count: int) -> tuple[SourceFile, int, 
 
 
 def _outside_brackets(text: str) -> str:
-    """A text with blanks in the place of what is in brackets, such as the arguments of a template."""
+    """Return a text with blanks in the place of what is in brackets, such as the arguments of a template."""
     pieces, depth = [], 0
     for character in text:
         depth += (character in "<([{") - (character in ">)]}")
@@ -204,7 +204,7 @@ def _around(line: int, count: int) -> tuple[int, int]:
 
 
 def places_of(debugger: Debugger) -> LinespecReader:
-    """What reads places: numbers are lines of the file that was listed last, or of the frame."""
+    """Return what reads places: numbers are lines of the file that was listed last, or of the frame."""
     kept = sources_of(debugger)
     here = None
     if kept.file is not None and kept.focus == _focus(debugger):
@@ -218,7 +218,7 @@ def places_of(debugger: Debugger) -> LinespecReader:
 
 
 def start_of(debugger: Debugger) -> tuple[SourceFile, int]:
-    """The line that is listed first: that of the frame; without one that of `main`, or of the first kernel."""
+    """Return the line that is listed first: that of the frame; without one that of `main`, or of the first kernel."""
     frame = debugger.frame
     if frame.place is not None:
         place = file_of(frame)
@@ -377,13 +377,13 @@ def _code_text(debugger: Debugger, row: Json, width: int) -> Iterator[str]:
 
 
 def named_address(debugger: Debugger, address: int) -> str:
-    """An address with the function it is in, and how far: ``0x1518 <add+24>``."""
+    """Return an address with the function it is in, and how far: ``0x1518 <add+24>``."""
     name = function_offset(debugger, address)
     return f"{address:#x}" if name is None else f"{address:#x} {name}"
 
 
 def function_offset(debugger: Debugger, address: int) -> str | None:
-    """The function that an address is in, and how far: ``<add+24>``."""
+    """Return the function that an address is in, and how far: ``<add+24>``."""
     function = LinespecReader(debugger.frame).function_at(address)
     if function is None:  # data, or code without debugging information
         name = debugger.frame.state.symbol_at(address)
@@ -489,7 +489,7 @@ def unset_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def show_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
-    """Or the rule for one beginning."""
+    """With FROM, show only the rule for that beginning."""
     moved = sources_of(debugger).reader.moved
     debugger.output.line("List of all source path substitution rules:")
     for start, place in moved.items():

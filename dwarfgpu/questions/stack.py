@@ -36,7 +36,7 @@ MAX_WAVES = 8
 
 
 def show_frame(debugger: Debugger) -> None:
-    """The frame that is selected, and its line of the source; and where the lane is, if it does not execute there."""
+    """Show the selected frame, and its line of the source; and where the lane is, if it does not execute there."""
     from dwarfgpu.questions.sources import line_text
 
     frame, output = debugger.frame, debugger.output
@@ -51,7 +51,7 @@ def show_frame(debugger: Debugger) -> None:
 
 
 def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
-    """What there is to say about a lane that does not execute the code."""
+    """Return what there is to say about a lane that does not execute the code."""
     from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
     from dwarfgpu.questions.waves import lanes_here
     from dwarfgpu.render.wave_tables import lane_place
@@ -94,7 +94,7 @@ def frame(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _frame_of(debugger: Debugger, name: str) -> int:
-    """The number of the nearest frame of a function, whose name may be without its scopes."""
+    """Return the number of the nearest frame of a function, whose name may be without its scopes."""
     for frame in debugger.seen_wave:
         known = frame.name
         if known is not None and name in (known, known.rpartition("::")[2]):
@@ -103,12 +103,12 @@ def _frame_of(debugger: Debugger, name: str) -> int:
 
 
 def up(debugger: Debugger, arguments: Arguments) -> None:
-    """Or N frames outwards."""
+    """With N, go so many frames outwards."""
     _move(debugger, arguments.integer(), 1)
 
 
 def down(debugger: Debugger, arguments: Arguments) -> None:
-    """Or N frames inwards."""
+    """With N, go so many frames inwards."""
     _move(debugger, arguments.integer(), -1)
 
 
@@ -308,8 +308,7 @@ def _lane_asked(selection: Selection, arguments: Arguments) -> int | None:
     if lane is None:
         return None
     selection.needs_lanes()
-    if not 0 <= lane < selection.machine.state.target.lane_count:
-        raise UsageError(f"Lane {lane} does not exist on this thread.", kind="no_lane")
+    selection.needs_lane(lane)
     return lane
 
 
@@ -561,7 +560,7 @@ def _attributes_json(here: Frame) -> dict[str, Any]:
 
 
 def _cfa_text(frame: Frame) -> str:
-    """The canonical frame address of the call frame that a frame belongs to."""
+    """Return the canonical frame address of the call frame that a frame belongs to."""
     from dwarfgpu.expr.location_text import TextRenderer
 
     activation = frame.activation
@@ -575,7 +574,7 @@ def _cfa_text(frame: Frame) -> str:
 
 
 def _memory_text(frame: Frame, saved: Saved) -> str | None:
-    """Where in memory a register is as a whole; None of what is somewhere else."""
+    """Return where in memory a register is as a whole; None of what is somewhere else."""
     from dwarfgpu.expr.location_text import TextRenderer
 
     if len(saved.spans) != 1:
@@ -585,5 +584,5 @@ def _memory_text(frame: Frame, saved: Saved) -> str | None:
 
 
 def _short(frame: Frame, text: str) -> str:
-    """An address of a machine with one address space as GDB writes it."""
+    """Return an address of a machine with one address space as GDB writes it."""
     return text if frame.has_lanes else text.removeprefix(f"{frame.target.default_space.name}#")

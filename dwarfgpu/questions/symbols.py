@@ -174,7 +174,7 @@ def info_scope(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def _address_of(place: Linespec) -> int | None:
-    """The address of a place: of a line without code that of the next one with code."""
+    """Return the address of a place: of a line without code that of the next one with code."""
     if place.address is not None or place.file is None:
         return place.address
     line = place.file.next_line(max(1, place.line))
@@ -304,7 +304,7 @@ def _type(found: Type, text: str, head: str = "") -> Document:
 
 
 def _template(frame: Frame, text: str) -> Type | None:
-    """The type that a template makes of its arguments, which is no type that a text can be read as."""
+    """Return the type that a template makes of its arguments, which is no type that a text can be read as."""
     for code in frame.state.loaded.codes:
         found = find_type(code.file.dwarf, frame.state.types, text) if code.file.has_dwarf else None
         if found is not None:
@@ -313,7 +313,7 @@ def _template(frame: Frame, text: str) -> Type | None:
 
 
 def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
-    """The type that is meant, and whether it was named itself."""
+    """Return the type that is meant, and whether it was named itself."""
     text = arguments.text or "$"
     frame = debugger.frame
     try:

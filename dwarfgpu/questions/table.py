@@ -62,6 +62,24 @@ ALONE = (
     *(each for each in ENCODING if each.flag != DIALECT.flag),
 )
 """Options of an expression of DWARF that is evaluated without a program."""
+SIZES = (
+    option("-grid X,Y,Z", "the work-items of the grid", is_required=True),
+    option("-work-group X,Y,Z", "the work-items of a work-group", is_required=True),
+)
+"""What a launch is for: the same options for every question and command that launches a kernel."""
+MORE_MEMORY = (
+    option("-private-size N", "bytes of private memory of a work-item, for a larger stack"),
+    option("-dynamic-local N", "bytes of local memory to add (0)"),
+)
+LIMIT = option("-limit N", "stop after so many instructions, each counted for each wave", read=int)
+SEED = option("-seed N", "run waves and work-groups in another order", read=int)
+AT_ONCE = option("-at-once N", "the waves that there are at a time", read=int)
+FINDINGS = (
+    option("-baseline FILE", "leave out the findings of an earlier answer in JSON"),
+    option("-all", "show every finding, however many there are of one rule"),
+    option("-sarif", "write a SARIF 2.1.0 log"),
+)
+"""How findings are chosen and written."""
 STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor")
 PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
 FRAME_ARGUMENTS = tuple(each for each in PRINT if each.flag == "-frame-arguments")
@@ -375,9 +393,7 @@ COMMANDS = (
                       option("-depth N", "entries on the stack at the start (0)", read=int),
                       option("-want KIND", "the kind the result must have", choices=("value", "location")),
                       option("-ignore LIST", "rules, parts of files (entry, frame, ...), or idioms", is_many=True),
-                      option("-baseline FILE", "leave out the findings of an earlier answer in JSON"),
-                      option("-all", "show every finding, however many there are of one rule"),
-                      option("-sarif", "write a SARIF 2.1.0 log"),
+                      *FINDINGS,
                       option("-jobs N", "processes that share several files (one for each processor)", read=int),
                       option("-explain RULE", "say what a rule of files asks for, and what to do"),
                       option("-rules [R]", "of an expression (those of the target); alone: list those of files",
@@ -389,18 +405,10 @@ COMMANDS = (
                                    "dwarfgpu verify --cfi --hex 9c"))),
     question("maint judge", "run a kernel, and compare its debugging information with what happens", "judging.judge",
              group=DEBUG, operands="KERNEL [ARG...]", completes="launch without sizes",
-             options=(option("-grid X,Y,Z", "the work-items of the grid", is_required=True),
-                      option("-work-group X,Y,Z", "the work-items of a work-group", is_required=True),
-                      option("-against OTHER", "compare variables with those of another build of the source"),
-                      option("-baseline FILE", "leave out the findings of an earlier answer in JSON"),
-                      option("-all", "show every finding, however many there are of one rule"),
+             options=(*SIZES, option("-against OTHER", "compare variables with those of another build of the source"),
+                      *FINDINGS,
                       option("-html", "write a page: the findings, and one lane over time with its variables"),
-                      option("-sarif", "write a SARIF 2.1.0 log"),
-                      option("-limit N", "stop after so many instructions, each counted for each wave", read=int),
-                      option("-seed N", "run waves and work-groups in another order", read=int),
-                      option("-at-once N", "the waves that there are at a time", read=int),
-                      option("-private-size N", "bytes of private memory of a work-item, for a larger stack"),
-                      option("-dynamic-local N", "bytes of local memory to add (0)")),
+                      LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
              shell=shell("judge", FILE, *READ_AS, operand("KERNEL", "the name or symbol of a kernel"),
                          operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
                          examples=("dwarfgpu judge k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64",
@@ -516,13 +524,11 @@ COMMANDS = (
                                    "dwarfgpu address 'local#0x30' --state stopped.json --wave 1"))),
     question("maint launch-state", "explain the registers of a wave at its first instruction",
              "launching.launch_state", group=DEBUG, operands="KERNEL", completes="kernel",
-             options=(option("-grid X,Y,Z", "the work-items of the grid", is_required=True),
-                      option("-work-group X,Y,Z", "the work-items of a work-group", is_required=True),
+             options=(*SIZES,
                       option("-wave N", "which wave of the dispatch, from 1 (1)"),
                       option("-arg VALUE", "the next argument, or NAME=VALUE: 5, 0x10, 1.5, bytes:0a0b; without any "
                              "all are 0", is_many=True),
-                      option("-private-size N", "bytes of private memory of a work-item, for a larger stack"),
-                      option("-dynamic-local N", "bytes of local memory to add (0)")),
+                      *MORE_MEMORY),
              shell=shell("state", FILE, operand("KERNEL", "the name or symbol of a kernel"),
                          examples=("dwarfgpu state k.co saxpy --grid 1024 --work-group 256",
                                    "dwarfgpu state k.co saxpy --grid 64,4,1 --work-group 16,4,1 --wave 4",

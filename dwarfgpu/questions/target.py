@@ -9,6 +9,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.program.stack.register_contents import registers_of
 from dwarfgpu.program.stack.selectors import wave_of
 from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.render.layout import beside, range_text, shown, table, wrapped
 
 if TYPE_CHECKING:
@@ -108,10 +109,15 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
         target = selection.frame.target
         space, address = parse_address(text, target)
     else:
-        space, address, machine, target = _aliased(selection, text)
-        lane = selection.lane if lane is None else lane
-        if needs_wave(space, address):
-            wave = selection.wave.index
+        with selection.staying():
+            if arguments.has("wave"):
+                selection.select_wave(wave_of(selection.machine.stopped.machine, arguments.get("wave")))
+            space, address, machine, target = _aliased(selection, text)
+            lane = selection.lane if lane is None else lane
+            if arguments.has("wave") or needs_wave(space, address):
+                wave = selection.wave.index
+    if arguments.has("wave") and machine is None:
+        raise needs_state("wave")
     if target.lane_count == 1:
         raise UsageError(f"{target.name} has one address space", kind="no_address_space")
     views = views_of(target, space, address, lane, machine, wave)
@@ -243,7 +249,7 @@ def info_sections(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _flags(section: Any) -> Iterator[str]:
-    """The flags in the words of BFD, which GDB shows."""
+    """Yield the flags in the words of BFD, which GDB shows."""
     flags = section.flags
     has_contents = section.type != SHT_NOBITS
     if flags & SHF_ALLOC:

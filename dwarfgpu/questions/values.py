@@ -119,7 +119,7 @@ WIDEST = 1 << 12
 
 
 def _split(text: str, words: list[Any]) -> list[str]:
-    """The expressions behind a string, which commas part."""
+    """Return the expressions behind a string, which commas part."""
     if words[1].kind == "end":
         return []
     if words[1].text != ",":
@@ -163,7 +163,7 @@ def _argument(debugger: Debugger, match: re.Match[str], text: str) -> str:
 
 
 def _value(debugger: Debugger, text: str) -> Any:
-    """What an expression is in the lane that is selected."""
+    """Return what an expression is in the lane that is selected."""
     lane_answer = asking.asked(debugger, text, asking.focus(debugger)).by_lane[0]
     if lane_answer.value is None:
         assert lane_answer.reason is not None  # noqa: S101 (it has no value)
@@ -172,7 +172,7 @@ def _value(debugger: Debugger, text: str) -> Any:
 
 
 def _string(found: Object) -> str:
-    """The characters that a pointer leads to, or that an array has, up to a zero."""
+    """Return the characters that a pointer leads to, or that an array has, up to a zero."""
     found = found.target()
     inner = resolved(found.type)
     if isinstance(inner, Pointer):

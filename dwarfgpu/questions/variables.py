@@ -14,7 +14,9 @@ from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import PARAMETER, Variable
 from dwarfgpu.questions import asking
 from dwarfgpu.questions.document import NO_ANSWER, Document
+from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.render.layout import counted, fitted, shown
+from dwarfgpu.render.values import OPTIMIZED_OUT
 from dwarfgpu.render.variables import RepairNotes, frame_json, frame_text, kept_text, value_in_lanes
 
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-OPTIMIZED_OUT = "<optimized out>"
 NEEDS_MACHINE = "--state names a snapshot or a core file; --location shows the locations without one"
 
 
@@ -98,7 +99,7 @@ class Asked:
         arguments = self.arguments
         for name in ("wave", "frame"):
             if arguments.has(name) and not (name == "frame" and arguments.has("pc")):
-                raise UsageError(f"--{name} needs a state", hint="--state names a snapshot or a core file")
+                raise needs_state(name)
         if not arguments.has("pc"):
             return self.program.outside
         from dwarfgpu.program.code.code_lookup import parse_address
@@ -600,8 +601,8 @@ class _Variables(_VariablesDocument):
             places = _places(variable, self._arguments)
             self._others += len(variable.locations()) - len(places)
             return writer.described(self.described(variable), indent, places)
-        has_focus = self._selection.has_focus and not self._selection.settings["verbose"]
-        if has_focus and not asking.names_lanes(self._arguments):
+        is_in_gdbs_words = self._noun != "variables" and not self._selection.settings["verbose"]
+        if is_in_gdbs_words and not asking.names_lanes(self._arguments):
             self._notes.add(variable.name, variable.repairs)
             lines = variable_lines(self._selection, writer, variable, self._lanes, indent)
             self._possible.update((repair.name, repair) for repair in variable.possible_repairs)

@@ -12,6 +12,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code import encoding_context
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document
 from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
+from dwarfgpu.questions.table import ENCODING
 from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import problem_json
 
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from dwarfgpu.verification.reports import FileReport
 
 
+OF_FILES = ("ignore", "baseline", "all", "sarif", "jobs")
+"""The options of a check of files."""
+OF_EXPRESSIONS = ("cfi", "depth", "want", "rules", *(option.name for option in ENCODING if option.name != "dialect"))
+"""The options of a check of an expression by itself."""
+
+
 def verify(selection: Selection, arguments: Arguments) -> Document:
     """Without a state: every rule that can be decided without running anything, for all parts of the files: entries,
     expressions along every path, lists, call frame information, line tables, indexes, kernels. It is about what is
@@ -39,23 +46,35 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
     are findings.
     """
     if arguments.get("rules") == "":
+        arguments.none()
         return _rules()
     if arguments.has("explain"):
         return _explained(arguments.get("explain"))
     if arguments.has("ops") and arguments.has("hex"):
         raise UsageError("-ops and -hex are two ways to write one expression", hint="choose one of them")
     if arguments.has("ops") or arguments.has("hex"):
+        _refuse(arguments, OF_FILES, "for files")
         return _verify_expression(selection, arguments)
+    _refuse(arguments, OF_EXPRESSIONS, "with -ops or -hex")
     if selection.paths:
         return _verify_files(selection, arguments)
     if selection.program is None:
         raise UsageError("FILE, or exactly one of --ops and --hex is needed")
     with selection.settings.lent({"dialect": arguments.get("dialect")} if arguments.has("dialect") else {}):
+        if arguments.text or selection.attached is not None:
+            _refuse(arguments, OF_FILES, "for files, and without a state")
         if arguments.text or (selection.attached is not None and selection.has_focus):
             return _verify_variables(selection, arguments)
         if selection.attached is not None:
             return _verify_machine(selection)
         return _verify_files(selection, arguments)
+
+
+def _refuse(arguments: Arguments, names: Iterable[str], where: str) -> None:
+    """Refuse options that would change nothing, because something else is checked."""
+    for name in names:
+        if arguments.has(name):
+            raise arguments.wrong(f"takes -{name} only {where}")
 
 
 # --- Files ------------------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ PER_ROW = (4, 8, 16, 32)
 
 
 def lanes_here(selection: Selection) -> Lanes:
-    """The lanes of the wave, seen from the frame that is selected."""
+    """Return the lanes of the wave, seen from the frame that is selected."""
     from dwarfgpu.program.stack.lanes import lanes_of_wave
 
     selection.needs_lanes()
@@ -56,7 +56,7 @@ def used_lanes(selection: Selection) -> int:
 
 
 def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -> dict[Key, int]:
-    """The lanes of the wave by something of each, as masks; none where the lanes are not known."""
+    """Return the lanes of the wave by something of each, as masks; none where the lanes are not known."""
     found: dict[Key, int] = {}
     if selection.lane is None:
         return found
@@ -72,7 +72,7 @@ def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -
 
 
 def place_here(selection: Selection) -> WavePlace:
-    """Where the wave is in its dispatch."""
+    """Return where the wave is in its dispatch."""
     from dwarfgpu.program.stack import wave_positions
 
     wave = selection.wave
@@ -80,7 +80,7 @@ def place_here(selection: Selection) -> WavePlace:
 
 
 def target_id(selection: Selection) -> str:
-    """What ROCgdb calls the lane that is selected, and GDB the thread: ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``."""
+    """Return what ROCgdb calls the selected lane, and GDB the thread: ``AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0]``."""
     from dwarfgpu.render.wave_tables import lane_title, wave_title
 
     name, lane = selection.wave.id, selection.lane
@@ -91,7 +91,7 @@ def target_id(selection: Selection) -> str:
 
 
 def positions(selection: Selection) -> dict[str, str]:
-    """Where the wave and the lane are, by the names of ROCgdb's convenience variables; what is not known is left out.
+    """Return where wave and lane are, by the names of ROCgdb's convenience variables; what is not known is left out.
 
     ``_dispatch_pos`` is ``(2,1,3)/0``, ``_thread_workgroup_pos`` ``0`` and ``_lane_workgroup_pos`` ``[7,3,1]``.
     """
@@ -111,7 +111,7 @@ def positions(selection: Selection) -> dict[str, str]:
 
 
 def titles(selection: Selection) -> Iterator[tuple[int, str]]:
-    """What `info waves` shows of each wave, with its number from 1."""
+    """Yield what `info waves` shows of each wave, with its number from 1."""
     if selection.machine.has_waves:
         from dwarfgpu.program.stack.wave_groups import wave_runs
         from dwarfgpu.render.wave_tables import wave_texts

@@ -381,7 +381,7 @@ def histogram_svg(title: str, numbers: Sequence[float], *, is_alone: bool = True
 
 
 def histogram(numbers: Sequence[float]) -> list[tuple[str, int]]:
-    """Return the bars of numbers: what each stands for, and how many numbers it has."""
+    """Return the bars of numbers: what each means, and how many numbers it has."""
     from collections import Counter
 
     counts = Counter(numbers)
@@ -398,7 +398,7 @@ def histogram(numbers: Sequence[float]) -> list[tuple[str, int]]:
 
 
 def _whole_bars(counts: Mapping[float, int], low: int, high: int) -> list[tuple[str, int]]:
-    """Return the bars of whole numbers: each stands for as many of them."""
+    """Return the bars of whole numbers: each means as many of them."""
     size = -(-(high - low + 1) // MOST_BARS)
     bars = [0] * -(-(high - low + 1) // size)
     for number, count in counts.items():

@@ -50,7 +50,7 @@ NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "error": "<error>"
 
 
 def missing_word(reason: Reason) -> str:
-    """Return what stands in place of a value: what GDB shows where the file says that there is none."""
+    """Return what is shown in place of a value: what GDB shows where the file says that there is none."""
     is_gone = reason.kind in (OPTIMIZED_OUT, NO_LOCATION_HERE)
     return reason.placeholder if is_gone else NO_VALUE[reason.state]
 

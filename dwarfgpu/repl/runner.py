@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.questions.document import INTERRUPTED, OK
 from dwarfgpu.questions.scripts import joined
 from dwarfgpu.repl.terminal import errors_are_ours
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.repl.prompt import Prompt
     from dwarfgpu.repl.terminal import Session, Terminal
-
-
-OK, INTERRUPTED = 0, 130
 
 
 class Runner:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.questions.scripts import joined, run_script
+from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.repl.runner import Runner
 from dwarfgpu.repl.terminal import FirstPrompt, Terminal, is_dumb
 
@@ -27,6 +28,7 @@ def debug(session: Session, options: Any) -> int:
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not options.batch
     terminal = Terminal(session, is_terminal=is_interactive)
     debugger = Debugger(terminal.output)
+    debugger.aside = session
     terminal.follow(debugger.settings)
     if options.debug:
         debugger.settings.set("debug", "on")
@@ -95,7 +97,7 @@ def _open(debugger: Debugger, options: Any) -> None:
     """Open the file and the state of the command line, and select what it names."""
     for name in ("wave", "frame", "lane", "sysroot"):
         if options.state is None and getattr(options, name) is not None:
-            raise UsageError(f"--{name} needs a state", hint="--state names a snapshot or a core file")
+            raise needs_state(name)
     if options.file is None and options.state is None:
         return
     from dwarfgpu.questions.files import attach_state, open_file

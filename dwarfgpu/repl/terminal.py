@@ -16,7 +16,7 @@ from dwarfgpu.render.layout import WIDTH, shown
 from dwarfgpu.render.written_text import without_styles, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TextIO
 
     from dwarfgpu.questions.debugger import Debugger
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
         def style(self, style: str, text: str, stream: SafeStream | None = None) -> str: ...
         def report(self, error: DwarfGpuError, file: str = "") -> int: ...
+        def report_problems(self, problems: Iterable[DwarfGpuError]) -> int: ...
+        def hint(self, text: str) -> None: ...
 
 
 UNLIMITED = 10_000

@@ -33,7 +33,7 @@ MAX_PACKET = 1 << 16
 """The length of the data of a packet that GDB may send, and that an answer has at most."""
 _LONGEST = 2 * MAX_PACKET
 """How much is kept of a packet that does not end: all data may be escaped."""
-_START, _END, _ESCAPE, _INTERRUPT = b"$", b"#", b"}", 0x03
+_START, _END, _ESCAPE = b"$", b"#", b"}"
 _SPECIAL = re.compile(rb"[#$}*]")
 _ESCAPED = re.compile(rb"}(.)", re.DOTALL)
 NO_ACKNOWLEDGEMENTS = b"QStartNoAckMode"

@@ -76,7 +76,7 @@ class ServedMachine:
     def threads(self) -> list[description.ServedThread]:
         """Return the threads; a wave has its index from 1, a thread of a host process its own number."""
         machine = self.machine
-        if not hasattr(machine, "place_of"):
+        if not self.has_waves:
             return [
                 description.ServedThread(int(name) if name.isdecimal() else index, "", "")
                 for index, name in enumerate(machine.ids, 1)

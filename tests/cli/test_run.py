@@ -117,7 +117,7 @@ def test_the_order_of_a_seed_and_few_waves_at_once(capsys):
         (("out=zeros(4)", "--break", "nowhere"), 'Function "nowhere" not defined', 2),
         (("out=zeros(4)", "--state", FILE), f"{FILE} exists", 2),
         (("out=zeros(4)", "--trace", "--json"), "a trace is no single document", 2),
-        (("out=zeros(4)", "--trace=all"), "-trace is instructions, lines, not 'all'", 2),
+        (("out=zeros(4)", "--trace=all"), "-trace is one of instructions, lines, not 'all'", 2),
         (("out=zeros(4)", "--wave", "99", "--trace"), "there is no wave 99", 2),
         (("out=zeros(4)", "--wave", "0", "--trace"), "there is no wave 0", 2),
         (("out=zeros(4)", "--seed", "-1"), "the seed -1 is negative", 2),

@@ -1,0 +1,181 @@
+"""A question has one text, one JSON and one error, at the command line and at the debugger's prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dwarfgpu.cli import main
+from dwarfgpu.questions.table import AT_SHELL
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")
+STATE = str(ROOT / "docs/examples/variables.json")
+CORE = str(ROOT / "docs/examples/crash.core")
+STOPPED = ("--state", STATE)
+LAUNCHED = ("-grid 64 -work-group 64 X", "X --grid 64 --work-group 64")
+OPS = "DW_OP_lit3; DW_OP_LLVM_push_lane; DW_OP_plus; DW_OP_stack_value"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a command: its exit status, standard output and standard error."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*words: str) -> tuple[int, str, str]:
+        status = main(list(words))
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def at_prompt(run: Any) -> Any:
+    """Run a line at the prompt of a debugger without a terminal, without what opening the files says."""
+
+    def at_prompt(line: str, *opened: str) -> tuple[int, str, str]:
+        words = ("debug", *opened, "-nx", "-q", "-batch")
+        before = run(*words)[1]
+        status, out, err = run(*words, "-ex", line)
+        return status, out.removeprefix(before), err
+
+    return at_prompt
+
+
+EQUAL = (
+    (f"files {FILE} --state {STATE}", "info sharedlibrary FORM"),
+    (f"agents {FILE} --state {STATE}", "info agents FORM"),
+    (f"dispatches {FILE} --state {STATE}", "info dispatches FORM"),
+    (f"queues {FILE} --state {STATE}", "info queues FORM"),
+    (f"work-groups {FILE} --state {STATE}", "info work-groups FORM"),
+    (f"kernels {FILE} --fields", "info kernels FORM -fields"),
+    (f"info {FILE} --units", "info file FORM -units"),
+    (f"ls {FILE}", "info images FORM"),
+    (f"snapshot info {STATE}", f"maint snapshot FORM info {STATE}"),
+    (f"core info {CORE}", f"maint core FORM info {CORE}"),
+    (f"waves {FILE} --state {STATE}", "info waves FORM"),
+    (f"lanes {FILE} --state {STATE} --lane 0-5", "info lanes FORM -lane 0-5"),
+    (f"bt {FILE} --state {STATE} --registers", "bt FORM -registers"),
+    (f"bt {FILE} --state {STATE} --full --lane 2", "bt FORM -full -lane 2"),
+    (f"eval {FILE} even --state {STATE} --lane 2 --location", "eval FORM -lane 2 -location even"),
+    (f"eval {FILE} even --state {STATE} --lane 0-3,6 --format x", "eval/x FORM -lane 0-3,6 even"),
+    (f"eval {FILE} even --state {STATE} --all --trace", "eval FORM -all -trace even"),
+    (f"eval {FILE} even", "eval FORM even"),
+    (f"coverage {FILE}", "coverage FORM"),
+    (f"report {FILE} --state {STATE}", "report FORM"),
+    (f"dump {FILE} even", "maint print die FORM even"),
+    (f"cfi {FILE} --pc 0x1548", "maint print cfi FORM 0x1548"),
+    (f"state {FILE} {LAUNCHED[1]}", f"maint launch-state FORM {LAUNCHED[0]}"),
+    (f"judge {FILE} {LAUNCHED[1]} zeros(64) 40", f"maint judge FORM {LAUNCHED[0]} zeros(64) 40"),
+    (f"memmodel show {FILE}", f"memmodel FORM show {FILE}"),
+    ("targets gfx1100", "info targets FORM gfx1100"),
+    ("ops offset", "maint operations FORM offset"),
+    ("disasm --target amdgcn-gfx90a 312304", "maint disasm FORM -target amdgcn-gfx90a 312304"),
+    ("asm --target amdgcn-gfx90a DW_OP_lit1", "maint asm FORM -target amdgcn-gfx90a DW_OP_lit1"),
+)
+"""A question at the command line, and at the prompt, where FORM is `--json`, `--jsonl` or nothing."""
+
+
+@pytest.mark.parametrize("form", ["", "--json", "--jsonl"])
+@pytest.mark.parametrize("command, line", EQUAL)
+def test_a_question_has_one_answer_at_every_face(run, at_prompt, command, line, form):
+    words = command.split()
+    opened = (FILE, *(STOPPED if STATE in words[2:] else ()))
+    assert at_prompt(line.replace("FORM", form), *opened) == run(*words, *([form] if form else []))
+
+
+@pytest.mark.parametrize(
+    "command, line",
+    [("--lane 2", "locals -lane 2"), ("--lane 2", "locals"), ("--all --location", "locals -all -location")],
+)
+def test_locals_are_the_same_below_the_head_that_a_command_line_needs(run, at_prompt, command, line):
+    head, *lines = run("locals", FILE, *STOPPED, *command.split(), "-t", "int$")[1].splitlines()
+    assert head == "#0  X at src/asm/lane-pc.c:15"
+    chosen = at_prompt(f"{line} -t int$", FILE, *STOPPED, "--lane", "2")[1]
+    assert chosen.splitlines() == [text.removeprefix("  ") for text in lines]
+
+
+@pytest.mark.parametrize("form", ["--json", "--jsonl"])
+@pytest.mark.parametrize(
+    "command, line, status",
+    [
+        ("info {} {} --pc 1", "info file {} -pc 1", 1),
+        ("cfi {} {} --pc 1", "maint print cfi {} -pc 1", 1),
+        ("info {} {} --budget 1 --pc X", "with budget 1 -- info file {} -pc X", None),
+    ],
+)
+def test_what_is_wrong_with_an_answer_that_is_data_is_said_beside_it(run, at_prompt, command, line, status, form):
+    expected = run(*command.format(FILE, form).split())
+    assert at_prompt(line.format(form), FILE) == expected
+    if status is not None:
+        assert expected[0] == status
+        assert expected[2].startswith("dwarfgpu: error: ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "eval even --lane 99",
+        "eval even --lane 3-1",
+        "eval even --lane x",
+        "eval nosuch",
+        "eval even --format q",
+        "eval even --format 3x",
+        "eval even --repair zz",
+        "lanes --lane 99",
+        "lanes --lane x",
+        "bt --lane 99",
+        "bt --lane x",
+        "bt --wave 9",
+        "waves 9",
+        "waves 3-1",
+    ],
+)
+def test_an_error_has_one_text_at_every_face(run, at_prompt, words):
+    name, *rest = words.split()
+    expected = run(name, FILE, *rest, *STOPPED)
+    assert expected[0] == 2
+    options = " ".join(rest).replace("--", "-")
+    line = f"{options} ".replace("even ", "", 1) + "even" if "even" in rest else options
+    if "-format" in line:
+        line = f"/{rest[-1]} even"
+    name = AT_SHELL[name].name
+    assert at_prompt(f"{name}{'' if line.startswith('/') else ' '}{line}", FILE, *STOPPED) == expected
+
+
+def test_a_wave_that_is_named_is_the_one_that_is_asked_about(run, at_prompt):
+    calls = (
+        str(ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"),
+        "--state",
+        str(ROOT / "docs/examples/calls.json"),
+    )
+    expected = run("address", "private_lane#0x10", *calls[1:], "--wave", "3", "--lane", "2")
+    assert "of wave 1:1:1:3, lane 2" in expected[1]
+    line = "maint info address-aliases -wave {} -lane 2 private_lane#0x10"
+    assert at_prompt(line.format(3), *calls) == expected
+    assert at_prompt(line.format(9), *calls)[2].startswith("dwarfgpu: error: Unknown wave 9.\n")
+    status, _, err = run("address", "local#0x10", "--target", "amdgcn-gfx90a", "--wave", "3")
+    assert (status, err.partition("\n")[0]) == (2, "dwarfgpu: error: --wave needs a state")
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ((FILE, "--cfi"), "takes -cfi only with -ops or -hex"),
+        ((FILE, "--rules", "amd"), "takes -rules only with -ops or -hex"),
+        (("--ops", "DW_OP_lit1", "--sarif"), "takes -sarif only for files"),
+        ((FILE, *STOPPED, "--ignore", "idioms"), "takes -ignore only for files, and without a state"),
+    ],
+)
+def test_verify_refuses_options_that_would_change_nothing(run, words, message):
+    status, _, err = run("verify", *words)
+    assert (status, err.partition("\n")[0]) == (2, f"dwarfgpu: error: `dwarfgpu verify` {message}")
+
+
+def test_verify_takes_no_unknown_rules_for_the_list_of_rules(at_prompt):
+    assert at_prompt("verify -rules zz", FILE)[2].startswith(
+        "dwarfgpu: error: `verify` takes no arguments, and 'zz' is"
+    )
