@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from dwarfgpu.program.code.repairs import Repair
 
 
 @frozen
@@ -16,12 +11,6 @@ class Policy:
 
     auto: bool = True
     names: tuple[str, ...] = ()
-
-    def allows(self, repair: Repair, producer: str | None) -> bool:
-        """Whether a repair may be applied to an expression of a producer."""
-        if repair.name in self.names:
-            return True
-        return self.auto and not repair.is_excluded(producer)
 
 
 OFF = Policy(auto=False)

@@ -174,7 +174,10 @@ def _has_idiom(names: tuple[str, ...], attribute: str) -> bool:
 def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repair, ...]:
     """Return the repairs that a policy allows in an attribute of what a producer has written."""
     return tuple(
-        repair for repair in REPAIRS if repair.attribute in (attribute, ANY) and policy.allows(repair, producer)
+        repair
+        for repair in REPAIRS
+        if repair.attribute in (attribute, ANY)
+        and (repair.name in policy.names or (policy.auto and not repair.is_excluded(producer)))
     )
 
 
