@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.notebooks import ShownInNotebooks
-from dwarfgpu.program.code.code_object import CodeObject, opened
-from dwarfgpu.program.code.repair_policy import AUTO, Policy
+from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
 from dwarfgpu.program.stack.selectors import no_wave
 
 if TYPE_CHECKING:

@@ -8,5 +8,5 @@
 - `instructions` lists machine code: that of AMD GPUs with `dwarfgpu.isa`, other through `disassemblers`
 - `frame_rows` is call frame information with the registers of the target
 - `encoding_context` is what expressions are written and read for, `dumped_expressions` shows them, and `repairs`
-  works around compiler bugs in them, as far as a `repair_policy` allows
+  works around compiler bugs in them
 """

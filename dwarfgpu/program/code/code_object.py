@@ -125,6 +125,24 @@ def _noted_target(image: Image) -> TargetOf | None:
     return None
 
 
+# --- What a file is opened with -----------------------------------------------------------------------------------
+
+
+@frozen
+class Policy:
+    """Which repairs are applied: those that the shape and the code around ask for, or named ones, all, or none.
+
+    It is here because a file is opened with it, and most questions read no expression that `repairs` could change.
+    """
+
+    auto: bool = True
+    names: tuple[str, ...] = ()
+
+
+OFF = Policy(auto=False)
+AUTO = Policy()
+
+
 # --- The file -----------------------------------------------------------------------------------------------------
 
 

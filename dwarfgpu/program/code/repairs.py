@@ -23,9 +23,9 @@ from dwarfgpu.expr.instruction import (
     instruction_of,
 )
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.repair_policy import AUTO as AUTO  # noqa: PLC0414 (re-exported)
-from dwarfgpu.program.code.repair_policy import OFF as OFF  # noqa: PLC0414
-from dwarfgpu.program.code.repair_policy import Policy as Policy  # noqa: PLC0414
+from dwarfgpu.program.code.code_object import AUTO as AUTO  # noqa: PLC0414 (re-exported)
+from dwarfgpu.program.code.code_object import OFF as OFF  # noqa: PLC0414
+from dwarfgpu.program.code.code_object import Policy as Policy  # noqa: PLC0414
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
