@@ -145,3 +145,42 @@ def test_instances_with_what_has_no_hash_have_none():
     assert Names(["a"]) == Names(["a"])
     with pytest.raises(TypeError, match="unhashable"):
         hash(Names(["a"]))
+
+
+# --- How the command line imports attrs ---------------------------------------------------------------------------
+
+SPARED = """
+import sys
+from dwarfgpu import cli
+names = {"inspect", "attr.validators", "attrs.validators"}
+cli._spare_modules()
+assert not names & set(sys.modules), names & set(sys.modules)
+import attr, attrs
+assert attr.validators.in_([1]) == attr.validators.in_([1])
+
+@attrs.define
+class Count:
+    number: int = attrs.field(converter=attrs.converters.optional(int), validator=attrs.validators.instance_of(int))
+
+    def __attrs_pre_init__(self):
+        pass
+
+assert Count("3").number == 3
+try:
+    Count(None)
+except TypeError:
+    pass
+else:
+    raise AssertionError
+import inspect, attrs.validators
+from attrs.validators import instance_of
+assert type(inspect) is type(sys) and inspect.signature(Count).parameters["number"]
+assert names <= set(sys.modules)
+real = sys.modules["inspect"]
+cli._spare_modules()
+assert sys.modules["inspect"] is real
+"""
+
+
+def test_attrs_that_was_imported_for_a_short_command_has_all_its_parts():
+    subprocess.run([sys.executable, "-c", SPARED], check=True)

@@ -20,8 +20,7 @@ from dwarfgpu.backends.gdb.process import (
 )
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.program.code.repairs import AUTO
+from dwarfgpu.program.code.code_object import AUTO, opened
 from dwarfgpu.program.program import Attached, Program
 from dwarfgpu.program.selection import in_lane
 from dwarfgpu.program.stack.gdb_process import HOST_DIALECT, open_place, stamp_of_file

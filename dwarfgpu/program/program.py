@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.notebooks import ShownInNotebooks
-from dwarfgpu.program.code.code_object import CodeObject, opened
-from dwarfgpu.program.code.repairs import AUTO, Policy, policy_of
+from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
 from dwarfgpu.program.stack.selectors import no_wave
 
 if TYPE_CHECKING:
@@ -222,7 +221,7 @@ def open_program(
     ``dialect`` says which bytes are which operation, ``attributes`` which numbers are which attributes. ``repair`` is
     ``auto``, ``all``, ``off``, or the names of the repairs of compiler errors to apply.
     """
-    return Program(opened(os.fspath(path), attributes), dialect=dialect, repair=policy_of(repair))
+    return Program(opened(os.fspath(path), attributes), dialect=dialect, repair=policy_named(repair))
 
 
 def open_core(
@@ -239,12 +238,21 @@ def open_core(
     """
     from dwarfgpu.program.stack.stopped import names_its_code, open_with_its_code
 
-    paths, policy = paths_of(state), policy_of(repair)
+    paths, policy = paths_of(state), policy_named(repair)
     if not names_its_code(paths, moved):
         message = f"{' and '.join(paths)} does not name its code"
         raise UsageError(message, hint="open the file of the code, and attach the state to it")
     stopped = open_with_its_code(paths, dialect=dialect, repair=policy, moved=moved)
     return Attached(Program(stopped.loaded.codes[0].file, dialect=dialect, repair=policy), stopped)
+
+
+def policy_named(name: str) -> Policy:
+    """Return which repairs of compiler errors a word or a list of their names allows."""
+    if name == "auto":  # nothing that `repairs` imports is needed to know that
+        return AUTO
+    from dwarfgpu.program.code.repairs import policy_of
+
+    return policy_of(name)
 
 
 def paths_of(state: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:

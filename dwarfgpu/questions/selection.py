@@ -82,13 +82,13 @@ class Selection:
 
     def reading(self) -> dict[str, Any]:
         """Return how the settings say that the DWARF of files is read, as `Program.read_as` takes it."""
-        from dwarfgpu.program.code.repairs import policy_of
+        from dwarfgpu.program.program import policy_named
 
         dialect, attributes, repair = (self.settings[name] for name in READING)
         return {
             "dialect": None if dialect == "auto" else dialect,
             "attributes": None if attributes == "auto" else attributes,
-            "repair": policy_of(repair),
+            "repair": policy_named(repair),
         }
 
     def moved_files(self) -> dict[str, str]:

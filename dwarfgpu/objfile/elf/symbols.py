@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
@@ -141,13 +142,34 @@ class SymbolTable:
 
     def marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
         """Yield the symbols whose names end in ``suffix``, or that have a type."""
-        strings, end_of, wanted = self._strings, self._strings.find, suffix.encode()
         types = (symbol_type, STT_SECTION)  # a section may be named where the section is
-        for index, (name, info, _, _, _) in enumerate(self._rows()):
-            if info & 0xF in types or strings.startswith(wanted, end_of(b"\0", name) - len(wanted)):
+        size = self._layout.symbol.size
+        infos = self._data[4 if self._layout.address_size == 8 else 12 : self.count * size : size]
+        names = self._name_offsets()
+        ending = self._ending_in(suffix.encode() + b"\0", sorted(names))
+        for index, (name, info) in enumerate(zip(names, infos, strict=True)):
+            if name in ending or info & 0xF in types:
                 symbol = self.symbol(index)
                 if symbol.type_number == symbol_type or symbol.name.endswith(suffix):
                     yield symbol
+
+    def _ending_in(self, end: bytes, names: list[int]) -> set[int]:
+        """Return those of some offsets of names, which are in order, whose names have an end.
+
+        An offset is past the end of the name before it, so every byte is searched once.
+        """
+        offsets: set[int] = set()
+        find, find_last = self._strings.find, self._strings.rfind
+        first = 0
+        while first < len(names):
+            place = find(end, names[first])
+            if place < 0:
+                break
+            start = find_last(b"\0", names[first], place)
+            past = bisect_right(names, place)
+            offsets.update(names[bisect_right(names, start) if start >= 0 else first : past])
+            first = past
+        return offsets
 
     def at(self, address: int, section_index: int | None) -> Symbol | None:
         """Return the smallest symbol whose bytes hold an address, or a symbol without a size at just that address."""
@@ -223,6 +245,11 @@ class SymbolTable:
             return ((name, info, place, value, size) for name, info, _, place, value, size in rows)
         return ((name, info, place, value, size) for name, value, size, info, _, place in rows)
 
+    def _name_offsets(self) -> list[int]:
+        """Return where the name of each symbol is: the first word of a row in files of both classes."""
+        word = struct.Struct(f"{self._layout.word.format[0]}I{self._layout.symbol.size - 4}x")
+        return [*chain.from_iterable(word.iter_unpack(memoryview(self._data)[: self.count * word.size]))]
+
     def _row(self, index: int) -> tuple[int, int, int, int, int, int]:
         row = self._layout.symbol.unpack_from(self._data, index * self._layout.symbol.size)
         if self._layout.address_size == 8:
@@ -250,10 +277,7 @@ class SymbolTable:
         if places is None:
             rows = (index for index, row in enumerate(self._rows()) if text_at(self._strings, row[0]) == name)
         elif places:
-            # the name is the first word of a row in files of both classes
-            word = struct.Struct(f"{self._layout.word.format[0]}I{self._layout.symbol.size - 4}x")
-            names = word.iter_unpack(memoryview(self._data)[: self.count * word.size])
-            rows = (index for index, (place,) in enumerate(names) if place in places)
+            rows = (index for index, place in enumerate(self._name_offsets()) if place in places)
         else:
             return
         for index in rows:

@@ -37,19 +37,25 @@ from dwarfgpu.objfile.kernels.descriptor_fields import (
     generation_of,
     violations,
 )
-from dwarfgpu.objfile.kernels.metadata import read_metadata, target_name
+from dwarfgpu.objfile.kernels.metadata import LazyRecords, read_metadata, target_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.symbols import Symbol
-    from dwarfgpu.objfile.kernels.metadata import KernelMetadata, Metadata
+    from dwarfgpu.objfile.kernels.metadata import KernelMetadata, KernelRecords, Metadata
 
 DESCRIPTOR = struct.Struct("<IIII q 20s III HH I")
 DESCRIPTOR_SIZE = 64
 CODE = struct.Struct("<II HHHH qqQQ III III Q I HHHHHH HH BBBB I 12s Q 128s")
 CODE_SIZE = 256
+ENTRY = struct.Struct("<q")
+ENTRY_OFFSET = 16
+"""Where both have ``kernel_code_entry_byte_offset``."""
+ENTRY = struct.Struct("<q")
+ENTRY_OFFSET = 16
+"""Where both have ``kernel_code_entry_byte_offset``."""
 ENTRY_ALIGNMENT = 256
 MAX_MINOR = 2
 POWER_OF_16 = 4
@@ -268,14 +274,60 @@ class Kernel:
         return "tgsplit" if split else "cu"
 
 
+class KernelList(LazyRecords[Kernel]):
+    """The kernels of a code object in the order of the file.
+
+    A source has the name of a kernel, the symbol of its descriptor or kernel code, and the number of its metadata.
+    """
+
+    def __init__(
+        self,
+        image: Image,
+        generation: int | None,
+        sources: list[tuple[str, Symbol | None, int | None]],
+        records: KernelRecords | None,
+    ) -> None:
+        super().__init__(len(sources))
+        self._image = image
+        self._generation = generation
+        self._sources = sources
+        self._records = records
+
+    def _make(self, index: int) -> Kernel:
+        name, symbol, number = self._sources[index]
+        described = None if number is None or self._records is None else self._records[number]
+        return _kernel(self._image, name, symbol, described, self._generation)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all kernels, which need no more of them."""
+        return [name for name, _, _ in self._sources]
+
+    def named(self, name: str) -> list[Kernel]:
+        """Return the kernels with a name: their own, that of a symbol, or one of those in the metadata."""
+        names_of = None if self._records is None else self._records.names
+        return [
+            self[index]
+            for index, (own, symbol, number) in enumerate(self._sources)
+            if name == own
+            or (symbol is not None and name == symbol.name)
+            or (number is not None and names_of is not None and name in names_of(number))
+        ]
+
+
 @frozen
 class Kernels:
-    """The kernels of a code object in the order of the file, and what is wrong with others."""
+    """The kernels of a code object, and what is wrong with others."""
 
-    kernels: tuple[Kernel, ...]
+    kernels: KernelList
     metadata: Metadata | None
     processor: str | None
     problems: tuple[DwarfGpuError, ...]
+
+
+def no_kernels(image: Image, *problems: DwarfGpuError) -> Kernels:
+    """Return the kernels of a file that has none, or whose kernels cannot be read."""
+    return Kernels(KernelList(image, None, [], None), None, None, problems)
 
 
 def read_kernels(image: Image, processor: str | None = None) -> Kernels:
@@ -286,7 +338,7 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
     """
     problems: list[DwarfGpuError] = []
     if image.machine != EM_AMDGPU:
-        return Kernels((), None, None, ())
+        return no_kernels(image)
     metadata = read_metadata(image)
     if metadata is not None:
         problems += metadata.problems
@@ -294,34 +346,44 @@ def read_kernels(image: Image, processor: str | None = None) -> Kernels:
         name = metadata.target if metadata is not None and metadata.target else target_name(image)
         processor = parse_target(name).processor or None if name else None
     generation = generation_of(processor) if processor else None
-    by_symbol = {} if metadata is None else {kernel.symbol: kernel for kernel in metadata.kernels if kernel.symbol}
+    records = None if metadata is None else metadata.kernels
+    known = [] if records is None else [records.names(number)[1] for number in range(len(records))]
+    by_symbol = {symbol: number for number, symbol in enumerate(known) if symbol}
     symbols = _kernel_symbols(image, set(by_symbol))
-    kernels = []
+    sources: list[tuple[str, Symbol | None, int | None]] = []
     for name, symbol in symbols.items():
+        sources.append((name, symbol, _described(by_symbol, name)))
         try:
-            kernel = _kernel(image, name, symbol, _described(by_symbol, name), generation)
-            kernels.append(kernel)
-            problems += _misaligned(image, kernel, symbol)
+            problems += _misaligned(image, name, symbol)
         except DwarfGpuError as error:
             problems.append(error)
-            kernels.append(Kernel(name, symbol, None, None, _described(by_symbol, name), None, None))
-    for symbol_name, described in by_symbol.items():
+    for symbol_name, number in by_symbol.items():
         name = _kernel_name(symbol_name)
         if name not in symbols:
             message = f"the kernel {name} has metadata, but there is no symbol {symbol_name}"
             problems.append(malformed(image.name, "no_descriptor", message, spec='AMDGPU usage, "Symbols"'))
-            kernels.append(Kernel(name, None, None, None, described, None, None))
-    return Kernels(tuple(kernels), metadata, processor, tuple(problems))
+            sources.append((name, None, number))
+    return Kernels(KernelList(image, generation, sources, records), metadata, processor, tuple(problems))
 
 
-def _misaligned(image: Image, kernel: Kernel, symbol: Symbol) -> Iterator[DwarfGpuError]:
+def _bytes_of(image: Image, symbol: Symbol) -> bytes:
+    """Return the bytes of a descriptor or an ``amd_kernel_code_t``."""
+    is_code = symbol.type_number == STT_AMDGPU_HSA_KERNEL
+    return image.symbol_bytes(symbol, CODE_SIZE if is_code else DESCRIPTOR_SIZE)
+
+
+def _misaligned(image: Image, name: str, symbol: Symbol) -> Iterator[DwarfGpuError]:
     """Yield what is wrong with the alignment of a kernel."""
+    entry = symbol.value + ENTRY.unpack_from(_bytes_of(image, symbol), ENTRY_OFFSET)[0]
+    is_descriptor = symbol.type_number != STT_AMDGPU_HSA_KERNEL
+    if not entry % ENTRY_ALIGNMENT and not (is_descriptor and symbol.value % DESCRIPTOR_SIZE):
+        return
     section, offset = symbol_place(image, symbol)
     spec = 'AMDGPU usage, "Kernel Descriptor"'
-    if kernel.entry is not None and kernel.entry % ENTRY_ALIGNMENT:
-        message = f"the code of the kernel {kernel.name} at {kernel.entry:#x} is not aligned to 256 bytes"
+    if entry % ENTRY_ALIGNMENT:
+        message = f"the code of the kernel {name} at {entry:#x} is not aligned to 256 bytes"
         yield malformed(image.name, "misaligned_entry", message, section=section, offset=offset, spec=spec)
-    if kernel.descriptor is not None and symbol.value % DESCRIPTOR_SIZE:
+    if is_descriptor and symbol.value % DESCRIPTOR_SIZE:
         message = f"the descriptor {symbol.name} at {symbol.value:#x} is not aligned to 64 bytes"
         yield malformed(image.name, "misaligned_descriptor", message, section=section, offset=offset, spec=spec)
 
@@ -432,20 +494,27 @@ def _kernel_name(symbol: str) -> str:
     return symbol.removesuffix(".kd").removesuffix("@kd")
 
 
-def _described(by_symbol: dict[str, KernelMetadata], name: str) -> KernelMetadata | None:
+def _described(by_symbol: dict[str, int], name: str) -> int | None:
     return next((by_symbol[key] for key in (f"{name}.kd", f"{name}@kd", name) if key in by_symbol), None)
 
 
 def _kernel(
-    image: Image, name: str, symbol: Symbol, described: KernelMetadata | None, generation: int | None
+    image: Image, name: str, symbol: Symbol | None, described: KernelMetadata | None, generation: int | None
 ) -> Kernel:
+    """Return a kernel; one that cannot be read has a name, and what the metadata says."""
+    try:
+        data = None if symbol is None else _bytes_of(image, symbol)
+    except DwarfGpuError:  # which is a problem of the file
+        data = None
+    if symbol is None or data is None:
+        return Kernel(name, symbol, None, None, described, None, None)
     descriptor = code = None
     if symbol.type_number == STT_AMDGPU_HSA_KERNEL:
-        code = parse_kernel_code(image.symbol_bytes(symbol, CODE_SIZE))
+        code = parse_kernel_code(data)
         offset = code.kernel_code_entry_byte_offset
         size = symbol.size - offset if 0 < offset < symbol.size else None
     else:
-        descriptor = parse_descriptor(image.symbol_bytes(symbol, DESCRIPTOR_SIZE), generation)
+        descriptor = parse_descriptor(data, generation)
         offset = descriptor.kernel_code_entry_byte_offset
         function = image.symbol_named(name)
         size = function.size if function is not None and function.is_defined else None

@@ -6,7 +6,10 @@ the same records, with the words of V3; what a document says in its own words is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import attrs
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.notes import Note
 
+
+T = TypeVar("T")
 
 SPEC = 'AMDGPU usage, "Code Object Metadata"'
 MAX_KERNELS = 1 << 16
@@ -98,6 +103,65 @@ class KernelMetadata:
     """What the text does not define."""
 
 
+class LazyRecords(Sequence[T]):
+    """Records in their order, each of which is made when it is asked for first."""
+
+    def __init__(self, count: int) -> None:
+        self._made: list[T | None] = [None] * count
+
+    def _make(self, index: int) -> T:
+        """Make a record."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        numbers = range(len(self._made))[index]
+        if isinstance(numbers, range):
+            return tuple(map(self.__getitem__, numbers))
+        record = self._made[numbers]
+        if record is None:
+            record = self._made[numbers] = self._make(numbers)
+        return record
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class KernelRecords(LazyRecords[KernelMetadata]):
+    """The metadata of all kernels, in the order of the documents. What waits is a map that has no mistakes."""
+
+    def __init__(
+        self, kernels: list[KernelMetadata | dict[Any, Any]], read: Callable[[dict[Any, Any]], KernelMetadata]
+    ) -> None:
+        super().__init__(len(kernels))
+        self._kernels = kernels
+        self._read = read
+
+    def _make(self, index: int) -> KernelMetadata:
+        kernel = self._kernels[index]
+        return self._read(kernel) if isinstance(kernel, dict) else kernel
+
+    def names(self, index: int) -> tuple[str | None, str | None]:
+        """Return the name and the symbol of a kernel."""
+        kernel = self._kernels[index]
+        if isinstance(kernel, dict):
+            return kernel.get(".name"), kernel.get(".symbol")
+        return kernel.name, kernel.symbol
+
+
 @frozen
 class PrintfFormat:
     """One ``printf`` of the program: ``ID:N:S[0]:...:S[N-1]:FormatString``."""
@@ -117,7 +181,7 @@ class Metadata:
     """The version of the metadata, not of the code object: 1.0 is V3, 1.1 V4, 1.2 V5 and V6; in V2 it is 1.0 too."""
     target: str | None
     """The target triple and target ID, since V4."""
-    kernels: tuple[KernelMetadata, ...]
+    kernels: KernelRecords
     printf: tuple[PrintfFormat, ...]
     documents: tuple[dict[Any, Any], ...]
     """The documents as they are, one for each note."""
@@ -233,7 +297,7 @@ class _MetadataReader:
         self._where = ("", 0)
         self._version: tuple[int, ...] | None = None
         self._target: str | None = None
-        self._kernels: list[KernelMetadata] = []
+        self._kernels: list[KernelMetadata | dict[Any, Any]] = []
         self._printf: list[PrintfFormat] = []
         self._documents: list[dict[Any, Any]] = []
         self._problems: list[DwarfGpuError] = []
@@ -244,7 +308,7 @@ class _MetadataReader:
             encoding,
             self._version,
             self._target,
-            tuple(self._kernels),
+            KernelRecords(self._kernels, self._kernel),
             tuple(self._printf),
             tuple(self._documents),
             tuple(self._problems),
@@ -267,11 +331,12 @@ class _MetadataReader:
         version, kernels, printf = (document.get(prefix + key) for key in keys)
         self._version = self._version or self._value(version, tuple, prefix + keys[0])
         self._target = self._target or self._value(document.get("amdhsa.target"), str, "amdhsa.target")
-        for item in self._maps(kernels, prefix + keys[1]):
-            if len(self._kernels) == MAX_KERNELS:
-                self._problem(f"more than {MAX_KERNELS} kernels are not read", "too_large")
-                break
-            self._kernels.append(self._kernel(item if prefix else _modern_kernel(item)))
+        maps = self._maps(kernels, prefix + keys[1])
+        room = MAX_KERNELS - len(self._kernels)
+        items = [item if prefix else _modern_kernel(item) for item in maps[:room]]
+        self._kernels += items if _are_sound(items) else map(self._kernel, items)
+        if len(maps) > room:
+            self._problem(f"more than {MAX_KERNELS} kernels are not read", "too_large")
         self._read_printf(printf, prefix + keys[2])
 
     def _unpacked(self, data: bytes) -> Any:
@@ -390,6 +455,41 @@ class _MetadataReader:
                 self._problem(f"{key} holds {item!r:.40}, which is not ID:N:S[0]:...:FormatString", "bad_printf")
             else:
                 self._printf.append(format_)
+
+
+def _are_sound(kernels: list[dict[Any, Any]]) -> bool:
+    """Return whether there is certainly nothing wrong with some kernels, as they are in a document of V3 or later."""
+    lists = [item[".args"] for item in kernels if item.get(".args") is not None]
+    if any(type(arguments) is not list for arguments in lists):
+        return False
+    arguments = [*chain.from_iterable(lists)]
+    return (
+        set(map(type, arguments)) <= {dict}
+        and _have_types(kernels, _KERNEL_FIELDS, _REQUIRED)
+        and _have_types(arguments, _ARGUMENT_FIELDS)
+    )
+
+
+def _have_types(maps: list[dict[Any, Any]], fields: dict[str, type], required: tuple[str, ...] = ()) -> bool:
+    """Return whether some maps have all required keys, and only values of the types that fields have."""
+    by_keys: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
+    for item in maps:
+        by_keys.setdefault(tuple(item), []).append(item)
+    for keys, alike in by_keys.items():
+        if not set(required) <= set(keys):
+            return False
+        for key in keys:
+            kind = fields.get(key)
+            if kind is None:
+                continue
+            values = [*map(itemgetter(key), alike)]
+            if kind is tuple:
+                if any(type(value) is not list for value in values):
+                    return False
+                kind, values = int, [*chain.from_iterable(values)]
+            if not set(map(type, values)) <= {kind}:
+                return False
+    return True
 
 
 def _printf(text: str) -> PrintfFormat | None:

@@ -125,6 +125,24 @@ def _noted_target(image: Image) -> TargetOf | None:
     return None
 
 
+# --- What a file is opened with -----------------------------------------------------------------------------------
+
+
+@frozen
+class Policy:
+    """Which repairs are applied: those that the shape and the code around ask for, or named ones, all, or none.
+
+    It is here because a file is opened with it, and most questions read no expression that `repairs` could change.
+    """
+
+    auto: bool = True
+    names: tuple[str, ...] = ()
+
+
+OFF = Policy(auto=False)
+AUTO = Policy()
+
+
 # --- The file -----------------------------------------------------------------------------------------------------
 
 
@@ -161,7 +179,7 @@ class CodeObject:
     def kernels(self) -> Kernels:
         """The kernels, with what their descriptors and the metadata say."""
         if self._kernels is None:
-            from dwarfgpu.objfile.kernels.kernel import Kernels, read_kernels
+            from dwarfgpu.objfile.kernels.kernel import no_kernels, read_kernels
 
             try:
                 processor = None
@@ -173,28 +191,31 @@ class CodeObject:
                     found_kernels = evolve(found_kernels, problems=())
                 self._kernels = found_kernels
             except DwarfGpuError as error:
-                self._kernels = Kernels((), None, None, (error,))
+                self._kernels = no_kernels(self.image, error)
         return self._kernels
 
     def kernels_named(self, names: list[str]) -> tuple[Kernel, ...]:
         """Return the kernels with the given names, each a symbol or a name in the source."""
-        from dwarfgpu.encoding.demangle import short_names
-
-        known = self.kernels.kernels
         kernels: list[Kernel] = []
         for name in names:
-            same = [kernel for kernel in known if name in _names_of(kernel)]
-            same = same or [kernel for kernel in known if name in short_names(kernel.name)]
+            same = self.kernels.kernels.named(name) or self._kernels_called(name)
             if not same:
                 raise self._no_kernel(name)
             kernels += [kernel for kernel in same if kernel not in kernels]
         return tuple(kernels)
 
+    def _kernels_called(self, name: str) -> list[Kernel]:
+        """Return the kernels with a short name: without parameters, scopes or template arguments."""
+        from dwarfgpu.encoding.demangle import short_names
+
+        known = self.kernels.kernels
+        return [known[index] for index, own in enumerate(known.names) if name in short_names(own)]
+
     def kernel_names(self) -> list[str]:
         """Return what users call each kernel: its name without parameters, or its symbol where several have that."""
         from dwarfgpu.encoding.demangle import demangled, without_parameters
 
-        symbols = [kernel.name for kernel in self.kernels.kernels]
+        symbols = self.kernels.kernels.names
         names = [without_parameters(demangled(symbol)) for symbol in symbols]
         return [symbol if names.count(name) > 1 else name for symbol, name in zip(symbols, names, strict=True)]
 
@@ -361,12 +382,6 @@ class CodeObject:
 def _has_units(image: Image) -> bool:
     names = (".debug_info", ".debug_types", ".debug_info.dwo")
     return any(image.section(name) is not None for name in names)
-
-
-def _names_of(kernel: Kernel) -> set[str | None]:
-    metadata = kernel.metadata
-    said = () if metadata is None else (metadata.name, metadata.symbol)
-    return {kernel.name, *said, kernel.symbol.name if kernel.symbol is not None else None}
 
 
 # --- Opening ------------------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
-from dwarfgpu.program.code.repairs import OFF, Site, may_be_idiom, read_as_meant, register_of_base
+from dwarfgpu.program.code.code_object import OFF
+from dwarfgpu.program.code.repairs import Site, may_be_idiom, read_as_meant, register_of_base
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_lookup import CallFrame
-    from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.code.code_object import CodeObject, Policy
     from dwarfgpu.program.code.scopes import FunctionScope
 
 

@@ -23,6 +23,9 @@ from dwarfgpu.expr.instruction import (
     instruction_of,
 )
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_object import AUTO as AUTO  # noqa: PLC0414 (re-exported)
+from dwarfgpu.program.code.code_object import OFF as OFF  # noqa: PLC0414
+from dwarfgpu.program.code.code_object import Policy as Policy  # noqa: PLC0414
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,24 +41,6 @@ _WIDTH_SHOWS = frozenset(f"DW_OP_{name}" for name in ("dup", "shra", "shr", "div
 _PLACES = frozenset(("DW_OP_fbreg", "DW_OP_addr", "DW_OP_addrx"))
 REGISTER_VALUE = "DW_OP_bregx"
 _COMPUTING = BINARY | COMPARISONS | UNARY | CONVERSIONS | _MOVES | _PLACES | {REGISTER_VALUE}
-
-
-@frozen
-class Policy:
-    """Which repairs are applied: those that the shape and the code around ask for, or named ones, all, or none."""
-
-    auto: bool = True
-    names: tuple[str, ...] = ()
-
-    def allows(self, repair: Repair, producer: str | None) -> bool:
-        """Whether a repair may be applied to an expression of a producer."""
-        if repair.name in self.names:
-            return True
-        return self.auto and not repair.is_excluded(producer)
-
-
-OFF = Policy(auto=False)
-AUTO = Policy()
 
 
 def policy_of(text: str) -> Policy:
@@ -189,7 +174,10 @@ def _has_idiom(names: tuple[str, ...], attribute: str) -> bool:
 def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repair, ...]:
     """Return the repairs that a policy allows in an attribute of what a producer has written."""
     return tuple(
-        repair for repair in REPAIRS if repair.attribute in (attribute, ANY) and policy.allows(repair, producer)
+        repair
+        for repair in REPAIRS
+        if repair.attribute in (attribute, ANY)
+        and (repair.name in policy.names or (policy.auto and not repair.is_excluded(producer)))
     )
 
 

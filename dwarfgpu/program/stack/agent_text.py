@@ -15,16 +15,15 @@ from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
 from dwarfgpu.objfile.containers.place import parse_place
 from dwarfgpu.objfile.elf.header import PT_LOAD
-from dwarfgpu.program.code.code_object import CodeObject, opened, target_id
+from dwarfgpu.program.code.code_object import OFF, CodeObject, opened, target_id
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.regular_files import open_input
 from dwarfgpu.targets.amdgpu.numbers import LOCAL
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from dwarfgpu.backends.debug_agent import PrintedWave
-    from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.code.code_object import Policy
     from dwarfgpu.targets.target import Target
 
 SNIFFED = 1 << 20

@@ -14,9 +14,8 @@ from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.objfile.elf.header import PT_LOAD, read_header, read_segments
 from dwarfgpu.objfile.elf.image import Image
-from dwarfgpu.program.code.code_object import CodeObject, opened
+from dwarfgpu.program.code.code_object import OFF, CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.stopped import Stopped
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.gdb.backend import GdbBackend, LoadedFile
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.rules import Rules
-    from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.code.code_object import Policy
     from dwarfgpu.targets.target import Target, TargetRegister
 
 

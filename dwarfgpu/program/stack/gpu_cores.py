@@ -18,9 +18,8 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageE
 from dwarfgpu.objfile.containers.place import memory_range, parse_place
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, EM_X86_64, ET_CORE, PT_LOAD
 from dwarfgpu.objfile.elf.image import Image
-from dwarfgpu.program.code.code_object import CodeObject, opened
+from dwarfgpu.program.code.code_object import OFF, CodeObject, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.memory_image import identifies, image_in_memory
 from dwarfgpu.regular_files import open_input, places_of
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.gpu_core.note import CoreState
     from dwarfgpu.backends.gpu_core.runtime import LoadedObject
     from dwarfgpu.objfile.elf.core import CoreThread
-    from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.code.code_object import Policy
 
 HOST = "host"
 """``core@host`` is about the threads of the host."""

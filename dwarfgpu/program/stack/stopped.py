@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
 from dwarfgpu.objfile.elf.header import MAGIC, PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image, open_image
-from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
+from dwarfgpu.program.code.code_object import OFF, CodeObject, find_target, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-from dwarfgpu.program.code.repairs import OFF
 from dwarfgpu.program.stack.execution import Execution
 from dwarfgpu.program.stack.wave import Wave
 from dwarfgpu.regular_files import open_input, places_of, read_input, unreadable
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.backends.machine import LoadedCodeObject as SnapshotCode
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.protocol import Backend
-    from dwarfgpu.program.code.repairs import Policy
+    from dwarfgpu.program.code.code_object import Policy
     from dwarfgpu.program.stack.call_stack import Stack
     from dwarfgpu.targets.target import Target, TargetRegister
 
