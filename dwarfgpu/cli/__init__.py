@@ -24,7 +24,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
     if arguments is None:
         _spare_collections()
-        _spare_modules()
     from dwarfgpu.cli.run import run
 
     return run(words)
@@ -37,34 +36,3 @@ def _spare_collections() -> None:
 
     gc.set_threshold(50_000)
     atexit.register(gc.freeze)
-
-
-def _spare_modules() -> None:
-    """Import attrs without modules that take a third of that time, and of which the classes here use nothing.
-
-    attrs finds other modules in their places, which get what they are asked for from the real ones. When attrs is
-    there, the places are free again: whoever imports one of these modules gets the real one.
-    """
-    from types import ModuleType
-
-    class LaterModule(ModuleType):
-        """A module that is imported when something of it is used."""
-
-        def __getattr__(self, name: str) -> object:
-            from importlib import import_module
-
-            if sys.modules.get(self.__name__) is self:
-                del sys.modules[self.__name__]
-            return getattr(import_module(self.__name__), name)
-
-    if "attr" in sys.modules:
-        return
-    later = [LaterModule(name) for name in ("inspect", "attr.validators", "attrs.validators")]
-    later = [module for module in later if module.__name__ not in sys.modules]
-    sys.modules.update((module.__name__, module) for module in later)
-    try:
-        import attrs  # noqa: F401 (the classes of dwarfgpu are made with it)
-    finally:
-        for module in later:
-            if sys.modules.get(module.__name__) is module:
-                del sys.modules[module.__name__]
