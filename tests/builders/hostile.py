@@ -261,7 +261,16 @@ def _get_ready() -> None:
             run_here(words[0], file, *words[1:])
         for words in (("bt", "--registers"), ("eval", "a", "--json"), ("eval", "a", "--trace"), ("locals",)):
             run_here(words[0], file, *words[1:], *snapshot)
-        questions = ("print a", "whatis a", "ptype/o a", "explain a", "x a", "info locals", "info scope k", "info frame")
+        questions = (
+            "print a",
+            "whatis a",
+            "ptype/o a",
+            "explain a",
+            "x a",
+            "info locals",
+            "info scope k",
+            "info frame",
+        )
         run_here("debug", file, "-nx", *(word for line in questions for word in ("-ex", line)), *snapshot)
 
 

@@ -335,18 +335,30 @@ def bytes_at(it, space, start, width, lane):
 MODELS = integer_models.MODELS | float_models.MODELS
 
 
+def packed_sources(name):
+    """How many sources a packed operation has, and whether one of them is what it writes."""
+    return 3 if re.search(r"_(fma|mad|min3|max3|minimum3|maximum3|fmac)_", name) else 2, "fmac" in name
+
+
+def packed_line(name):
+    count, accumulates = packed_sources(name)
+    wide = name.endswith("32")
+    cells = [f"v[{2 * number}:{2 * number + 1}]" if wide else f"v{2 * number}" for number in range(3)]
+    halves = " op_sel:[0,1]" if name == "v_pk_mov_b32" else ""
+    return f"{name} {'v[8:9]' if wide else 'v8'}, {', '.join(cells[: count - accumulates])}{halves}"
+
+
 def test_every_packed_operation(it):
     """Each half, or each of two registers, is the operation on one: its model is that of the row."""
     names = [name for name in operations(it.processor, it.lanes) if name.startswith("v_pk_")]
     assert names
-    for name in names:
+    for name, code in zip(names, assemble(it, list(map(packed_line, names))), strict=True):
         single = {"v_pk_mov_b32": "v_mov_b32"}.get(name, name.replace("v_pk_", "v_"))
         if single not in MODELS and single.endswith("_u16"):
             single = single.replace("_u16", "_u16")
         model, wide = MODELS[single], name.endswith("32")
         kind = re.search(r"_([uibf]\d+)$", name)[1]
-        count = 3 if re.search(r"_(fma|mad|min3|max3|minimum3|maximum3|fmac)_", name) else 2
-        accumulates = "fmac" in name
+        count, accumulates = packed_sources(name)
         sources = [[some_packed(kind, it.lanes) for _ in range(2)] for _ in range(count)]
         for number, parts in enumerate(sources):
             register = 8 if accumulates and number == 0 else 2 * (number - accumulates)
@@ -355,11 +367,7 @@ def test_every_packed_operation(it):
                 it.vector(register + 1, parts[1].astype(np.uint32))
             else:
                 it.vector(register, (parts[0] | parts[1] << 16).astype(np.uint32))
-        cells = [f"v[{2 * number}:{2 * number + 1}]" if wide else f"v{2 * number}" for number in range(3)]
-        target = "v[8:9]" if wide else "v8"
-        given = cells[: count - accumulates]
-        halves = " op_sel:[0,1]" if name == "v_pk_mov_b32" else ""
-        it.run(f"{name} {target}, {', '.join(given)}{halves}")
+        it.execute(code)
         for lane in range(LANES):
             for half in (0, 1):
                 row = [int(parts[half][lane]) for parts in sources]
@@ -430,6 +438,17 @@ SCALAR_SIZES = {
 }  # fmt: skip
 
 
+def scalar_line(name):
+    """An operation on memory at s[4:5] or of the buffer s[4:7], with the registers from s16 on."""
+    match = SCALARS.match(name)
+    base = "s[4:7]" if match["buffer"] else "s[4:5]"
+    if match["action"] == "atomic":
+        count, flag = (2 if match["wide"] else 1) * (2 if match["what"] == "cmpswap" else 1), " glc"
+    else:
+        count, flag = max(1, SCALAR_SIZES[match["what"]] // 4), ""
+    return f"{name} {'s16' if count == 1 else f's[16:{15 + count}]'}, {base}, 0x10{flag}"
+
+
 def test_every_operation_of_scalar_memory(it):
     names = [name for name in operations(it.processor, it.lanes) if SCALARS.match(name)]
     assert len(names) >= 10
@@ -437,11 +456,10 @@ def test_every_operation_of_scalar_memory(it):
         assert len(names) > 60
     for number, word in enumerate((MEMORY, 0, 4096, 0x27000 if it.generation < 10 else 0x31014000)):
         it.scalar(4 + number, word)
-    for name in names:
+    for name, code in zip(names, assemble(it, list(map(scalar_line, names))), strict=True):
         match = SCALARS.match(name)
         memory = it.bytes.view(np.uint32)
         memory[:] = before = NUMBERS.integers(0, 1 << 32, 1024).astype(np.uint32)
-        base = "s[4:7]" if match["buffer"] else "s[4:5]"
         it.scalar(2, MEMORY, 64)
         for number in range(4):
             it.scalar(16 + number, int(NUMBERS.integers(0, 1 << 32)))
@@ -452,8 +470,7 @@ def test_every_operation_of_scalar_memory(it):
             if word == "cmpswap":  # the same number as in memory
                 for number in range(bits // 32):
                     it.scalar(16 + count // 2 + number, int(before[4 + number]))
-            place = "s16" if count == 1 else f"s[16:{15 + count}]"
-            it.run(f"{name} {place}, {base}, 0x10 glc")
+            it.execute(code)
             data = sum(part << 32 * number for number, part in enumerate(given[: bits // 32]))
             old = int(before[4]) | (int(before[5]) << 32 if bits == 64 else 0)
             wanted = data if word == "cmpswap" else ATOMICS[word](old, data, bits)
@@ -464,8 +481,7 @@ def test_every_operation_of_scalar_memory(it):
             continue
         size = SCALAR_SIZES[match["what"]]
         registers = max(1, size // 4)
-        place = "s16" if registers == 1 else f"s[16:{15 + registers}]"
-        it.run(f"{name} {place}, {base}, 0x10")
+        it.execute(code)
         found = [int(it.batch.scalar[16 + number]) for number in range(registers)]
         if match["action"] == "store":
             assert memory[4 : 4 + registers].tolist() == found, name
@@ -645,6 +661,7 @@ FAMILIES = re.compile(
 def test_each_operation_with_a_meaning_has_a_test(it):
     """A row has a model; other operations are in a family that is gone through, or a test names them."""
     texts = "".join(path.read_text() for path in Path(__file__).parent.glob("*.py")).replace("\\n", "\n")
+    words = set(re.findall(r"\w+", texts))
     missing = without_meaning([(it.processor, it.lanes)])
     lacking = [
         name
@@ -655,6 +672,6 @@ def test_each_operation_with_a_meaning_has_a_test(it):
         and not IDLE.match(name)
         and not any(pattern.match(name) for pattern in (ACTION, MOVES, PAIRS, SCALARS, FAMILIES))
         and not name.startswith("v_pk_")
-        and not re.search(rf"\b{name}\b", texts)
+        and name not in words
     ]
     assert lacking == []
