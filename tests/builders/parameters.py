@@ -11,10 +11,16 @@ if TYPE_CHECKING:
 
 
 def some_slow(values: Iterable[Any], *, quick: Iterable[Any]) -> list[Any]:
-    """Return all values as parameters; those that are not quick are for slow runs only."""
+    """Return all values as parameters; those that are not quick are for slow runs only. Tuples are several arguments."""
     values, chosen = list(values), list(quick)
+    assert chosen
     assert all(value in values for value in chosen)
-    return [pytest.param(value, marks=() if value in chosen else pytest.mark.slow) for value in values]
+    return [
+        pytest.param(
+            *(value if isinstance(value, tuple) else (value,)), marks=() if value in chosen else pytest.mark.slow
+        )
+        for value in values
+    ]
 
 
 def few_or_all(few: int) -> pytest.MarkDecorator:

@@ -6,6 +6,7 @@ one half, for both. What a processor has is what the tables of the decoder list,
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import struct
@@ -27,6 +28,7 @@ LANES = 8
 LOW = 0xFFFFFFFF
 
 
+@functools.cache
 def operations(processor, lanes):
     """The names of all operations of a processor, without the suffixes of encodings."""
     known = table(processor, lanes)
@@ -398,12 +400,22 @@ PAIRS = re.compile(
 )
 
 
+def pair_line(name):
+    """An operation at v10 with v2 and v4, which loads into the registers from v12 on."""
+    match = PAIRS.match(name)
+    narrow = match["size"] == "b32"
+    first, second = ("v2", "v4") if narrow else ("v[2:3]", "v[4:5]")
+    target = "v[12:13]" if narrow else "v[12:15]"
+    operands = f"{target}, v10" if match["action"] in ("read", "load") else f"v10, {first}, {second}"
+    return f"{name} {target + ', ' if 'xchg' in name else ''}{operands} offset0:1 offset1:2"
+
+
 def test_every_operation_of_local_memory_with_two_offsets(it):
     names = [name for name in operations(it.processor, it.lanes) if PAIRS.match(name)]
     assert len(names) == 12
     it.run("s_mov_b32 m0, -1")
     it.vector(10, 16 * np.arange(it.lanes, dtype=np.uint32))
-    for name in names:
+    for name, code in zip(names, assemble(it, list(map(pair_line, names))), strict=True):
         match = PAIRS.match(name)
         size = 4 if match["size"] == "b32" else 8
         offsets = [unit * size * (64 if match["far"] else 1) for unit in (1, 2)]
@@ -411,11 +423,8 @@ def test_every_operation_of_local_memory_with_two_offsets(it):
         data = [NUMBERS.integers(0, 1 << 32, it.lanes).astype(np.uint32) for _ in range(4)]
         for number, words in enumerate(data):
             it.vector(2 + number, words)
-        first, second = ("v2", "v4") if size == 4 else ("v[2:3]", "v[4:5]")
-        target = "v[12:13]" if size == 4 else "v[12:15]"
         is_load, exchanges = match["action"] in ("read", "load"), "xchg" in name
-        operands = f"{target}, v10" if is_load else f"v10, {first}, {second}"
-        it.run(f"{name} {target + ', ' if exchanges else ''}{operands} offset0:1 offset1:2")
+        it.execute(code)
         for lane in range(LANES):
             for part, offset in enumerate(offsets):
                 place = slice(16 * lane + offset, 16 * lane + offset + size)
@@ -574,7 +583,7 @@ def test_branches_go_where_their_condition_says(it):
     """A branch of 3 words goes 16 bytes on: it counts from the next instruction."""
     bits = "b64" if it.lanes == 64 else "b32"
     vcc = "vcc" if it.lanes == 64 else "vcc_lo"
-    for name, setup, taken in (
+    cases = (
         ("s_branch", "s_nop 0", True),
         ("s_cbranch_scc0", "s_cmp_eq_u32 0, 0", False),
         ("s_cbranch_scc0", "s_cmp_eq_u32 0, 1", True),
@@ -586,8 +595,10 @@ def test_branches_go_where_their_condition_says(it):
         ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 4", True),
         ("s_cbranch_execz", "s_nop 0", False),
         ("s_cbranch_execnz", "s_nop 0", True),
-    ):
-        following = it.run(f"{setup}\n{name} 3")
+    )
+    codes = assemble(it, [line for name, setup, _taken in cases for line in (setup, f"{name} 3")])
+    for (name, setup, taken), first, second in zip(cases, codes[::2], codes[1::2], strict=True):
+        following = it.execute([*first, *second])
         assert following == 0x1008 + (12 if taken else 0), (name, setup)
     it.batch.set_exec(0)
     assert (it.run("s_cbranch_execz 3"), it.run("s_cbranch_execnz 3")) == (0x1010, 0x1004)
