@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def some_slow(values: Iterable[Any], *, quick: Iterable[Any]) -> list[Any]:
-    """Return all values as parameters; those that are not quick are for slow runs only. Tuples are several arguments."""
+    """Return all values as parameters, tuples as several; those that are not quick are for slow runs only."""
     values, chosen = list(values), list(quick)
     assert chosen
     assert all(value in values for value in chosen)
