@@ -1,10 +1,11 @@
-"""Parameters of which some are for slow runs only."""
+"""Parameters of which some are for slow runs only, and numbers of examples."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,3 +29,8 @@ def few_or_all(few: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "every", [pytest.param(few, id="few"), pytest.param(1, id="all", marks=pytest.mark.slow)]
     )
+
+
+def examples(count: int) -> settings:
+    """Let hypothesis try so many examples, and a quarter of them where a developer runs the tests."""
+    return settings(max_examples=count if settings.default.max_examples >= 200 else count // 4)

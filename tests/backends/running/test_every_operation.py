@@ -41,7 +41,11 @@ def operations(processor, lanes):
     return sorted(names)
 
 
-@pytest.fixture(params=PROCESSORS, ids=lambda pair: pair[0])
+@pytest.fixture(
+    params=[
+        pytest.param(pair, id=pair[0], marks=pytest.mark.slow if pair[0] == "gfx942" else ()) for pair in PROCESSORS
+    ]
+)
 def it(request, require_tool):
     processor, lanes = request.param
     it = InstructionBench(require_tool("llvm-mc-22"), processor, lanes)
