@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import resource
@@ -25,6 +26,7 @@ from dwarfgpu import dialects
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.commands import run as run_here
 from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import SHF_ALLOC, ElfBuilder
 from tests.builders.frames import FrameBuilder
@@ -212,6 +214,7 @@ def bounded(
     run: Callable[[list[str]], int] | None = None,
 ) -> Outcome:
     """Run a command line in a process of its own that has limits."""
+    _get_ready()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
@@ -246,6 +249,29 @@ def bounded(
         base = int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
         grown = max(0, usage.ru_maxrss * 1024 - base)
         return Outcome(code, *texts, usage.ru_utime + usage.ru_stime, grown, ended)
+
+
+@functools.cache
+def _get_ready() -> None:
+    """Ask some questions here, so that the processes need not each import and prepare anew what answers them."""
+    with tempfile.TemporaryDirectory() as folder:
+        case = Case(Path(folder), gpu(variable("a"), rules="def_cfa 64 0"))
+        file, snapshot = str(case.file), ("--state", str(case.state))
+        for words in (("info",), ("kernels",), ("cfi",), ("dump", "--section", "all"), ("verify",)):
+            run_here(words[0], file, *words[1:])
+        for words in (("bt", "--registers"), ("eval", "a", "--json"), ("eval", "a", "--trace"), ("locals",)):
+            run_here(words[0], file, *words[1:], *snapshot)
+        questions = (
+            "print a",
+            "whatis a",
+            "ptype/o a",
+            "explain a",
+            "x a",
+            "info locals",
+            "info scope k",
+            "info frame",
+        )
+        run_here("debug", file, "-nx", *(word for line in questions for word in ("-ex", line)), *snapshot)
 
 
 def _child(

@@ -191,7 +191,7 @@ def test_wide_numbers(text, keys):
 @pytest.mark.parametrize(
     "text",
     [
-        "DW_OP_addr 0; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536",
+        pytest.param("DW_OP_addr 0; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536", marks=pytest.mark.slow),
         "DW_OP_addr 0; DW_OP_LLVM_extend 1 65537",
         "DW_OP_addr 0; DW_OP_LLVM_extend 1 0xffffffffffffffff",
         "DW_OP_addr 1; DW_OP_piece 0xffffffffffffffff; DW_OP_piece 2",

@@ -26,6 +26,7 @@ from dwarfgpu.expr.unrolled import unrolled
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.parameters import examples
 from tests.properties.programs import LANES, TARGETS, context, expression
 
 GENERIC = types.generic(8)
@@ -119,13 +120,13 @@ def check_bytes(seed: int) -> None:
     check_ways(decode(data, dialect, Format()), state_of(chance, target))
 
 
-@settings(max_examples=1_500)
+@examples(1_500)
 @given(seed=st.integers(0, (1 << 64) - 1))
 def test_random_programs(seed: int) -> None:
     check_program(seed)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(seed=st.integers(0, (1 << 64) - 1))
 def test_random_bytes(seed: int) -> None:
     check_bytes(seed)

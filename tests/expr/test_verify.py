@@ -18,6 +18,7 @@ from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.verify import _MAX_STATES, MAX_DEPTH, Finding, _ExpressionWalk, verify
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.parameters import some_slow
 from tests.expr.programs import (
     AMDGCN,
     DIALECTS,
@@ -905,9 +906,13 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_programs_do_not_multiply_the_work(data):
-    expression = decode(data, LLVM_USER, FORM)
+@pytest.mark.parametrize(
+    "name",
+    some_slow(HOSTILE, quick=("branches to anywhere", "every branch doubles the paths", "every branch goes back",
+                              "expressions")),
+)  # fmt: skip
+def test_hostile_programs_do_not_multiply_the_work(name):
+    expression = decode(HOSTILE[name], LLVM_USER, FORM)
     walk = _ExpressionWalk(expression, rules.AMD, AMDGCN, 8)
     walk.findings(0, None)
     assert sum(map(len, walk.seen)) <= (_MAX_STATES + 1) * (len(expression.instructions) + 1)

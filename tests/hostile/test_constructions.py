@@ -10,7 +10,7 @@ import os
 import re
 import signal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -36,6 +36,9 @@ from tests.builders.hostile import (
     typed,
     variable,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 AT_DATA = "DW_OP_addr 0x10000"
 NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536"
@@ -244,8 +247,14 @@ def sharing_lists(step: int = 0) -> bytes:
     return gpu(*variables, extra={".debug_loclists": head + SHARED})
 
 
-@pytest.mark.parametrize("words", [(), ("--json",), ("--pc", hex(PC)), ("--pc", hex(PC), "--json")])
-@pytest.mark.parametrize("step", [0, 6])
+WAYS = [(), ("--json",), ("--pc", hex(PC)), ("--pc", hex(PC), "--json")]
+
+
+@pytest.mark.parametrize(
+    "step, words",
+    [pytest.param(step, words, marks=() if (step, words) in ((0, ()), (0, WAYS[3]), (6, ())) else pytest.mark.slow)
+     for step in (0, 6) for words in WAYS],
+)  # fmt: skip
 def test_a_long_list_that_is_shared_is_shown_once(tmp_path: Path, step: int, words: tuple[str, ...]) -> None:
     outcome = small(bounded("dump", Case(tmp_path, sharing_lists(step)).file, *words), 100 << 20)
     if step:
@@ -309,18 +318,28 @@ def test_an_entry_is_found_by_name_among_long_chains(tmp_path: Path) -> None:
     assert bounded("dump", case.file, "--name", "end", seconds=10).out.count('DW_AT_name  "end"') == 1
 
 
-def test_a_compressed_line_program_of_many_rows(tmp_path: Path) -> None:
-    program = lines.program(("set_address", CODE)) + b"\1" * 15_000_000 + lines.program("end_sequence")
+def many_rows(count: int) -> bytes:
+    """A file whose line program is compressed, and has so many rows."""
+    program = lines.program(("set_address", CODE)) + b"\1" * count + lines.program("end_sequence")
     extra = {".debug_line": lines.table(program)}
-    unit = [("stmt_list", "sec_offset", 0)]
-    data = gpu(variable("a"), extra=extra, unit_attributes=unit, compressed=[".debug_line"])
+    return gpu(variable("a"), extra=extra, unit_attributes=[("stmt_list", "sec_offset", 0)], compressed=[".debug_line"])
+
+
+def test_a_compressed_line_program_of_many_rows(tmp_path: Path) -> None:
+    data = many_rows(15_000_000)
     assert len(data) < 20_000
     case = Case(tmp_path, data)
     budget_is_named(small(bounded("info", case.file, "--pc", hex(CODE + 16)), 150 << 20))
     budget_is_named(small(case("bt"), 150 << 20))
     small(case.debug("list k", "info line 3", "info source"), 200 << 20)
     budget_is_named(small(bounded("dump", case.file, "--section", "line", size=1 << 26), 150 << 20))
-    more = bounded("info", case.file, "--pc", hex(CODE + 16), "--budget", "unlimited", seconds=60, memory=4 << 30)
+
+
+@pytest.mark.parametrize("count", [1_500_000, pytest.param(15_000_000, marks=pytest.mark.slow)])
+def test_a_compressed_line_program_is_read_whole_if_the_user_says_so(tmp_path: Path, count: int) -> None:
+    words = ("info", Case(tmp_path, many_rows(count)).file, "--pc", hex(CODE + 16))
+    budget_is_named(bounded(*words))
+    more = bounded(*words, "--budget", "unlimited", seconds=60, memory=4 << 30)
     assert "budget" not in more.text
 
 
@@ -536,10 +555,17 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize("words", [("dump",), ("dump", "--json"), ("verify",), ("locals", "--lane", "1"), ("info",)])
+def changing_questions() -> Iterator[Any]:
+    """Yield each question with a change, and each change with a question; all others are for slow runs only."""
+    questions = [("dump",), ("dump", "--json"), ("verify",), ("locals", "--lane", "1"), ("info",)]
+    for number, words in enumerate(questions):
+        for place, name in enumerate(CHANGES):
+            yield pytest.param(words, name, marks=() if number % len(CHANGES) == place else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("words, name", list(changing_questions()))
 def test_a_mapped_file_that_changes_during_a_question_is_an_error(
-    tmp_path: Path, name: str, words: tuple[str, ...]
+    tmp_path: Path, words: tuple[str, ...], name: str
 ) -> None:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.questions import files

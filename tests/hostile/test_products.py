@@ -17,6 +17,7 @@ from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import cfa
 from tests.builders.hostile import GFX90A, Case, bounded, gpu, member, named, ops, typed, variable
+from tests.builders.parameters import some_slow
 from tests.hostile.test_constructions import budget_is_named, checked, one_line
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ def test_elements_that_fail_in_every_lane_are_paid_from_the_budget(tmp_path: Pat
     checked(case.debug("info locals", "bt -full", "print v1"))
 
 
-@pytest.mark.parametrize("rules", ["remember_state", "remember_state; restore_state", "nop; advance_loc 0"])
+@pytest.mark.parametrize(
+    "rules",
+    some_slow(["remember_state", "remember_state; restore_state", "nop; advance_loc 0"], quick=["remember_state"]),
+)
 def test_instructions_of_one_byte_are_paid_from_the_budget(tmp_path: Path, rules: str) -> None:
     case = Case(tmp_path, gpu(variable("a"), rules=cfa("def_cfa 64 0") + cfa(rules) * 400_000))
     assert "budget of" in checked(bounded("cfi", case.file)).text
@@ -93,8 +97,11 @@ def calls(count: int, last: str) -> tuple[Any, ...]:
     return made
 
 
-@pytest.mark.parametrize("last", ["DW_OP_lit1", "DW_OP_regx v0", ""])
-@pytest.mark.parametrize("count", [1, 30])
+@pytest.mark.parametrize(
+    "count, last",
+    [(1, "DW_OP_lit1"), (1, "DW_OP_regx v0"), (1, ""), pytest.param(30, "DW_OP_lit1", marks=pytest.mark.slow),
+     (30, "DW_OP_regx v0"), (30, "")],
+)  # fmt: skip
 def test_expressions_that_call_each_other(tmp_path: Path, count: int, last: str) -> None:
     case = Case(tmp_path, gpu(*calls(count, last)))
     outcome = checked(case("locals", "--lane", "1"))
@@ -122,7 +129,10 @@ def test_pointers_to_variables_that_point_to_each_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [100, 1 << 28, 1 << 60, (1 << 64) - 1])
-@pytest.mark.parametrize("section", [".debug_info", ".debug_str", ".debug_line", ".debug_abbrev"])
+@pytest.mark.parametrize(
+    "section",
+    some_slow([".debug_info", ".debug_str", ".debug_line", ".debug_abbrev"], quick=[".debug_info", ".debug_line"]),
+)
 def test_sections_that_claim_to_be_large_when_they_are_unpacked(tmp_path: Path, section: str, size: int) -> None:
     packed = zlib.compress(bytes(1 << 24), 9)
     head = (1).to_bytes(4, "little") + bytes(4) + size.to_bytes(8, "little") + (1).to_bytes(8, "little")

@@ -20,6 +20,7 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
 from tests.builders.machines import in_columns
+from tests.builders.parameters import examples
 from tests.properties.programs import LANES, REGIONS, TARGETS, Writer, context, expression
 
 SEEDS = st.integers(0, (1 << 64) - 1)
@@ -61,14 +62,14 @@ def check_bytes(seed: int, dialect: str) -> None:
     check_lanes(program, seed, target, chance.choice([*PRESETS]))
 
 
-@settings(max_examples=1_000)
+@examples(1_000)
 @given(seed=SEEDS)
 def test_programs(seed: int) -> None:
     check_program(seed)
 
 
 @pytest.mark.parametrize("dialect", dialects.NAMES)
-@settings(max_examples=300)
+@examples(300)
 @given(seed=SEEDS)
 def test_bytes(dialect: str, seed: int) -> None:
     check_bytes(seed, dialect)
@@ -79,7 +80,7 @@ def essence(one: object) -> object:
     return (type(one), one.kind, one.spec, str(one.where)) if isinstance(one, DwarfGpuError) else one
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(seed=SEEDS)
 def test_a_machine_in_columns_gives_what_a_described_one_gives(seed: int) -> None:
     chance = random.Random(seed)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu import bits as b
@@ -29,6 +29,7 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import answer
+from tests.builders.parameters import examples
 
 # --- The model of integers -----------------------------------------------------------------------------------------
 
@@ -274,7 +275,7 @@ def operands(width):
     return st.one_of(st.integers(0, (1 << width) - 1), st.sampled_from(edges(width)))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_any_integers(data):
     kind, width = data.draw(integer_types())
@@ -289,7 +290,7 @@ def test_any_integers(data):
 
 
 # Several operations, one after another: what one makes is what the next one takes, in every lane.
-@settings(max_examples=200)
+@examples(200)
 @given(st.data())
 def test_chains_of_operations(data):
     kind, width = data.draw(integer_types())
@@ -534,7 +535,7 @@ def test_the_sign_of_a_float(name):
     ]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.data())
 def test_any_floats(data):
     name = data.draw(st.sampled_from(list(FORMATS)))

@@ -29,6 +29,7 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Case, answer, run, short, table
+from tests.builders.parameters import some_slow
 
 # --- A context in which everything can be found --------------------------------------------------------------------
 
@@ -633,7 +634,8 @@ def test_k_registers_that_a_target_does_not_have(number, target):
 # --- Anything else -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["llvm-user", "llvm-legacy", "amdgpu-2020"])  # which know what the others know
+# these know what the others know
+@pytest.mark.parametrize("name", some_slow(["llvm-user", "llvm-legacy", "amdgpu-2020"], quick=["llvm-user"]))
 def test_every_opcode_with_every_beginning(name):
     dialect = dialects.get(name)
     tails = (

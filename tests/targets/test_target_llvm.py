@@ -10,6 +10,7 @@ import pytest
 
 from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, processor_named, processors
 from dwarfgpu.targets.resolve import EM_AMDGPU, EM_X86_64, resolve, resolve_elf
+from tests.builders.parameters import some_slow
 
 OTHER_VERSIONS = {
     *("gfx940", "gfx941"),  # before LLVM 22
@@ -96,7 +97,10 @@ def test_the_processors_are_those_of_llvm_22(require_tool):
     assert names - {"generic", "generic-hsa"} == known
 
 
-@pytest.mark.parametrize("name", [p.name for p in OF_LLVM_22] + [a for a, _name in ALTERNATIVES])
+NAMES = [p.name for p in OF_LLVM_22] + [a for a, _name in ALTERNATIVES]
+
+
+@pytest.mark.parametrize("name", some_slow(NAMES, quick=NAMES[::4]))
 def test_elf_headers(assemble, name):
     processor = processor_named(name)
 
@@ -120,7 +124,9 @@ def test_settings_in_elf_headers(assemble, setting):
     assert resolve_elf(machine, flags) is resolve(f"gfx90a:{setting}")
 
 
-@pytest.mark.parametrize("processor", OF_LLVM_22, ids=lambda processor: processor.name)
+@pytest.mark.parametrize(
+    "processor", some_slow(OF_LLVM_22, quick=OF_LLVM_22[::4]), ids=lambda processor: processor.name
+)
 def test_default_wave_sizes_and_accumulation_registers(compile_ir, processor):
     assembly = compile_ir(KERNEL, f"-mcpu={processor.name}").decode()
 

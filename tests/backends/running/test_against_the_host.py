@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 import subprocess
 from pathlib import Path
@@ -18,7 +19,7 @@ LANGUAGES = ("cl", "hip")
 PROCESSORS = (
     "gfx900", "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1101", "gfx1102", "gfx1200", "gfx1201",
 )  # fmt: skip
-QUICK = (("gfx90a", "O2"), ("gfx1100", "O2"))
+QUICK = (("gfx90a", "O2", "cl"), ("gfx1100", "O2", "hip"))
 GROUP, GROUPS = 64, 3
 LIMIT = 5_000_000
 COMMON = ("-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-strict-aliasing", "-w")
@@ -107,15 +108,15 @@ def assert_as_on_the_host(path, language, host, seed):
 
 
 def ways():
-    for processor in PROCESSORS:
+    for processor, language in itertools.product(PROCESSORS, LANGUAGES):
         for level in ("O0", "O2"):
-            yield pytest.param(processor, level, (), marks=() if (processor, level) in QUICK else pytest.mark.slow)
+            marks = () if (processor, level, language) in QUICK else pytest.mark.slow
+            yield pytest.param(processor, level, (), language, marks=marks)
         if processor in ("gfx1030", "gfx1100", "gfx1200"):
-            yield pytest.param(processor, "O2", ("-mwavefrontsize64", "-DWAVE64"), marks=pytest.mark.slow)
+            yield pytest.param(processor, "O2", ("-mwavefrontsize64", "-DWAVE64"), language, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("processor, level, more", list(ways()))
+@pytest.mark.parametrize("processor, level, more, language", list(ways()))
 def test_kernels_leave_what_they_leave_on_the_host(
     language, processor, level, more, host, require_tool, tmp_path, request
 ):

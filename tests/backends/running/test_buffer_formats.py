@@ -94,7 +94,12 @@ def last_word(it, number=0, chosen=(4, 5, 6, 7)):
     return word | number << 12 | 1 << 28
 
 
-@pytest.fixture(params=PROCESSORS, ids=lambda pair: pair[0])
+@pytest.fixture(
+    params=[
+        pytest.param(pair, id=pair[0], marks=pytest.mark.slow if pair[0] in ("gfx900", "gfx1030") else ())
+        for pair in PROCESSORS
+    ]
+)
 def it(request, require_tool):
     processor, lanes = request.param
     return InstructionBench(require_tool("llvm-mc-22"), processor, lanes)

@@ -6,6 +6,7 @@ one half, for both. What a processor has is what the tables of the decoder list,
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import struct
@@ -27,6 +28,7 @@ LANES = 8
 LOW = 0xFFFFFFFF
 
 
+@functools.cache
 def operations(processor, lanes):
     """The names of all operations of a processor, without the suffixes of encodings."""
     known = table(processor, lanes)
@@ -39,7 +41,11 @@ def operations(processor, lanes):
     return sorted(names)
 
 
-@pytest.fixture(params=PROCESSORS, ids=lambda pair: pair[0])
+@pytest.fixture(
+    params=[
+        pytest.param(pair, id=pair[0], marks=pytest.mark.slow if pair[0] == "gfx942" else ()) for pair in PROCESSORS
+    ]
+)
 def it(request, require_tool):
     processor, lanes = request.param
     it = InstructionBench(require_tool("llvm-mc-22"), processor, lanes)
@@ -335,18 +341,30 @@ def bytes_at(it, space, start, width, lane):
 MODELS = integer_models.MODELS | float_models.MODELS
 
 
+def packed_sources(name):
+    """How many sources a packed operation has, and whether one of them is what it writes."""
+    return 3 if re.search(r"_(fma|mad|min3|max3|minimum3|maximum3|fmac)_", name) else 2, "fmac" in name
+
+
+def packed_line(name):
+    count, accumulates = packed_sources(name)
+    wide = name.endswith("32")
+    cells = [f"v[{2 * number}:{2 * number + 1}]" if wide else f"v{2 * number}" for number in range(3)]
+    halves = " op_sel:[0,1]" if name == "v_pk_mov_b32" else ""
+    return f"{name} {'v[8:9]' if wide else 'v8'}, {', '.join(cells[: count - accumulates])}{halves}"
+
+
 def test_every_packed_operation(it):
     """Each half, or each of two registers, is the operation on one: its model is that of the row."""
     names = [name for name in operations(it.processor, it.lanes) if name.startswith("v_pk_")]
     assert names
-    for name in names:
+    for name, code in zip(names, assemble(it, list(map(packed_line, names))), strict=True):
         single = {"v_pk_mov_b32": "v_mov_b32"}.get(name, name.replace("v_pk_", "v_"))
         if single not in MODELS and single.endswith("_u16"):
             single = single.replace("_u16", "_u16")
         model, wide = MODELS[single], name.endswith("32")
         kind = re.search(r"_([uibf]\d+)$", name)[1]
-        count = 3 if re.search(r"_(fma|mad|min3|max3|minimum3|maximum3|fmac)_", name) else 2
-        accumulates = "fmac" in name
+        count, accumulates = packed_sources(name)
         sources = [[some_packed(kind, it.lanes) for _ in range(2)] for _ in range(count)]
         for number, parts in enumerate(sources):
             register = 8 if accumulates and number == 0 else 2 * (number - accumulates)
@@ -355,11 +373,7 @@ def test_every_packed_operation(it):
                 it.vector(register + 1, parts[1].astype(np.uint32))
             else:
                 it.vector(register, (parts[0] | parts[1] << 16).astype(np.uint32))
-        cells = [f"v[{2 * number}:{2 * number + 1}]" if wide else f"v{2 * number}" for number in range(3)]
-        target = "v[8:9]" if wide else "v8"
-        given = cells[: count - accumulates]
-        halves = " op_sel:[0,1]" if name == "v_pk_mov_b32" else ""
-        it.run(f"{name} {target}, {', '.join(given)}{halves}")
+        it.execute(code)
         for lane in range(LANES):
             for half in (0, 1):
                 row = [int(parts[half][lane]) for parts in sources]
@@ -390,12 +404,22 @@ PAIRS = re.compile(
 )
 
 
+def pair_line(name):
+    """An operation at v10 with v2 and v4, which loads into the registers from v12 on."""
+    match = PAIRS.match(name)
+    narrow = match["size"] == "b32"
+    first, second = ("v2", "v4") if narrow else ("v[2:3]", "v[4:5]")
+    target = "v[12:13]" if narrow else "v[12:15]"
+    operands = f"{target}, v10" if match["action"] in ("read", "load") else f"v10, {first}, {second}"
+    return f"{name} {target + ', ' if 'xchg' in name else ''}{operands} offset0:1 offset1:2"
+
+
 def test_every_operation_of_local_memory_with_two_offsets(it):
     names = [name for name in operations(it.processor, it.lanes) if PAIRS.match(name)]
     assert len(names) == 12
     it.run("s_mov_b32 m0, -1")
     it.vector(10, 16 * np.arange(it.lanes, dtype=np.uint32))
-    for name in names:
+    for name, code in zip(names, assemble(it, list(map(pair_line, names))), strict=True):
         match = PAIRS.match(name)
         size = 4 if match["size"] == "b32" else 8
         offsets = [unit * size * (64 if match["far"] else 1) for unit in (1, 2)]
@@ -403,11 +427,8 @@ def test_every_operation_of_local_memory_with_two_offsets(it):
         data = [NUMBERS.integers(0, 1 << 32, it.lanes).astype(np.uint32) for _ in range(4)]
         for number, words in enumerate(data):
             it.vector(2 + number, words)
-        first, second = ("v2", "v4") if size == 4 else ("v[2:3]", "v[4:5]")
-        target = "v[12:13]" if size == 4 else "v[12:15]"
         is_load, exchanges = match["action"] in ("read", "load"), "xchg" in name
-        operands = f"{target}, v10" if is_load else f"v10, {first}, {second}"
-        it.run(f"{name} {target + ', ' if exchanges else ''}{operands} offset0:1 offset1:2")
+        it.execute(code)
         for lane in range(LANES):
             for part, offset in enumerate(offsets):
                 place = slice(16 * lane + offset, 16 * lane + offset + size)
@@ -430,6 +451,17 @@ SCALAR_SIZES = {
 }  # fmt: skip
 
 
+def scalar_line(name):
+    """An operation on memory at s[4:5] or of the buffer s[4:7], with the registers from s16 on."""
+    match = SCALARS.match(name)
+    base = "s[4:7]" if match["buffer"] else "s[4:5]"
+    if match["action"] == "atomic":
+        count, flag = (2 if match["wide"] else 1) * (2 if match["what"] == "cmpswap" else 1), " glc"
+    else:
+        count, flag = max(1, SCALAR_SIZES[match["what"]] // 4), ""
+    return f"{name} {'s16' if count == 1 else f's[16:{15 + count}]'}, {base}, 0x10{flag}"
+
+
 def test_every_operation_of_scalar_memory(it):
     names = [name for name in operations(it.processor, it.lanes) if SCALARS.match(name)]
     assert len(names) >= 10
@@ -437,11 +469,10 @@ def test_every_operation_of_scalar_memory(it):
         assert len(names) > 60
     for number, word in enumerate((MEMORY, 0, 4096, 0x27000 if it.generation < 10 else 0x31014000)):
         it.scalar(4 + number, word)
-    for name in names:
+    for name, code in zip(names, assemble(it, list(map(scalar_line, names))), strict=True):
         match = SCALARS.match(name)
         memory = it.bytes.view(np.uint32)
         memory[:] = before = NUMBERS.integers(0, 1 << 32, 1024).astype(np.uint32)
-        base = "s[4:7]" if match["buffer"] else "s[4:5]"
         it.scalar(2, MEMORY, 64)
         for number in range(4):
             it.scalar(16 + number, int(NUMBERS.integers(0, 1 << 32)))
@@ -452,8 +483,7 @@ def test_every_operation_of_scalar_memory(it):
             if word == "cmpswap":  # the same number as in memory
                 for number in range(bits // 32):
                     it.scalar(16 + count // 2 + number, int(before[4 + number]))
-            place = "s16" if count == 1 else f"s[16:{15 + count}]"
-            it.run(f"{name} {place}, {base}, 0x10 glc")
+            it.execute(code)
             data = sum(part << 32 * number for number, part in enumerate(given[: bits // 32]))
             old = int(before[4]) | (int(before[5]) << 32 if bits == 64 else 0)
             wanted = data if word == "cmpswap" else ATOMICS[word](old, data, bits)
@@ -464,8 +494,7 @@ def test_every_operation_of_scalar_memory(it):
             continue
         size = SCALAR_SIZES[match["what"]]
         registers = max(1, size // 4)
-        place = "s16" if registers == 1 else f"s[16:{15 + registers}]"
-        it.run(f"{name} {place}, {base}, 0x10")
+        it.execute(code)
         found = [int(it.batch.scalar[16 + number]) for number in range(registers)]
         if match["action"] == "store":
             assert memory[4 : 4 + registers].tolist() == found, name
@@ -558,7 +587,7 @@ def test_branches_go_where_their_condition_says(it):
     """A branch of 3 words goes 16 bytes on: it counts from the next instruction."""
     bits = "b64" if it.lanes == 64 else "b32"
     vcc = "vcc" if it.lanes == 64 else "vcc_lo"
-    for name, setup, taken in (
+    cases = (
         ("s_branch", "s_nop 0", True),
         ("s_cbranch_scc0", "s_cmp_eq_u32 0, 0", False),
         ("s_cbranch_scc0", "s_cmp_eq_u32 0, 1", True),
@@ -570,8 +599,10 @@ def test_branches_go_where_their_condition_says(it):
         ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 4", True),
         ("s_cbranch_execz", "s_nop 0", False),
         ("s_cbranch_execnz", "s_nop 0", True),
-    ):
-        following = it.run(f"{setup}\n{name} 3")
+    )
+    codes = assemble(it, [line for name, setup, _taken in cases for line in (setup, f"{name} 3")])
+    for (name, setup, taken), first, second in zip(cases, codes[::2], codes[1::2], strict=True):
+        following = it.execute([*first, *second])
         assert following == 0x1008 + (12 if taken else 0), (name, setup)
     it.batch.set_exec(0)
     assert (it.run("s_cbranch_execz 3"), it.run("s_cbranch_execnz 3")) == (0x1010, 0x1004)
@@ -645,6 +676,7 @@ FAMILIES = re.compile(
 def test_each_operation_with_a_meaning_has_a_test(it):
     """A row has a model; other operations are in a family that is gone through, or a test names them."""
     texts = "".join(path.read_text() for path in Path(__file__).parent.glob("*.py")).replace("\\n", "\n")
+    words = set(re.findall(r"\w+", texts))
     missing = without_meaning([(it.processor, it.lanes)])
     lacking = [
         name
@@ -655,6 +687,6 @@ def test_each_operation_with_a_meaning_has_a_test(it):
         and not IDLE.match(name)
         and not any(pattern.match(name) for pattern in (ACTION, MOVES, PAIRS, SCALARS, FAMILIES))
         and not name.startswith("v_pk_")
-        and not re.search(rf"\b{name}\b", texts)
+        and name not in words
     ]
     assert lacking == []

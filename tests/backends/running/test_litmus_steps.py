@@ -26,6 +26,7 @@ from tests.backends.running.litmus_steps import (
     uses_a_value_too_early,
     without_step,
 )
+from tests.builders.parameters import some_slow
 
 pytestmark = pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
 PAGE = Path("docs/memory-litmus.md")
@@ -33,7 +34,10 @@ PAGE = Path("docs/memory-litmus.md")
 
 @pytest.mark.parametrize(
     "litmus",
-    [Litmus("mp", "gfx1200", "workgroup", "wgp"), Litmus("sb", "gfx900", "agent"), Litmus("lb", "gfx942", "agent")],
+    some_slow(
+        [Litmus("mp", "gfx1200", "workgroup", "wgp"), Litmus("sb", "gfx900", "agent"), Litmus("lb", "gfx942", "agent")],
+        quick=[Litmus("mp", "gfx1200", "workgroup", "wgp"), Litmus("sb", "gfx900", "agent")],
+    ),
     ids=lambda litmus: litmus.label,
 )
 def test_the_machine_shows_what_the_graph_reaches_and_nothing_else(litmus, tmp_path):

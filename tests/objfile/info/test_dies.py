@@ -13,6 +13,7 @@ from dwarfgpu.objfile.dwarf import Dwarf
 from dwarfgpu.objfile.indexes.address_index import size_of_type
 from dwarfgpu.objfile.info import tree as tree_module
 from tests.builders.dwarf import DictSections, build, die, dwarf, unit
+from tests.builders.parameters import some_slow
 
 
 def only(*parts, **options):
@@ -202,7 +203,7 @@ def with_siblings(tree, names, path="0"):
 
 
 @pytest.mark.parametrize("descents,steps,owners", [(0, 64, 8), (3, 64, 8), (1000, 64, 8), (1000, 3, 8), (1000, 2, 1)])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some_slow(range(6), quick=(0, 3)))
 def test_sibling_attributes_change_no_answer(seed, descents, steps, owners, monkeypatch):
     monkeypatch.setattr(tree_module, "DESCENTS", descents)
     monkeypatch.setattr(tree_module, "STEPS", steps)

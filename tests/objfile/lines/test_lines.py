@@ -17,6 +17,7 @@ from dwarfgpu.objfile.lines.line_table import LineTable, line_table, line_tables
 from tests.builders import compiled
 from tests.builders.lines import named, program, table, table_5, tables_before_5
 from tests.builders.lists import number
+from tests.builders.parameters import some_slow
 
 FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_begin")
 LAST = (1 << 64) - 1
@@ -684,7 +685,10 @@ HEADER = {
 }
 
 
-@pytest.mark.parametrize("compiler, options", GCC + CLANG)
+@pytest.mark.parametrize(
+    "compiler, options",
+    some_slow(GCC + CLANG, quick=[way for way in GCC + CLANG if "-O0" not in way[1] or way[0] == "amdgcn"]),
+)
 def test_tables_are_what_llvm_dwarfdump_prints(compiler, options, tmp_path, require_tool):
     path = compiled.compiled(tmp_path, require_tool, compiler, options)
     found = compiled.sections(path)

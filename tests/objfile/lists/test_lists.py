@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import subprocess
-from functools import partial
+from functools import cache, partial
 
 import pytest
 from elftools.dwarf.locationlists import LocationParser
@@ -541,9 +541,17 @@ def context_of_unit(unit, found, order):
     return ListContext(unit["size"], order, unit["low_pc"], addresses)
 
 
+@pytest.fixture(scope="module")
+def built(require_tool, tmp_path_factory):
+    """``built(compiler, options)`` is a linked file, which is made once."""
+    return cache(
+        lambda compiler, options: compiled.compiled(tmp_path_factory.mktemp("lists"), require_tool, compiler, options)
+    )
+
+
 @pytest.mark.parametrize("compiler, options", PRODUCERS)
-def test_lists_are_what_llvm_dwarfdump_prints(compiler, options, tmp_path, require_tool):
-    path = compiled.compiled(tmp_path, require_tool, compiler, options)
+def test_lists_are_what_llvm_dwarfdump_prints(compiler, options, built, require_tool):
+    path = built(compiler, options)
     found, order = compiled.sections(path), compiled.byte_order(path)
     seen = 0
     for unit, name, index, offset, spans in dumped_lists(compiled.dumped(path, require_tool, "--debug-info")):
@@ -562,8 +570,8 @@ def test_lists_are_what_llvm_dwarfdump_prints(compiler, options, tmp_path, requi
 
 
 @pytest.mark.parametrize("compiler, options", PRODUCERS)
-def test_lists_are_what_pyelftools_reads(compiler, options, tmp_path, require_tool):
-    path = compiled.compiled(tmp_path, require_tool, compiler, options)
+def test_lists_are_what_pyelftools_reads(compiler, options, built):
+    path = built(compiler, options)
     found, order = compiled.sections(path), compiled.byte_order(path)
     seen = 0
     with path.open("rb") as stream:

@@ -15,6 +15,7 @@ from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.lines import program, table
 from tests.builders.lists import loclist, rnglist, table_of_lists
+from tests.builders.parameters import few_or_all
 from tools import fuzz_drives
 from tools.fixtures import FOLDER
 
@@ -155,6 +156,10 @@ CUT = [
 ]
 
 
+FEW = 4
+"""Of so many sizes one is tried in each run of the tests, and all of them in a slow one."""
+
+
 def boundaries(data, size):
     """Where a section begins or ends, and a byte before and after; only those before a size."""
     image = open_image(data)
@@ -191,10 +196,11 @@ def drive(data):
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_a_file_that_is_cut_at_any_section_is_read_as_far_as_it_goes(name):
+@few_or_all(FEW)
+def test_a_file_that_is_cut_at_any_section_is_read_as_far_as_it_goes(name, every):
     data = (FOLDER / name).read_bytes()
     whole = open_image(data)
-    for size in boundaries(data, len(data)):
+    for size in boundaries(data, len(data))[::every]:
         drive(data[:size])
         try:
             image = open_image(data[:size])
@@ -207,7 +213,8 @@ def test_a_file_that_is_cut_at_any_section_is_read_as_far_as_it_goes(name):
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_what_is_before_a_cut_is_read(name):
+@few_or_all(FEW)
+def test_what_is_before_a_cut_is_read(name, every):
     """The section headers and their names are put first, where they may stand as well."""
     data = (FOLDER / name).read_bytes()
     moved = with_headers_first(data)
@@ -215,7 +222,7 @@ def test_what_is_before_a_cut_is_read(name):
     assert [each.data for each in whole.sections] == [each.data for each in open_image(data).sections]
     assert [each.name for each in whole.sections] == [each.name for each in open_image(data).sections]
     units = opened(moved).dwarf.units_of(".debug_info")
-    for size in boundaries(moved, len(moved)):
+    for size in boundaries(moved, len(moved))[::every]:
         try:
             image = open_image(moved[:size])
         except DwarfGpuError:

@@ -44,6 +44,7 @@ from dwarfgpu.program.code.repairs import (
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.program.types.sizes import known_size, stripped
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.parameters import some_slow
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 CLANG = "Debian clang version 22.1.8 (1~deb12u1)"
@@ -692,7 +693,7 @@ LOCAL = sorted(
 )
 
 
-@pytest.mark.parametrize("name", LOCAL)
+@pytest.mark.parametrize("name", some_slow(LOCAL, quick=LOCAL[::4]))
 def test_a_local_variable_is_at_0_where_it_is_all_the_local_memory_of_the_kernels(name, require_tool):
     """As llvm-readelf tells: the undefined symbols are those of local variables, the notes have the bytes."""
     tool = require_tool("llvm-readelf-22")
@@ -736,7 +737,7 @@ def test_every_variable_of_the_compiled_kernels_is_where_its_producer_means(name
     assert compared(name) > 10
 
 
-@pytest.mark.parametrize("name", OF_OTHERS)
+@pytest.mark.parametrize("name", some_slow(OF_OTHERS, quick=OF_OTHERS[::3]))
 def test_every_variable_of_other_versions_is_where_its_producer_means(name):
     """clang 13 to 19, LLVM 24 and Triton: the same idioms in other words."""
     assert compared(name) > 0 or re.search(r"hip.clang13.*O2", name)  # which has no locations

@@ -11,6 +11,7 @@ import dwarfgpu as dg
 from dwarfgpu.backends.running import halts
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.program.running.debugging import Debugging
+from tests.builders.parameters import some_slow
 
 FILES = (
     "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co",
@@ -20,6 +21,7 @@ FILES = (
     "fixtures/amdgpu/cl-kernels.gfx1200.w32.O0.v5.co",
     "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co",
 )
+QUICK = (FILES[0], FILES[1], FILES[4], FILES[5])
 KERNELS = {
     "divergent": {"out": "zeros(192)", "limit": 40},
     "spaces": {"out": "zeros(192)", "shared_by_host": 256, "table": "arange(64,i4)", "n": 5},
@@ -55,7 +57,7 @@ def assert_same(state, other):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", some_slow(FILES, quick=QUICK))
 def test_as_many_steps_back_as_forwards_lead_to_the_same_state(path, kernel):
     chosen = random.Random(f"{path} {kernel}")
     debugging = debugging_of(path, kernel, seed=chosen.choice((None, 7)))
@@ -71,7 +73,7 @@ def test_as_many_steps_back_as_forwards_lead_to_the_same_state(path, kernel):
         assert_same(states.pop(), state_of(debugging.machine))
 
 
-@pytest.mark.parametrize("path", FILES[::2])
+@pytest.mark.parametrize("path", some_slow(FILES[::2], quick=(FILES[0], FILES[4])))
 def test_steps_of_lines_and_runs_can_be_taken_back_one_instruction_after_the_other(path):
     chosen = random.Random(path)
     debugging = debugging_of(path, "spaces")
@@ -92,7 +94,7 @@ def test_steps_of_lines_and_runs_can_be_taken_back_one_instruction_after_the_oth
 
 
 @pytest.mark.parametrize("seed", [None, 3])
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", some_slow(FILES, quick=QUICK))
 def test_a_kernel_that_went_back_ends_as_one_that_did_not(path, seed):
     straight = debugging_of(path, "spaces", seed=seed)
     while not straight.has_ended:
@@ -108,7 +110,7 @@ def test_a_kernel_that_went_back_ends_as_one_that_did_not(path, seed):
     assert straight.device.executed == other.device.executed
 
 
-@pytest.mark.parametrize("path", FILES[::2])
+@pytest.mark.parametrize("path", some_slow(FILES[::2], quick=(FILES[0], FILES[4])))
 def test_breakpoints_and_observers_do_not_change_the_order_of_waves(path):
     straight = debugging_of(path, "spaces")
     straight.go_on()
@@ -123,7 +125,7 @@ def test_breakpoints_and_observers_do_not_change_the_order_of_waves(path):
     assert_same(state_of(straight.machine), state_of(other.machine))
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", some_slow(FILES, quick=QUICK))
 def test_breakpoints_are_hit_at_every_instruction_of_code_that_has_run(path):
     debugging = debugging_of(path, "divergent", grid=64)
     addresses = set()
@@ -141,7 +143,7 @@ def test_breakpoints_are_hit_at_every_instruction_of_code_that_has_run(path):
         assert debugging.go_on().halt.has_ended
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", some_slow(FILES, quick=QUICK))
 def test_the_step_back_from_a_fault_leads_to_the_instruction_before_it(path):
     args = {"x": "zeros(64)", "y": "zeros(8)", "a": 0.5, "n": 64}
     machine = dg.machine_for(path, "saxpy")
@@ -157,7 +159,7 @@ def test_the_step_back_from_a_fault_leads_to_the_instruction_before_it(path):
     assert (debugging.device.executed, machine.program_counter(0)) == places[-2]
 
 
-@pytest.mark.parametrize("path", FILES[::2])
+@pytest.mark.parametrize("path", some_slow(FILES[::2], quick=(FILES[0], FILES[4])))
 def test_a_wave_that_runs_alone_goes_back_alone(path):
     debugging = debugging_of(path, "divergent")
     debugging.step_line(1)
@@ -176,7 +178,7 @@ def test_a_wave_that_runs_alone_goes_back_alone(path):
     assert debugging.go_on().halt.has_ended
 
 
-@pytest.mark.parametrize("path", FILES[::2])
+@pytest.mark.parametrize("path", some_slow(FILES[::2], quick=(FILES[0], FILES[4])))
 def test_what_a_user_has_changed_is_not_lost_on_the_way_back(path):
     debugging = debugging_of(path, "divergent")
     debugging.break_at("kernels.cl:102")

@@ -19,7 +19,7 @@ from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_o
 
 ROOT = Path(__file__).resolve().parents[3]
 PROCESSORS = pytest.mark.parametrize("processor", [GFX942, GFX1100], ids=lambda each: each.name)
-FEW = 11
+FEW = 31
 """Of so many defects one is judged in each run of the tests, and all of them in a slow one."""
 
 

@@ -52,20 +52,21 @@ def judged(gpu, kernel, other, *args, size="24"):
     return document["against"], found, err
 
 
-@pytest.mark.parametrize("gpu", ["gfx1100.w32.O0", "gfx90a.w64.O0"])
+ARGS = {
+    "saxpy": ("zeros(24)", "arange(24)", "2", "20"),
+    "divergent": ("zeros(64)", "20"),
+    "records": ("random(4096,u1,7)", "zeros(1024,u1)", "null", "random(64,f2,3)", "random(256,f4,5)", "3"),
+}
+QUICK = (("gfx1100.w32.O0", "saxpy"), ("gfx1100.w32.O0", "divergent"), ("gfx90a.w64.O0", "records"))
+
+
 @pytest.mark.parametrize(
-    "kernel, args",
-    [
-        ("saxpy", ("zeros(24)", "arange(24)", "2", "20")),
-        ("divergent", ("zeros(64)", "20")),
-        (
-            "records",
-            ("random(4096,u1,7)", "zeros(1024,u1)", "null", "random(64,f2,3)", "random(256,f4,5)", "3"),
-        ),
-    ],
-)
-def test_code_that_is_not_optimized_has_the_values_of_the_host(host, gpu, kernel, args):
-    against, found, err = judged(gpu, kernel, host, *args)
+    "gpu, kernel",
+    [pytest.param(gpu, kernel, marks=() if (gpu, kernel) in QUICK else pytest.mark.slow)
+     for kernel in ARGS for gpu in ("gfx1100.w32.O0", "gfx90a.w64.O0")],
+)  # fmt: skip
+def test_code_that_is_not_optimized_has_the_values_of_the_host(host, gpu, kernel):
+    against, found, err = judged(gpu, kernel, host, *ARGS[kernel])
     assert found == []
     assert err == ""
     assert against["aligned"] == against["stops"]

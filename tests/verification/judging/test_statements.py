@@ -13,7 +13,7 @@ from tests.builders.judged_lanes import assembled
 from tests.builders.judged_statements import assembled_loop, statement_defects
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda each: each.name)
-FEW = 7
+FEW = 29
 """Of so many defects one is judged in each run of the tests, and all of them in a slow one."""
 SIZES = {"grid": 80, "work_group": 80, "args": ("zeros(80)", 40)}
 

@@ -7,7 +7,7 @@ import pytest
 from tests.builders.judged_calls import GFX90A, GFX1100, Step, assembly, defects_of, entry_facts, offsets_of, steps_of
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda each: each.name)
-FEW = 9
+FEW = 30
 """Of so many defects one is judged in each run of the tests, and all of them in a slow one."""
 
 

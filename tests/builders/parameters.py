@@ -1,0 +1,36 @@
+"""Parameters of which some are for slow runs only, and numbers of examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def some_slow(values: Iterable[Any], *, quick: Iterable[Any]) -> list[Any]:
+    """Return all values as parameters, tuples as several; those that are not quick are for slow runs only."""
+    values, chosen = list(values), list(quick)
+    assert chosen
+    assert all(value in values for value in chosen)
+    return [
+        pytest.param(
+            *(value if isinstance(value, tuple) else (value,)), marks=() if value in chosen else pytest.mark.slow
+        )
+        for value in values
+    ]
+
+
+def few_or_all(few: int) -> pytest.MarkDecorator:
+    """Parametrize ``every``: in each run of the tests one of so many cases is tried, and all of them in a slow one."""
+    return pytest.mark.parametrize(
+        "every", [pytest.param(few, id="few"), pytest.param(1, id="all", marks=pytest.mark.slow)]
+    )
+
+
+def examples(count: int) -> settings:
+    """Let hypothesis try so many examples, and a quarter of them where a developer runs the tests."""
+    return settings(max_examples=count if settings.default.max_examples >= 200 else count // 4)
