@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 Said = TypeVar("Said")
 
-_HEAD = struct.Struct("<7B").unpack_from
+_HEAD = struct.Struct("<HBHBB").unpack_from
 """The offset pair of a location list whose numbers have three bytes, and the length of its expression."""
+_MORE = 0x8080
+"""The bits of two bytes that say that another one follows."""
 _RUN = 128
 """So many pairs of a range list are decoded at once."""
 MOST = 1 << 21
@@ -55,14 +57,14 @@ class PackedRanges:
 
     __slots__ = ("_base", "_highs", "_lanes", "_lows", "count", "size")
 
-    def __init__(self, base: int, lows: int, highs: int, lanes: _PackedLanes) -> None:
+    def __init__(self, base: int, lows: int, highs: int, lanes: _PackedLanes, size: int) -> None:
         self._base = base
         self._lows = lows
         self._highs = highs
         self._lanes = lanes
         self.count = lanes.count
         """How many ranges there are."""
-        self.size = (highs - lows) % lanes.modulus
+        self.size = size
         """The sum of their sizes."""
 
     def bounds(self) -> tuple[int, Sequence[int], Sequence[int], Sequence[int]]:
@@ -103,22 +105,20 @@ def packed_ranges(data: bytes, position: int, context: ListContext) -> PackedRan
         lows, highs = pairs & lanes.low, pairs >> lanes.half & lanes.low
         sizes = highs - lows
         guard = lanes.guard
-        if (sizes + guard - lanes.every) & guard != guard:
+        if sizes + lanes.room & guard != guard:
             return None  # one is empty, or ends before it begins
-        if lanes.count > 1:
-            guard = lanes.guard_of_others
-            if ((lows >> lanes.bits) + guard - (highs & lanes.others) - lanes.every_other) & guard != guard:
-                return None  # two touch, overlap or are in another order
-        return PackedRanges(base, lows, highs, lanes)
+        guard = lanes.guard_of_others
+        if (lows >> lanes.bits) + lanes.room - highs & guard != guard:
+            return None  # two touch, overlap or are in another order
+        return PackedRanges(base, lows, highs, lanes, sizes % lanes.modulus)
     return None
 
 
 class _PackedLanes:
     """What a list of pairs is unpacked with. A lane is the bits of a pair, the first one in the lowest bits."""
 
-    __slots__ = ("all", "bits", "count", "every", "every_other", "expected", "first", "fixed", "guard",
-                 "guard_of_others", "half", "length", "low", "modulus", "others", "second", "third",
-                 "unpack")  # fmt: skip
+    __slots__ = ("all", "bits", "count", "every", "expected", "first", "fixed", "guard", "guard_of_others", "half",
+                 "length", "low", "modulus", "room", "second", "third", "unpack")  # fmt: skip
 
     def __init__(self, width: int, count: int) -> None:
         self.count = count
@@ -132,12 +132,13 @@ class _PackedLanes:
         """The first number of each lane."""
         self.guard = self.every << self.bits - 1
         """The highest bit of each lane: what is subtracted from it shows there."""
+        self.guard_of_others = self.guard & (1 << self.bits * (count - 1)) - 1
+        """The same of all lanes but the last one."""
+        self.room = self.guard - self.every
+        """What a difference is added to, so that the highest bit is set if it is above 0."""
         self.length = self.bits // 8 * count
         """How many bytes all lanes have."""
         self.all = (1 << self.bits * count) - 1
-        self.others = (1 << self.bits * (count - 1)) - 1
-        """All lanes but the last one."""
-        self.every_other, self.guard_of_others = self.every & self.others, self.guard & self.others
         self.modulus = (1 << self.bits) - 1
         """The remainder by it is the sum of all lanes."""
 
@@ -246,6 +247,7 @@ def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
     entries: list[tuple[int, int, Said]] = []
     base = -1 if context.base is None else context.base
     last = (1 << 8 * context.address_size) - 1
+    is_near = 0 <= base < last - MOST
     end = len(data)
     stop = position + MAX_ENTRIES
     try:
@@ -253,13 +255,13 @@ def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
             kind = data[position]
             position += 1
             if kind == DW_LLE_offset_pair and 0 <= base < last:
-                if position + 7 < end:  # one look at numbers of three bytes, which are most in large units
-                    one, two, three, four, five, six, length = _HEAD(data, position)
-                    if one > 127 < two and three < 128 and four > 127 < five and six < 128 and length < 128:
-                        low = base + one + (two << 7) + (three << 14) - 16512
-                        high = base + four + (five << 7) + (six << 14) - 16512
+                if is_near and position + 7 < end:  # one look at numbers of three bytes, which are most in large units
+                    first, low, second, high, length = _HEAD(data, position)
+                    if first & second & _MORE == _MORE and low | high | length < 128:
+                        low = base + first - (first >> 8 << 7) + (low << 14) - 16512
+                        high = base + second - (second >> 8 << 7) + (high << 14) - 16512
                         position += 7
-                        if low > high or high > last or position + length > end:
+                        if low > high or position + length > end:
                             return None
                         entries.append((low, high, said(data[position : position + length])))
                         position += length
@@ -281,6 +283,7 @@ def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
                 low, high, position = _bounds(data, position, kind, context, addresses)
                 if high < 0:
                     base = low
+                    is_near = base < last - MOST
                     continue
             if (low > high >= 0) or high > last or low >= last:
                 return None
