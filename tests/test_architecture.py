@@ -411,6 +411,15 @@ def test_modules_are_short():
     assert not breaches, report(breaches)
 
 
+def test_no_two_classes_have_the_same_name():
+    places: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in module.tree().body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(module.at(node.lineno))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
 def test_the_command_line_starts_without_heavy_packages():
     if not any(module.name == f"{PROJECT}.cli" for module in MODULES):
         pytest.skip("there is no command line yet")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.fleet.cluster import Batch
     from dwarfgpu.fleet.inputs import Input
-    from dwarfgpu.fleet.parts import Outcome
+    from dwarfgpu.fleet.parts import InputOutcome
     from dwarfgpu.fleet.summary import Summary
     from dwarfgpu.questions.registry import Arguments
 
@@ -150,7 +150,7 @@ class _FleetProgress:
         self._bytes = 0
         self._begin = time.monotonic()
 
-    def add(self, batch: Batch, outcomes: list[Outcome]) -> None:
+    def add(self, batch: Batch, outcomes: list[InputOutcome]) -> None:
         """Take note of a batch that is done."""
         from dwarfgpu.fleet.summary import bytes_text
 

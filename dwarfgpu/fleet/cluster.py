@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import ANSWERED, FAILED, SET_ASIDE, rows_of
-from dwarfgpu.fleet.parts import AnswerFolder, Journal, Outcome, PartWriter, outcomes_of
+from dwarfgpu.fleet.parts import AnswerFolder, InputOutcome, Journal, PartWriter, outcomes_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _answer_batch(batch: Batch) -> str:
     return ""
 
 
-def _answer(writer: PartWriter, question: Question, item: Input, here: Input) -> Outcome:
+def _answer(writer: PartWriter, question: Question, item: Input, here: Input) -> InputOutcome:
     """Write the rows of an input, whose files are where ``here`` says."""
     count, error, status = 0, "", ANSWERED
     for row in rows_of(question, here):
@@ -181,14 +181,14 @@ def _answer(writer: PartWriter, question: Question, item: Input, here: Input) ->
             status, error = FAILED, f"{row.get('message')}"
         writer.add(item.name, row)
         count += 1
-    return Outcome(item.name, status, count, item.size, error)
+    return InputOutcome(item.name, status, count, item.size, error)
 
 
-def _set_aside(writer: PartWriter, item: Input, deaths: int) -> Outcome:
+def _set_aside(writer: PartWriter, item: Input, deaths: int) -> InputOutcome:
     message = f"{deaths} workers ended while they worked on it"
     row = {"state": "error", "error_class": "defect", "error_kind": "worker_ended", "message": message}
     writer.add(item.name, row)
-    return Outcome(item.name, SET_ASIDE, 1, item.size, message)
+    return InputOutcome(item.name, SET_ASIDE, 1, item.size, message)
 
 
 # --- The scheduler ----------------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def connected(scheduler: str = "local", *, memory: str | None = None, dashboard:
             yield client
 
 
-def run_batches(client: Client, batches: Sequence[Batch], done: Callable[[Batch, list[Outcome]], object]) -> None:
+def run_batches(client: Client, batches: Sequence[Batch], done: Callable[[Batch, list[InputOutcome]], object]) -> None:
     """Have all batches answered; ``done`` is told of each that is whole, with what became of its inputs.
 
     A batch whose worker dies is given to another one. The notes of the batch say which input each worker died of, so

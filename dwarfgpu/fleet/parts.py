@@ -44,7 +44,7 @@ def schema(question: str) -> pa.Schema:
 
 
 @frozen
-class Outcome:
+class InputOutcome:
     """What became of an input."""
 
     name: str
@@ -63,7 +63,7 @@ class PartWriter:
 
         self.path = path
         self.passing = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.part")
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[InputOutcome] = []
         self._schema = schema(question.text)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._writer = pq.ParquetWriter(self.passing, self._schema, compression="zstd")
@@ -171,13 +171,13 @@ class AnswerFolder:
         """Yield the files that are whole."""
         yield from sorted(self.answers.glob("*/part-*.parquet"))
 
-    def outcomes(self) -> Iterator[Outcome]:
+    def outcomes(self) -> Iterator[InputOutcome]:
         """Yield what became of each input that is done."""
         for path in self.parts():
             yield from outcomes_of(path)
 
 
-def outcomes_of(path: Path) -> list[Outcome]:
+def outcomes_of(path: Path) -> list[InputOutcome]:
     """Return what became of the inputs of a part."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -187,7 +187,7 @@ def outcomes_of(path: Path) -> list[Outcome]:
     except (OSError, pa.ArrowException) as error:
         hint = "take the file away, and go on with --resume"
         raise UsageError(f"{path} is not a part of answers: {error}", kind="bad_part", hint=hint) from None
-    return [Outcome(*fields) for fields in json.loads(footer)]
+    return [InputOutcome(*fields) for fields in json.loads(footer)]
 
 
 # --- Who works on what ------------------------------------------------------------------------------------------------
@@ -234,6 +234,6 @@ class Journal:
         self.path.unlink(missing_ok=True)
 
 
-def failed(outcomes: Iterable[Outcome]) -> list[Outcome]:
+def failed(outcomes: Iterable[InputOutcome]) -> list[InputOutcome]:
     """Return those that have no answer."""
     return [outcome for outcome in outcomes if outcome.status != ANSWERED]

@@ -16,7 +16,7 @@ from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.fleet.parts import AnswerFolder, Outcome
+    from dwarfgpu.fleet.parts import AnswerFolder, InputOutcome
 
 MOST_VALUES = 4096
 """So many different values of a variable are counted by themselves; more are joined by their magnitude."""
@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 @define
-class Group:
+class FleetGroup:
     """Answers that are the same: how many waves or lanes, in how many inputs, and the first of these."""
 
     count: int = 0
@@ -59,7 +59,7 @@ class Group:
             if len(self.examples) < EXAMPLES:
                 self.examples.append(name)
 
-    def join(self, other: Group) -> None:
+    def join(self, other: FleetGroup) -> None:
         """Add what another group has."""
         self.count += other.count
         self.inputs += other.inputs
@@ -70,11 +70,11 @@ class Group:
         return {"count": self.count, "inputs": self.inputs, "examples": self.examples}
 
 
-class Values:
+class FleetValues:
     """The values of a variable over all inputs."""
 
     def __init__(self) -> None:
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, FleetGroup] = {}
         self.numbers: dict[str, float] = {}
         self.is_joined = False
         """Whether there were too many values, so that numbers of one magnitude are one group."""
@@ -91,7 +91,7 @@ class Values:
                 return
             if len(self.groups) >= MOST_VALUES and number is None:
                 text = "other values"
-            group = self.groups.setdefault(text, Group())
+            group = self.groups.setdefault(text, FleetGroup())
             if number is not None:
                 self.numbers[text] = number
         group.add(name, count)
@@ -105,13 +105,13 @@ class Values:
             if number is not None:
                 text, number = _magnitude(number)  # noqa: PLW2901
                 self.numbers[text] = number
-            self.groups.setdefault(text, Group()).join(group)
+            self.groups.setdefault(text, FleetGroup()).join(group)
 
-    def outliers(self) -> list[tuple[str, Group]]:
+    def outliers(self) -> list[tuple[str, FleetGroup]]:
         """Return the groups, those of the fewest inputs first."""
         numbers = self.numbers
 
-        def order(item: tuple[str, Group]) -> tuple[int, int, float, str]:
+        def order(item: tuple[str, FleetGroup]) -> tuple[int, int, float, str]:
             text, group = item
             return group.inputs, group.count, numbers.get(text, 0.0), text
 
@@ -151,16 +151,16 @@ class Summary:
         self.answered = 0
         self.rows = 0
         self.bytes = 0
-        self.failures: dict[str, Group] = {}
+        self.failures: dict[str, FleetGroup] = {}
         self.failed_names: dict[str, str] = {}
         """Inputs without an answer, with the reason of each."""
-        self.stacks: dict[str, Group] = {}
-        self.variables: dict[str, Values] = {}
-        self.rules: dict[str, Group] = {}
+        self.stacks: dict[str, FleetGroup] = {}
+        self.variables: dict[str, FleetValues] = {}
+        self.rules: dict[str, FleetGroup] = {}
         self.states: Counter[str] = Counter()
         """How many values are known, absent and so on, by lanes."""
 
-    def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
+    def add_outcomes(self, outcomes: Iterable[InputOutcome]) -> None:
         """Take what became of inputs."""
         for outcome in outcomes:
             self.inputs += 1
@@ -179,17 +179,17 @@ class Summary:
     def _add(self, row: Mapping[str, Any]) -> None:
         name, state = row["input"], row["state"]
         if row["stack"] is not None:
-            self.stacks.setdefault(row["stack"], Group()).add(name, row["waves"] or 1)
+            self.stacks.setdefault(row["stack"], FleetGroup()).add(name, row["waves"] or 1)
         if row["rule"] is not None:
-            self.rules.setdefault(row["rule"], Group()).add(name, 1)
+            self.rules.setdefault(row["rule"], FleetGroup()).add(name, 1)
         elif row["variable"] is not None:
             lanes = row["lane_count"] or 1
             self.states[state] += lanes
-            values = self.variables.setdefault(row["variable"], Values())
+            values = self.variables.setdefault(row["variable"], FleetValues())
             text = row["value"] if row["value"] is not None else f"<{row['error_kind'] or state}>"
             values.add(name, text, row["number"], lanes)
         elif state == "error":
-            self.failures.setdefault(row["error_kind"] or "error", Group()).add(name, 1)
+            self.failures.setdefault(row["error_kind"] or "error", FleetGroup()).add(name, 1)
 
     # --- As data ------------------------------------------------------------------------------------------------
 
@@ -215,12 +215,12 @@ class Summary:
         }
 
 
-def rarest(groups: Mapping[str, Group]) -> list[tuple[str, Group]]:
+def rarest(groups: Mapping[str, FleetGroup]) -> list[tuple[str, FleetGroup]]:
     """Return groups, the smallest first."""
     return sorted(groups.items(), key=lambda item: (item[1].count, item[0]))
 
 
-def commonest(groups: Mapping[str, Group]) -> list[tuple[str, Group]]:
+def commonest(groups: Mapping[str, FleetGroup]) -> list[tuple[str, FleetGroup]]:
     """Return groups, the largest first."""
     return sorted(groups.items(), key=lambda item: (-item[1].count, item[0]))
 
@@ -298,7 +298,7 @@ def summary_text(summary: Summary, width: int) -> Iterator[str]:
             yield f"  {shown(name)}: {shown(without_name(name, why))}"[: max(width, 40) * 2]
 
 
-def _groups_text(groups: Sequence[tuple[str, Group]], width: int, *, keeps_first: bool = False) -> Iterator[str]:
+def _groups_text(groups: Sequence[tuple[str, FleetGroup]], width: int, *, keeps_first: bool = False) -> Iterator[str]:
     """Yield a line for each group: rare ones, and of many also the largest."""
     rest = groups
     if len(groups) > MOST_SHOWN:
@@ -348,9 +348,9 @@ def page(summary: Summary) -> Iterator[str]:
     yield from html.page(summary.question, tiles, shown_sections, KIND)
 
 
-def _stack_section(summary: Summary) -> html.Section:
+def _stack_section(summary: Summary) -> html.PageSection:
     count = len(summary.stacks)
-    section = html.Section("stacks", "Waves by stack, the rarest first", "stack", STACK_ROOM, count)
+    section = html.PageSection("stacks", "Waves by stack, the rarest first", "stack", STACK_ROOM, count)
     section.how_to_see = "The column `stack` of the answers has all of them."
     all_waves = sum(group.count for group in summary.stacks.values())
     for stack, group in rarest(summary.stacks):
@@ -361,8 +361,8 @@ def _stack_section(summary: Summary) -> html.Section:
     return section
 
 
-def _value_section(summary: Summary) -> html.Section:
-    section = html.Section("values", "Values", "variable", VALUE_ROOM, len(summary.variables))
+def _value_section(summary: Summary) -> html.PageSection:
+    section = html.PageSection("values", "Values", "variable", VALUE_ROOM, len(summary.variables))
     section.how_to_see = "The columns `variable` and `value` of the answers have all of them."
     for index, (name, values) in enumerate(summary.variables.items()):
         groups = values.outliers()
@@ -372,7 +372,7 @@ def _value_section(summary: Summary) -> html.Section:
     return section
 
 
-def _values_html(groups: Sequence[tuple[str, Group]]) -> Iterator[str]:
+def _values_html(groups: Sequence[tuple[str, FleetGroup]]) -> Iterator[str]:
     """Yield tables of values; after the first ones they are shown when they are opened."""
     if len(groups) > 1:
         yield html.note("The values of the fewest inputs are first.")
@@ -386,7 +386,7 @@ def _values_html(groups: Sequence[tuple[str, Group]]) -> Iterator[str]:
         yield html.fold(f"{number_of(len(groups) - FIRST, 'more value')}", parts)
 
 
-def _histogram_html(name: str, values: Values) -> str:
+def _histogram_html(name: str, values: FleetValues) -> str:
     bars = values.histogram()
     if not bars:
         return ""
@@ -402,34 +402,34 @@ def _bar_strip(text: str, count: int, most: int) -> Strip:
     return Strip(text, tuple(part for part in parts if part.size), f"{count:,}")
 
 
-def _rule_section(summary: Summary) -> html.Section:
-    section = html.Section("rules", "Findings by rule", "rule", RULE_ROOM, len(summary.rules))
+def _rule_section(summary: Summary) -> html.PageSection:
+    section = html.PageSection("rules", "Findings by rule", "rule", RULE_ROOM, len(summary.rules))
     all_findings = sum(group.count for group in summary.rules.values())
     for rule, group in commonest(summary.rules):
         section.add(html.fold(rule, [_where(group)], facts=_facts(group, all_findings, "finding"), is_name=True))
     return section
 
 
-def _failure_section(summary: Summary) -> html.Section:
+def _failure_section(summary: Summary) -> html.PageSection:
     count = len(summary.failed_names)
-    section = html.Section("failures", "Inputs without an answer", "input", FAILURE_ROOM, count)
+    section = html.PageSection("failures", "Inputs without an answer", "input", FAILURE_ROOM, count)
     section.how_to_see = "`summary.json` names all of them."
     for name, why in summary.failed_names.items():
         section.add(html.row(name, [html.text(without_name(name, why))]))
     return section
 
 
-def _facts(group: Group, whole: int, noun: str) -> list[str]:
+def _facts(group: FleetGroup, whole: int, noun: str) -> list[str]:
     """Return how many of all a group has, as a part that is drawn, and in how many inputs."""
     part = group.count / whole if whole else 0.0
     words = f"{number_of(group.count, noun)} in {number_of(group.inputs, 'input')}"
     return [html.share(part, f"{part:.1%}", words, is_drawn=True)]
 
 
-def _where(group: Group) -> str:
+def _where(group: FleetGroup) -> str:
     more = group.inputs - len(group.examples)
     return html.items([*group.examples, *([f"and {number_of(more, 'more input')}"] if more > 0 else [])])
 
 
-def _examples(group: Group) -> str:
+def _examples(group: FleetGroup) -> str:
     return ", ".join(group.examples) + (", ..." if group.inputs > len(group.examples) else "")

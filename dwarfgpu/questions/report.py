@@ -114,10 +114,10 @@ def _check_not_read(output: str, file: CodeObject, attached: Attached | None) ->
             raise UsageError(message, kind="unwritable", hint="name another file")
 
 
-def _problems(errors: Iterable[DwarfGpuError]) -> html.Section:
+def _problems(errors: Iterable[DwarfGpuError]) -> html.PageSection:
     """Return what could not be read of the file, or of the state."""
     words = list(dict.fromkeys(str(error) for error in errors))
-    section = html.Section("problems", "Problems", "problem", PROBLEM_ROOM, len(words))
+    section = html.PageSection("problems", "Problems", "problem", PROBLEM_ROOM, len(words))
     section.add(html.note("Not all of the file, or of the state, could be read. What follows is about the rest."))
     section.add(html.items(words[:MAX_PROBLEMS]))
     section.left_out = max(0, len(words) - MAX_PROBLEMS)
@@ -127,12 +127,12 @@ def _problems(errors: Iterable[DwarfGpuError]) -> html.Section:
 # --- Kernels ----------------------------------------------------------------------------------------------------------
 
 
-def _kernels(file: CodeObject) -> html.Section:
+def _kernels(file: CodeObject) -> html.PageSection:
     from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
     from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
 
     kernels = file.kernels.kernels if file.is_amdgpu else ()
-    section = html.Section("kernels", "Kernels", "kernel", KERNEL_ROOM, len(kernels))
+    section = html.PageSection("kernels", "Kernels", "kernel", KERNEL_ROOM, len(kernels))
     section.how_to_see = "`dwarfgpu kernels` shows all."
     if not kernels:
         section.add(html.note("The file has no kernels."))
@@ -161,22 +161,22 @@ def _kernels(file: CodeObject) -> html.Section:
 
 def _functions(
     selection: Selection, name: str, room: int, marks: _Marks, reader: SourceReader
-) -> tuple[html.Section, list[html.Tile]]:
+) -> tuple[html.PageSection, list[html.Tile]]:
     """Return the section of functions, those that lack most first, and figures about them all."""
     from dwarfgpu.program.coverage.code_scope import distinct_names
     from dwarfgpu.program.coverage.sums import Tally
 
     file = selection.opened.file
-    section = html.Section("functions", "Functions", "function", room)
+    section = html.PageSection("functions", "Functions", "function", room)
     by_function = _variables(file, name, selection.reading())
     if name and not by_function:
         hint = "`coverage` lists the functions with variables"
         raise NotFound("no_variable", f"no function `{name}` with variables has code in {file.name}", hint=hint)
     total = Tally()
-    functions: list[_Function] = []
+    functions: list[_ReportedFunction] = []
     names = distinct_names(by_function)
     for scope, records in by_function.items():
-        functions.append(_Function(names[scope], scope.spans, records))
+        functions.append(_ReportedFunction(names[scope], scope.spans, records))
         for record in records:
             total.add(record)
     functions.sort(key=lambda function: function.lacking)
@@ -196,7 +196,7 @@ def _functions(
     return section, _function_tiles(functions, total, has_dwarf=file.has_dwarf)
 
 
-def _function_tiles(functions: list[_Function], total: Any, *, has_dwarf: bool) -> list[html.Tile]:
+def _function_tiles(functions: list[_ReportedFunction], total: Any, *, has_dwarf: bool) -> list[html.Tile]:
     from dwarfgpu.render.coverage import percent
 
     variables = total.sum()
@@ -227,17 +227,17 @@ def _variables(file: CodeObject, name: str, reading: dict[str, Any]) -> dict[Cod
     return by_function
 
 
-def _symbols(file: CodeObject, covered: set[int]) -> list[_Function]:
+def _symbols(file: CodeObject, covered: set[int]) -> list[_ReportedFunction]:
     """Return the functions that only symbols tell of, or that have no variables."""
     known = {}
     for symbol in file.symbol_image.symbols():
         if symbol.type == "FUNC" and symbol.is_defined and symbol.size and symbol.value not in covered:
             spans = [(symbol.value, symbol.value + symbol.size)]
-            known[symbol.value] = _Function(symbol.demangled, spans, [])
+            known[symbol.value] = _ReportedFunction(symbol.demangled, spans, [])
     return [known[low] for low in sorted(known)]
 
 
-class _Function:
+class _ReportedFunction:
     """A function on the page."""
 
     def __init__(self, name: str, spans: Spans, records: list[VariableAvailability]) -> None:
@@ -309,7 +309,7 @@ class _Unwinding:
         return Strip("call frames", tuple(parts), percent(self.covered / size if size else None))
 
 
-def _add_functions(section: html.Section, functions: list[_Function], writer: _FunctionWriter) -> None:
+def _add_functions(section: html.PageSection, functions: list[_ReportedFunction], writer: _FunctionWriter) -> None:
     """Add the functions that have room with all that is known, and the others by name."""
     from dwarfgpu.render.pictures import COLOURS
 
@@ -368,7 +368,7 @@ class _FunctionWriter:
             names if len(names) <= MAX_MISSING else [*names[:MAX_MISSING], f"and {len(names) - MAX_MISSING} more files"]
         )
 
-    def html(self, function: _Function, kinds: dict[str, None], *, is_open: bool) -> str:
+    def html(self, function: _ReportedFunction, kinds: dict[str, None], *, is_open: bool) -> str:
         """Return one function; add the names of the colours that it has."""
         from dwarfgpu.render.coverage import strip_of
         from dwarfgpu.render.pictures import kinds_of
@@ -515,7 +515,7 @@ def _waves_text(indices: Sequence[int]) -> str:
 # --- Findings ---------------------------------------------------------------------------------------------------------
 
 
-def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html.Tile]:
+def _findings(file: CodeObject, dialect: str | None) -> tuple[html.PageSection, html.Tile]:
     from dwarfgpu.verification.reports import check_file
 
     checked = check_file(file, dialect=dialect)
@@ -534,7 +534,7 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.Section, html
 # --- Waves ------------------------------------------------------------------------------------------------------------
 
 
-def _state_sections(attached: Attached | None, reader: SourceReader) -> list[html.Section]:
+def _state_sections(attached: Attached | None, reader: SourceReader) -> list[html.PageSection]:
     if attached is None:
         return []
     sections = [_stacks(attached)]
@@ -543,13 +543,13 @@ def _state_sections(attached: Attached | None, reader: SourceReader) -> list[htm
     return sections
 
 
-def _lanes(attached: Attached, reader: SourceReader) -> html.Section:
+def _lanes(attached: Attached, reader: SourceReader) -> html.PageSection:
     """Return where lanes are: on the source, and as a map for each run of waves that are alike."""
     from dwarfgpu.program.stack.lanes import lanes_of_wave
     from dwarfgpu.program.stack.wave_groups import wave_runs
     from dwarfgpu.render.lane_svg import lanes_svg
 
-    section = html.Section("lanes", "Lanes", "map", STATE_ROOM)
+    section = html.PageSection("lanes", "Lanes", "map", STATE_ROOM)
     section.how_to_see = "`dwarfgpu lanes FILE --state S --wave N --svg` draws the lanes of a wave."
     stopped = attached.stopped
     runs = wave_runs(stopped)
@@ -633,12 +633,12 @@ def _some(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(shown)
 
 
-def _stacks(attached: Attached) -> html.Section:
+def _stacks(attached: Attached) -> html.PageSection:
     """Return the stacks of waves, equal ones once."""
     from dwarfgpu.render.backtrace import line_text
 
     noun = "wave" if attached.has_waves else "thread"
-    section = html.Section("stacks", "Stacks", "stack", STATE_ROOM)
+    section = html.PageSection("stacks", "Stacks", "stack", STATE_ROOM)
     section.how_to_see = f"`dwarfgpu bt FILE --state S --wave all` shows those of all {noun}s."
     groups: dict[tuple[str, ...], list[int]] = {}
     for number in range(min(len(attached), MAX_WAVES)):
@@ -662,12 +662,12 @@ def _stacks(attached: Attached) -> html.Section:
 # --- Values -----------------------------------------------------------------------------------------------------------
 
 
-def _values(attached: Attached) -> html.Section:
+def _values(attached: Attached) -> html.PageSection:
     """Return the variables of the innermost frames in lanes and waves, as maps and histograms."""
     from dwarfgpu.program.stack.wave_groups import wave_groups
     from dwarfgpu.render.backtrace import standing_text
 
-    section = html.Section("values", "Values", "place", STATE_ROOM)
+    section = html.PageSection("values", "Values", "place", STATE_ROOM)
     section.how_to_see = "`dwarfgpu eval FILE NAME --state S --wave N --all` shows values."
     try:
         groups = wave_groups(attached.stopped)

@@ -85,10 +85,10 @@ def _wrong_count(history: LaneHistory) -> tuple[int, int]:
 # --- The lane ---------------------------------------------------------------------------------------------------------
 
 
-def _lane_section(history: LaneHistory, lines_of: Callable[[str], Sequence[str]], other: str) -> html.Section:
+def _lane_section(history: LaneHistory, lines_of: Callable[[str], Sequence[str]], other: str) -> html.PageSection:
     """Return the variables over time, and the source with the times when each line was executed."""
     title = f"Lane {history.lane} of wave {history.wave}"
-    section = html.Section("lane", title, "part", LANE_ROOM, len(history.steps))
+    section = html.PageSection("lane", title, "part", LANE_ROOM, len(history.steps))
     if not history.steps:
         section.add(html.note("The lane has executed no statement."))
         return section
@@ -163,10 +163,10 @@ def _shown_words(name: str, value: ShownValue, other: str) -> str:
     return words
 
 
-def _against_section(compared: BuildJudgement, history: LaneHistory) -> html.Section:
+def _against_section(compared: BuildJudgement, history: LaneHistory) -> html.PageSection:
     """Return what the lane has otherwise than the other build, and the sums of functions and files."""
     title = f"Against {compared.other}"
-    section = html.Section("against", title, "row", FINDING_ROOM)
+    section = html.PageSection("against", title, "row", FINDING_ROOM)
     section.add(html.note(
         f"{compared.aligned:,} of {compared.stops:,} statements of lanes are statements of {compared.other}, too. "
         f"Below is what lane {history.lane} of wave {history.wave} has otherwise, and then the sums of all lanes."
@@ -252,9 +252,9 @@ def _source_blocks(steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence
         yield html.SourceBlock(file, line, text.expandtabs(4).rstrip(), (strip,))
 
 
-def _functions(judgement: Judgement) -> html.Section:
+def _functions(judgement: Judgement) -> html.PageSection:
     """Return how many instructions of each function were judged, and what came of it."""
-    section = html.Section("functions", "Functions", "function", FINDING_ROOM, len(judgement.functions))
+    section = html.PageSection("functions", "Functions", "function", FINDING_ROOM, len(judgement.functions))
     rows = [
         (each.name, str(each.judged), str(each.right), str(each.wrong), str(each.missing))
         for each in judgement.functions

@@ -244,7 +244,7 @@ _SCRIPT = """\
 """
 
 
-class Section:
+class PageSection:
     """One part of a page, with its own share of the room."""
 
     def __init__(self, name: str, title: str, noun: str, room: int, count: int | None = None) -> None:
@@ -295,7 +295,7 @@ class Tile:
 KIND = "Debug information report of dwarfgpu"
 
 
-def page(title: str, tiles: Iterable[Tile], sections: Sequence[Section], kind: str = KIND) -> Iterator[str]:
+def page(title: str, tiles: Iterable[Tile], sections: Sequence[PageSection], kind: str = KIND) -> Iterator[str]:
     """Yield a page: a title and what kind of page it is, some figures about all of it, and sections."""
     sheet = style_sheet()
     policy = (
@@ -512,12 +512,12 @@ MAX_RULES, MAX_OF_RULE = 200, 20
 
 def findings_section(
     findings: Iterable[FileFinding], left_out: Mapping[str, int], room: int, command: str
-) -> tuple[Section, str]:
+) -> tuple[PageSection, str]:
     """Return findings, those of each rule together, and how many errors and warnings they are.
 
     ``command`` is the one that lists them all.
     """
-    section = Section("findings", "Findings", "rule", room)
+    section = PageSection("findings", "Findings", "rule", room)
     section.how_to_see = f"`{command}` lists all findings."
     by_rule: dict[str, list[FileFinding]] = {}
     for finding in findings:

@@ -68,7 +68,7 @@ class WaveValuesRenderer:
     def text(self, values: Values) -> Iterator[str]:
         kind = "" if values.type is None else self.style("dim", f"  {safe_text(values.type)}")
         yield f"  {self.style('name', shown(values.text))}{kind}"
-        cells = Cells(values, self.letter, locations=self.locations)
+        cells = WaveCells(values, self.letter, locations=self.locations)
         for waves, line, places in self._rows(cells):
             label = shown(waves[0]) + (f" (+{len(waves) - 1})" if len(waves) > 1 else "")
             yield from beside("    ", wrapped(f"{label}: {line}", WIDTH - 4), 6)
@@ -84,7 +84,7 @@ class WaveValuesRenderer:
             note = f"{who}repaired ({names}); as written, {where}: {told}"
             yield from (f"    {self.style('dim', text)}" for text in wrapped(note, WIDTH - 4))
 
-    def _rows(self, cells: Cells) -> Iterator[tuple[list[str], str, tuple[str, ...]]]:
+    def _rows(self, cells: WaveCells) -> Iterator[tuple[list[str], str, tuple[str, ...]]]:
         """Return the waves, those with the same in every lane together: values, and where they are."""
         names = cells.values.names
         alike: dict[Any, list[int]] = {}
@@ -100,11 +100,11 @@ class WaveValuesRenderer:
             for places, chosen in rows.items():
                 yield chosen, line, places
 
-    def _shown(self, cells: Cells, wave: int) -> list[int]:
+    def _shown(self, cells: WaveCells, wave: int) -> list[int]:
         executing = cells.executing[wave].tolist()
         return [position for position, is_active in enumerate(executing) if self.inactive or is_active]
 
-    def _lanes(self, cells: Cells, wave: int) -> str:
+    def _lanes(self, cells: WaveCells, wave: int) -> str:
         """Return the lanes of a wave: ``lanes 0-15: 7, lanes 16,20: 8``; a value that all of them have is alone.
 
         Values beyond the limit are counted and not written.
@@ -136,7 +136,7 @@ class WaveValuesRenderer:
 
     def documents(self, values: Values) -> Iterator[Json]:
         """Return what is known of each wave: the document of one wave, with where the wave is."""
-        cells = Cells(values, self.letter, locations=self.locations)
+        cells = WaveCells(values, self.letter, locations=self.locations)
         head = cells.renderer.head(values)
         call = None if values.frame is None else values.frame.call
         for wave in range(len(values.names)):
@@ -150,7 +150,7 @@ class WaveValuesRenderer:
 
     def lane_documents(self, values: Values) -> Iterator[Json]:
         """Return what is known of each lane of each wave."""
-        cells = Cells(values, self.letter, locations=self.locations)
+        cells = WaveCells(values, self.letter, locations=self.locations)
         head = cells.renderer.head(values)
         for wave in range(len(values.names)):
             place = self._place(values, wave)
@@ -160,7 +160,7 @@ class WaveValuesRenderer:
 
     def rows(self, values: Values) -> Iterator[tuple[Any, ...]]:
         """Return for each lane of each wave: the wave, the frame, the expression, the lane, the state and the value."""
-        cells = Cells(values, self.letter)
+        cells = WaveCells(values, self.letter)
         for wave in range(len(values.names)):
             place = tuple(self._place(values, wave).values())
             for position in self._shown(cells, wave):
@@ -179,7 +179,7 @@ MAX_DEPTH = 8
 _WORD = 64
 
 
-class Cells:
+class WaveCells:
     """What lanes of waves have, as texts and as JSON. Where the bits of a value say all, it is written once."""
 
     def __init__(self, values: Values, letter: str | None = None, *, locations: bool = False) -> None:

@@ -15,7 +15,7 @@ from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.fleet.answers import COLUMNS, error_row, flat, make_question, questions, rows_of
 from dwarfgpu.fleet.cluster import MOST_BYTES, MOST_INPUTS, local_workers, split
 from dwarfgpu.fleet.inputs import Input, find_inputs
-from dwarfgpu.fleet.parts import Outcome
+from dwarfgpu.fleet.parts import InputOutcome
 from dwarfgpu.fleet.summary import MOST_VALUES, Summary, summary_text
 from tests.builders.commands import ROOT, run
 from tests.builders.many_states import CODE, snapshot_text, summary_row, write_states
@@ -246,7 +246,7 @@ def test_schedulers_are_local_or_addresses():
 
 def test_waves_are_grouped_by_stack_over_all_inputs_the_rarest_first():
     summary = Summary("bt")
-    summary.add_outcomes([Outcome(f"rank{n}", "answered", 1, 10) for n in range(4000)])
+    summary.add_outcomes([InputOutcome(f"rank{n}", "answered", 1, 10) for n in range(4000)])
     waiting = [summary_row(f"rank{n}", stack="wait < train", waves=1) for n in range(3998)]
     summary.add_rows(
         [

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from dwarfgpu.fleet import summary as summaries
-from dwarfgpu.fleet.parts import Outcome
+from dwarfgpu.fleet.parts import InputOutcome
 from dwarfgpu.fleet.summary import FIRST, MOST_ON_PAGE, Summary, page
 from tests.builders.browser import Browser, errors_of, widths_in_a_frame
 from tests.builders.many_states import summary_row
@@ -22,8 +22,8 @@ RANKS = 600
 def hanging_run(name="rank{}.json"):
     """What 600 ranks say of which two stand elsewhere, one has another step, and one cannot be read."""
     summary = Summary("bt")
-    summary.add_outcomes([Outcome(name.format(n), "answered", 2, 2000) for n in range(RANKS)])
-    summary.add_outcomes([Outcome("torn.json", "failed", 1, 0, "torn.json: it is not JSON")])
+    summary.add_outcomes([InputOutcome(name.format(n), "answered", 2, 2000) for n in range(RANKS)])
+    summary.add_outcomes([InputOutcome("torn.json", "failed", 1, 0, "torn.json: it is not JSON")])
     for n in range(RANKS):
         rank = name.format(n)
         stack = "abort < check < train" if n in (7, 9) else "wait < allreduce < train"
@@ -78,7 +78,7 @@ def test_an_input_without_an_answer_is_named_once_with_the_reason(hung):
 
 def test_what_files_say_is_text_and_never_markup():
     summary = Summary(SCRIPT)
-    summary.add_outcomes([Outcome(SCRIPT, "failed", 1, 0, SCRIPT)])
+    summary.add_outcomes([InputOutcome(SCRIPT, "failed", 1, 0, SCRIPT)])
     summary.add_rows([summary_row(SCRIPT, stack=SCRIPT, waves=1), summary_row(SCRIPT, rule=SCRIPT)])
     summary.add_rows([summary_row(SCRIPT, variable=SCRIPT, value=f"{n}{SCRIPT}", number=float(n)) for n in range(20)])
     shown = Page(html_of(summary))

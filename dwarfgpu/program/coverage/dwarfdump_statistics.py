@@ -36,7 +36,7 @@ _GROUPS = {dw.DW_TAG_formal_parameter: "params", dw.DW_TAG_variable: "local_vars
 _NAMES = {"variables": "variables", "params": "params", "local_vars": "local vars"}
 
 
-class _Function:
+class _CountedFunction:
     """What is counted of the functions with one name, file and line; or of what is outside of functions."""
 
     __slots__ = ("artificial", "constants", "copies", "has_source", "inlined", "is_function", "located", "origins",
@@ -78,7 +78,7 @@ class _Counts:
     """The counts over all units."""
 
     def __init__(self) -> None:
-        self.functions: dict[str, _Function] = {}
+        self.functions: dict[str, _CountedFunction] = {}
         self.bytes = {group: [0, 0, 0] for group in _NAMES}
         """Of each group of variables the bytes of the scopes, those covered, and those with values at the entry."""
         self.any_scope = self.calls = self.call_sites = self.call_parameters = 0
@@ -199,7 +199,7 @@ class _UnitCount:
         if not is_block:
             prefix = "v"
             function = self._identity(die, "")
-            known = counts.functions.setdefault(function, _Function())
+            known = counts.functions.setdefault(function, _CountedFunction())
             known.is_function = True
             if is_inlined:
                 known.inlined += 1
@@ -251,14 +251,14 @@ class _UnitCount:
             counts.call_parameters += 1
         is_member = tag == dw.DW_TAG_member and die.number(dw.DW_AT_const_value) is not None
         if (tag not in _GROUPS and not is_member) or (tag == dw.DW_TAG_variable and _has(die, dw.DW_AT_declaration)):
-            counts.functions.setdefault(level.function, _Function())
+            counts.functions.setdefault(level.function, _CountedFunction())
             return
         self._variable(die, owners[-1], level, prefix)
 
     def _variable(self, die: Die, owner: Die, level: _Level, prefix: str) -> None:
         """Count a variable, a parameter or a constant member."""
         counts, tag = self.counts, die.tag
-        known = counts.functions.setdefault(level.function, _Function())
+        known = counts.functions.setdefault(level.function, _CountedFunction())
         has_origin = die.number(dw.DW_AT_abstract_origin) is not None
         says_where = _has(die, dw.DW_AT_location) or _has(die, dw.DW_AT_const_value)
         place = _place(die, dw.DW_AT_abstract_origin) if has_origin else None
