@@ -126,7 +126,7 @@ def test_commands_in_remarks_are_code():
 
 
 def test_a_section_stops_where_its_room_ends():
-    section = html.Section("functions", "Functions", "function", 100)
+    section = html.PageSection("functions", "Functions", "function", 100)
     section.how_to_see = "`coverage` lists them."
     assert section.add("x" * 90)
     assert not section.add("y" * 20)
