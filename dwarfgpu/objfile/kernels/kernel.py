@@ -53,9 +53,6 @@ CODE_SIZE = 256
 ENTRY = struct.Struct("<q")
 ENTRY_OFFSET = 16
 """Where both have ``kernel_code_entry_byte_offset``."""
-ENTRY = struct.Struct("<q")
-ENTRY_OFFSET = 16
-"""Where both have ``kernel_code_entry_byte_offset``."""
 ENTRY_ALIGNMENT = 256
 MAX_MINOR = 2
 POWER_OF_16 = 4
