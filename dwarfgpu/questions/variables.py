@@ -601,8 +601,8 @@ class _Variables(_VariablesDocument):
             places = _places(variable, self._arguments)
             self._others += len(variable.locations()) - len(places)
             return writer.described(self.described(variable), indent, places)
-        is_in_gdbs_words = self._noun != "variables" and not self._selection.settings["verbose"]
-        if is_in_gdbs_words and not asking.names_lanes(self._arguments):
+        has_focus = self._selection.has_focus and not self._selection.settings["verbose"]
+        if has_focus and not asking.names_lanes(self._arguments):
             self._notes.add(variable.name, variable.repairs)
             lines = variable_lines(self._selection, writer, variable, self._lanes, indent)
             self._possible.update((repair.name, repair) for repair in variable.possible_repairs)

@@ -89,13 +89,20 @@ def test_a_question_has_one_answer_at_every_face(run, at_prompt, command, line, 
 
 @pytest.mark.parametrize(
     "command, line",
-    [("--lane 2", "locals -lane 2"), ("--lane 2", "locals"), ("--all --location", "locals -all -location")],
+    [("--lane 2", "locals -lane 2"), ("--all --location", "locals -all -location")],
 )
 def test_locals_are_the_same_below_the_head_that_a_command_line_needs(run, at_prompt, command, line):
     head, *lines = run("locals", FILE, *STOPPED, *command.split(), "-t", "int$")[1].splitlines()
     assert head == "#0  X at src/asm/lane-pc.c:15"
     chosen = at_prompt(f"{line} -t int$", FILE, *STOPPED, "--lane", "2")[1]
     assert chosen.splitlines() == [text.removeprefix("  ") for text in lines]
+
+
+def test_locals_of_the_lane_in_focus_are_in_the_words_of_gdb(at_prompt):
+    lines = at_prompt("locals", FILE, *STOPPED, "--lane", "2")[1].splitlines()
+    assert "out = generic#0x10000" in lines
+    assert "unused = <optimized out> (it has neither a location nor a constant value)" in lines
+    assert set(at_prompt("info locals", FILE, *STOPPED, "--lane", "2")[1].splitlines()) <= set(lines)
 
 
 @pytest.mark.parametrize("form", ["--json", "--jsonl"])
