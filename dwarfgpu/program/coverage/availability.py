@@ -31,14 +31,14 @@ from dwarfgpu.program.coverage.unit_walk import EMPTY_LIST, LEFT_OUT, NO_ATTRIBU
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.coverage.code_scope import CodeScope
-    from dwarfgpu.program.coverage.unit_walk import AbstractVariables, Row, Said
+    from dwarfgpu.program.coverage.unit_walk import AbstractVariables, EntryPlan, Row, Said
 
 ELSEWHERE = "list has other addresses"
 BEFORE, AFTER, BETWEEN = "before its first entry", "after its last entry", "between its entries"
@@ -389,6 +389,7 @@ class FileAvailability:
         self.abstract: dict[tuple[str, int], AbstractVariables] = {}
         """The variables of abstract instances, by section and offset of the function."""
         sections = (".debug_info", ".debug_types", ".debug_loclists", ".debug_loc", ".debug_rnglists", ".debug_ranges")
+        self._plans: dict[Hashable, EntryPlan] = {}
         self._left = FREE + sum(len(self.dwarf.source.data(name)) for name in sections)
 
     def __iter__(self) -> Iterator[VariableAvailability]:
@@ -404,7 +405,7 @@ class FileAvailability:
         for unit in counted(tuple(self.dwarf.compile_units()), "units"):
             if unit.header.is_type_unit:
                 continue
-            walk = UnitWalk(unit, self.kinds, self.abstract, self.spend)
+            walk = UnitWalk(unit, self.kinds, self.abstract, self.spend, self._plans)
             try:
                 yield from walk.rows(are_alike_counted=are_alike_counted)
                 for copy in walk.copies:

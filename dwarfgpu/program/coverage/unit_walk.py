@@ -193,8 +193,17 @@ class EntryPlans:
 
     __slots__ = ("plans", "sizes")
 
-    def __init__(self, table: AbbreviationTable, version: int) -> None:
-        self.plans = [None if each is None else EntryPlan(each, version) for each in table.dense]
+    def __init__(self, table: AbbreviationTable, version: int, known: dict[Hashable, EntryPlan]) -> None:
+        self.plans: list[EntryPlan | None] = []
+        for abbreviation in table.dense:
+            plan = None
+            if abbreviation is not None:
+                layout, implicit = abbreviation.layout, tuple((abbreviation.implicit or {}).items())
+                key = version, layout, abbreviation.tag, abbreviation.has_children, abbreviation.attributes, implicit
+                plan = known.get(key)
+                if plan is None:
+                    plan = known[key] = EntryPlan(abbreviation, version)
+            self.plans.append(plan)
         self.sizes = [
             plan.size if plan is not None and plan.role <= SKIPPED and not plan.has_children and plan.size > 0 else 0
             for plan in self.plans
@@ -292,12 +301,15 @@ class UnitWalk:
         kinds: KindReader,
         abstract: dict[tuple[str, int], AbstractVariables],
         spend: Callable[[int], None],
+        plans: dict[Hashable, EntryPlan],
     ) -> None:
         self.unit = unit
         self.kinds = kinds
         self.abstract = abstract
         """The variables of abstract instances, by section and offset of the function."""
         self._spend = spend
+        self._plans = plans
+        """The plans of the entries of all units: their tables of abbreviations have many in common."""
         self.copies: list[FunctionCopy] = []
         """All copies of abstract instances."""
         self.functions: list[CodeScope] = []
@@ -350,7 +362,7 @@ class UnitWalk:
         """The abstract instance that the entry is in."""
         said: Any
         others: dict[Abbreviation, EntryPlan] = {}
-        entry_plans = table.keep(EntryPlans, lambda table: EntryPlans(table, version))
+        entry_plans = table.keep(EntryPlans, lambda table: EntryPlans(table, version, self._plans))
         meanings, questions, noted, loclistx = self._meanings, self._questions, self._noted, dw.DW_FORM_loclistx
         sizes, plans, wide = entry_plans.sizes, entry_plans.plans, table.rows
         while position < end:
