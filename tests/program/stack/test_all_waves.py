@@ -13,7 +13,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.stack.all_waves import all_waves
 from dwarfgpu.program.variables.answers import CODES, Values
 from dwarfgpu.program.variables.columns import python_value, without_padding
-from dwarfgpu.render.wave_values import Cells, WaveValuesRenderer
+from dwarfgpu.render.wave_values import WaveCells, WaveValuesRenderer
 from tests.builders.divergence import FIXTURES, Example, Masks
 from tests.builders.spread import code_object
 
@@ -274,7 +274,7 @@ def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
     asked = []
     original = Values.at
     monkeypatch.setattr(Values, "at", lambda self, *place: asked.append(place) or original(self, *place))
-    rows = WaveValuesRenderer()._rows(Cells(found))
+    rows = WaveValuesRenderer()._rows(WaveCells(found))
 
     names, line, _ = next(rows)
     assert names == ["0"]
