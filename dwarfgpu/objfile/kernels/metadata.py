@@ -6,6 +6,7 @@ the same records, with the words of V3; what a document says in its own words is
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import chain
 from operator import itemgetter
@@ -109,9 +110,9 @@ class LazyRecords(Sequence[T]):
     def __init__(self, count: int) -> None:
         self._made: list[T | None] = [None] * count
 
+    @abstractmethod
     def _make(self, index: int) -> T:
         """Make a record."""
-        raise NotImplementedError
 
     def __len__(self) -> int:
         return len(self._made)

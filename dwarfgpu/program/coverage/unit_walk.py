@@ -7,12 +7,11 @@ no object for it. Entries that are written in a rare way are decoded as a `Die` 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info import forms
-from dwarfgpu.objfile.info.abbrevs import wide_code
 from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.info.pc_ranges import dead_from, listed, ranges_of
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.lists.list_encoding import ListContext
     from dwarfgpu.objfile.lists.quick_lists import PackedRanges
     from dwarfgpu.program.coverage.kinds import KindReader
+
+T = TypeVar("T")
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
 
@@ -68,8 +69,6 @@ _CLOSED = frozenset((
 _ADDRESS_INDEX = frozenset((
     *(dw.DW_FORM_addrx, dw.DW_FORM_addrx1, dw.DW_FORM_addrx2, dw.DW_FORM_addrx3, dw.DW_FORM_addrx4),
 ))  # fmt: skip
-_SIZES = frozenset((dw.DW_FORM_data1, dw.DW_FORM_data2, dw.DW_FORM_data4, dw.DW_FORM_data8, dw.DW_FORM_udata))
-"""The forms of sizes that are plain numbers in an entry."""
 _LIST_FORMS = frozenset((dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx, dw.DW_FORM_sec_offset))
 _REFERENCES = frozenset((*forms.REF_UNIT, dw.DW_FORM_ref_addr))
 """The forms of references to entries of `.debug_info`."""
@@ -154,7 +153,11 @@ class EntryPlan:
             if codes[ranges] in _LIST_FORMS:
                 self.code, self.ranges_form = LISTED, codes[ranges]
                 wanted.append(ranges)
-        elif self.is_code and codes[high] in _SIZES and class_of(codes[high], dw.DW_AT_high_pc, version) == "constant":
+        elif (
+            self.is_code
+            and codes[high] in forms.UNSIGNED
+            and class_of(codes[high], dw.DW_AT_high_pc, version) == "constant"
+        ):
             self.code = PLAIN if codes[low] == dw.DW_FORM_addr else INDEXED if codes[low] in _ADDRESS_INDEX else ODD
             wanted += (low, high)
         base = index_of(dw.DW_AT_frame_base) if self.role == SCOPE else -1
@@ -172,11 +175,10 @@ class EntryPlan:
             for index in (self.location, ranges, low, high, base, origin)
         )
 
-    def type_of(self, data: bytes, position: int) -> tuple[int, int]:
-        """Return the form and the value of the reference to the type of an entry, where its code is in the data."""
+    def type_of(self, data: bytes, begin: int) -> tuple[int, int]:
+        """Return the form and the value of the reference to the type of an entry, by the position for its readers."""
         abbreviation = self.abbreviation
         layout, form = abbreviation.layout, abbreviation.forms[self.type]
-        begin = position if data[position] < 128 else wide_code(data, position)[1] - layout.lead
         if self._type_unpack is not None:
             return form, self._type_unpack(data, begin)[0]
         if layout.size >= 0 and form in _REFERENCES:
@@ -363,7 +365,7 @@ class UnitWalk:
         said: Any
         others: dict[Abbreviation, EntryPlan] = {}
         entry_plans = table.keep(EntryPlans, lambda table: EntryPlans(table, version, self._plans))
-        meanings, questions, noted, loclistx = self._meanings, self._questions, self._noted, dw.DW_FORM_loclistx
+        meanings, questions, noted = self._meanings, self._questions, self._noted
         sizes, plans, wide = entry_plans.sizes, entry_plans.plans, table.rows
         while position < end:
             try:
@@ -442,8 +444,8 @@ class UnitWalk:
                             question, branches = questions[expression]
                             known = branches.get(scope.facts.get(FIRST, _NOT_ASKED)) if question is FIRST else None
                             said = known if known.__class__ is Meaning else None
-                    elif plan.list_form == loclistx and plan.start < 0:
-                        said = self._known_list(at, plan, values, target)
+                    elif plan.list_form and plan.start < 0:
+                        said = self._known_list(at, plan, values[plan.location_at], target)
                     elif plan.is_incomplete and (plan.is_bare or (target in noted and noted[target].is_bare)):
                         said = NO_ATTRIBUTE
                     later: int | None = None
@@ -613,20 +615,24 @@ class UnitWalk:
         return self._origins[target]
 
     def _known_list(
-        self, offset: int, plan: EntryPlan, values: tuple[Any, ...], target: int
+        self, offset: int, plan: EntryPlan, value: int, target: int
     ) -> list[tuple[int, int, Meaning]] | None:
-        """Return what a list says that has an index; None if its place or one of its expressions is not known yet."""
-        lists, index = self._location_lists, values[plan.location_at]
-        if self._context is None or index >= len(lists.places):
-            return None
+        """Return what a list of version 5 says; None if it is unusual, or one of its expressions is not known yet."""
         family = self._families_of.get(target) or self.family(offset, plan, target)
-        known = family.meanings.__getitem__
         try:
-            entries = quick_locations(lists.data, lists.places[index], self._context, self._addresses, known)
+            entries = self._quick_list(plan.list_form, value, family.meanings.__getitem__)
             self._spend(len(entries or ()))
-        except (KeyError, MalformedFile):
+        except (KeyError, DwarfGpuError):
             return None
         return entries or None
+
+    def _quick_list(self, form: int, value: int, said: Callable[[bytes], T]) -> list[tuple[int, int, T]] | None:
+        """Return the entries of a list, with what is said by their expressions; None if it is unusual."""
+        lists = self._location_lists if form == dw.DW_FORM_loclistx else None
+        section, data, offset = _list_place(lists, self.unit, form, value, "loclist")
+        if self._context is None or not section.startswith(".debug_loclists"):
+            return None
+        return quick_locations(data, offset, self._context, self._addresses, said)
 
     def _of_attribute(self, attribute: Attribute, site: _VariableSite) -> Said:
         unit = attribute.die.unit
@@ -639,18 +645,12 @@ class UnitWalk:
 
     def _of_list(self, form: int, value: Any, unit: Unit, site: _VariableSite) -> Said:
         """Return what the list that an attribute names says."""
-        lists = self._location_lists if form == dw.DW_FORM_loclistx and unit is self.unit else None
-        section, data, offset = _list_place(lists, unit, form, value, "loclist")
         meaning = self._meaning_at
-        entries: list[tuple[int, int, Meaning]] | None = None
-        if unit is self.unit and self._context is not None and section.startswith(".debug_loclists"):
-            place = data, offset, self._context, self._addresses
-            try:
-                entries = quick_locations(*place, site.family.meanings.__getitem__)
-            except KeyError:  # an expression that is new to the family, or depends on the function
-                quick = quick_locations(*place, bytes) or ()
-                entries = [(low, high, meaning(expression, site)) for low, high, expression in quick]
-        if entries is None:
+        quick = self._quick_list(form, value, bytes) if unit is self.unit else None
+        if quick is not None:
+            entries = [(low, high, meaning(expression, site)) for low, high, expression in quick]
+        else:
+            section, data, offset = _list_place(None, unit, form, value, "loclist")
             location_list = read_location_list(data, offset, section=section, context=unit.list_context)
             if location_list.error is not None:
                 raise location_list.error.again()
@@ -696,15 +696,19 @@ class UnitWalk:
         if plan.type < 0 and target < 0:
             return TypeFamily()
         if plan.type >= 0:
-            return self._family_of(plan.type_of(self.unit.data, offset))
+            return self._family_of(self._type_at(offset, plan))
         family = self._families_of.get(target)
         if family is None:
             noted = self._noted.get(target)
             key: Hashable = target
             if noted is not None and noted.type >= 0:
-                key = noted.type_of(self.unit.data, target - self.unit.offset)
+                key = self._type_at(target - self.unit.offset, noted)
             family = self._families_of[target] = self._family_of(key)
         return family
+
+    def _type_at(self, offset: int, plan: EntryPlan) -> tuple[int, int]:
+        data = self.unit.data
+        return plan.type_of(data, self.unit.table.at(data, offset)[1])
 
     def _family_of(self, key: Hashable) -> TypeFamily:
         family = self._families.get(key)
