@@ -87,7 +87,8 @@ def _chosen(
     read_as: dict[str, Any],
 ) -> Document:
     from dwarfgpu.program.coverage.availability import FileAvailability
-    from dwarfgpu.program.coverage.sums import Tally, selector
+    from dwarfgpu.program.coverage.sums import selector
+    from dwarfgpu.program.coverage.tally import Tally
     from dwarfgpu.render import coverage as render
 
     is_wanted = selector(function, variable)

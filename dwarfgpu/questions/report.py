@@ -164,7 +164,7 @@ def _functions(
 ) -> tuple[html.PageSection, list[html.Tile]]:
     """Return the section of functions, those that lack most first, and figures about them all."""
     from dwarfgpu.program.coverage.code_scope import distinct_names
-    from dwarfgpu.program.coverage.sums import Tally
+    from dwarfgpu.program.coverage.tally import Tally
 
     file = selection.opened.file
     section = html.PageSection("functions", "Functions", "function", room)
@@ -254,7 +254,7 @@ class _ReportedFunction:
 
     def facts(self, *, is_short: bool = False) -> list[str]:
         """Return what is said beside its name, as HTML, with pictures of the shares or without."""
-        from dwarfgpu.program.coverage.sums import Tally
+        from dwarfgpu.program.coverage.tally import Tally
         from dwarfgpu.render.coverage import percent
 
         place = "no code" if not self.spans else f"{self.spans[0][0]:#x}, {counted(self.size, 'byte')}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.coverage.availability import REASONS
 from dwarfgpu.program.coverage.code_scope import distinct_names
 from dwarfgpu.program.coverage.sums import FunctionCoverage
+from dwarfgpu.program.coverage.tally import REASONS
 from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, shown, table, wrapped
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.coverage.availability import VariableAvailability
     from dwarfgpu.program.coverage.build_comparison import BuildComparison, VariableChange
-    from dwarfgpu.program.coverage.sums import CoverageSum, FileCoverage, UnitCoverage
+    from dwarfgpu.program.coverage.sums import FileCoverage, UnitCoverage
+    from dwarfgpu.program.coverage.tally import CoverageSum
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.pictures import Strip, StripPart
 

@@ -338,9 +338,12 @@ class ReaderBuilder:
         if name is None:
             self.lines += ["while n > 127:", "    n = d[p]", "    p += 1"]
         else:
-            self.lines += [f"if {name} > 127:", f"    {name}, p = {kind}(d, p, {name})"]
-            if kind == "sleb":
-                self.lines += [f"elif {name} > 63:", f"    {name} -= 128"]
+            self.lines.append(f"if {name} > 127:")
+            if kind == "uleb":  # most have two bytes at most
+                self.lines += ["    n = d[p]", "    if n < 128:", f"        {name} += (n << 7) - 128", "        p += 1"]
+                self.lines += ["    else:", f"        {name}, p = {kind}(d, p, {name})"]
+            else:
+                self.lines += [f"    {name}, p = {kind}(d, p, {name})", f"elif {name} > 63:", f"    {name} -= 128"]
 
     def _string(self, name: str | None) -> None:
         self._flush()

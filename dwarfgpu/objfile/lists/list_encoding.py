@@ -16,6 +16,8 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from attrs import field
+
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
@@ -52,6 +54,12 @@ class ListContext:
     base: int | None = None
     """The base address of the unit: its DW_AT_low_pc (DWARF 5, 3.1.1)."""
     address_at: AddressAt | None = None
+    last: int = field(init=False, eq=False)
+    """The last address."""
+
+    @last.default
+    def _last(self) -> int:
+        return (1 << 8 * self.address_size) - 1
 
 
 @frozen
@@ -111,7 +119,7 @@ class Bounds:
     __slots__ = ("address_at", "base", "dead", "mask", "relocated")
 
     def __init__(self, context: ListContext, *, before_5: bool) -> None:
-        self.mask = (1 << 8 * context.address_size) - 1
+        self.mask = context.last
         self.dead = (self.mask, self.mask - 1) if before_5 else (self.mask,)
         self.relocated = before_5  # whether an offset pair may hold addresses, and so a tombstone
         self.base = context.base

@@ -34,10 +34,12 @@ if TYPE_CHECKING:
 
 Said = TypeVar("Said")
 
-_HEAD = struct.Struct("<HBHBB").unpack_from
-"""The offset pair of a location list whose numbers have three bytes, and the length of its expression."""
-_MORE = 0x8080
-"""The bits of two bytes that say that another one follows."""
+_HEAD = struct.Struct("8B").unpack_from
+"""The first bytes of an entry of a location list: its kind, two numbers of three bytes, how long its expression is."""
+_SECOND, _THIRD = [byte << 7 for byte in range(256)], [byte << 14 for byte in range(256)]
+"""What the second and the third byte of such a number stand for."""
+_MORE = 128 + (128 << 7)
+"""What the bits add to it that say that another byte follows."""
 _RUN = 128
 """So many pairs of a range list are decoded at once."""
 MOST = 1 << 21
@@ -94,7 +96,7 @@ def packed_ranges(data: bytes, position: int, context: ListContext) -> PackedRan
     Most lists of compilers are so. The order and the size of all ranges are told at once, without taking them apart.
     """
     base = -1 if context.base is None else context.base
-    if not 0 <= base < (1 << 8 * context.address_size) - 1 - MOST:
+    if not 0 <= base < context.last - MOST:
         return None
     end = data.find(0, position, position + 7 * _RUN + 1)  # no byte of such numbers is 0
     for lanes in _packed_lanes(end - position):
@@ -156,7 +158,7 @@ def quick_ranges(
     """Return the ranges of a list of ``.debug_rnglists`` that are not empty, in its order."""
     ranges: list[tuple[int, int]] = []
     base = -1 if context.base is None else context.base
-    last = (1 << 8 * context.address_size) - 1
+    last = context.last
     stop = position + 2 * MAX_ENTRIES  # an entry has two bytes and more
     try:
         while True:
@@ -246,26 +248,25 @@ def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
     """
     entries: list[tuple[int, int, Said]] = []
     base = -1 if context.base is None else context.base
-    last = (1 << 8 * context.address_size) - 1
-    is_near = 0 <= base < last - MOST
-    end = len(data)
+    last, end = context.last, len(data)
+    near, limit = base - _MORE, end - 8 if 0 <= base < last - MOST else 0
     stop = position + MAX_ENTRIES
     try:
         while True:
+            if position < limit:  # one look at numbers of three bytes, which are most in large units
+                kind, first, second, third, other, fifth, sixth, length = _HEAD(data, position)
+                if kind == DW_LLE_offset_pair and first & second & other & fifth > 127 > third | sixth | length:
+                    low = near + first + _SECOND[second] + _THIRD[third]
+                    high = near + other + _SECOND[fifth] + _THIRD[sixth]
+                    begin = position + 8
+                    position = begin + length
+                    if low > high or position > end:
+                        return None
+                    entries.append((low, high, said(data[begin:position])))
+                    continue
             kind = data[position]
             position += 1
             if kind == DW_LLE_offset_pair and 0 <= base < last:
-                if is_near and position + 7 < end:  # one look at numbers of three bytes, which are most in large units
-                    first, low, second, high, length = _HEAD(data, position)
-                    if first & second & _MORE == _MORE and low | high | length < 128:
-                        low = base + first - (first >> 8 << 7) + (low << 14) - 16512
-                        high = base + second - (second >> 8 << 7) + (high << 14) - 16512
-                        position += 7
-                        if low > high or position + length > end:
-                            return None
-                        entries.append((low, high, said(data[position : position + length])))
-                        position += length
-                        continue
                 first = data[position]
                 position += 1
                 if first > 127:
@@ -283,7 +284,7 @@ def quick_locations(  # noqa: C901, PLR0912 (one loop over all entries)
                 low, high, position = _bounds(data, position, kind, context, addresses)
                 if high < 0:
                     base = low
-                    is_near = base < last - MOST
+                    near, limit = base - _MORE, end - 8 if base < last - MOST else 0
                     continue
             if (low > high >= 0) or high > last or low >= last:
                 return None

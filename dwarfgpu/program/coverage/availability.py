@@ -7,72 +7,31 @@ declares is left out, and a variable outside of functions has no scope, but may 
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from functools import lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.repairs import AUTO
-from dwarfgpu.program.coverage.kinds import (
-    EMPTY,
-    ILL_FORMED,
-    NO_LOCATION,
-    SEVERAL,
-    UNDEFINED,
-    KindReader,
-    Meaning,
-    meaning_of,
-)
-from dwarfgpu.program.coverage.unit_walk import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, UNREADABLE, FunctionCopy, UnitWalk
+from dwarfgpu.program.coverage.kinds import NO_LOCATION, KindReader, Meaning
+from dwarfgpu.program.coverage.tally import ELSEWHERE, Listed, by_kind, bytes_of, stretches, together
+from dwarfgpu.program.coverage.unit_walk import FileWalk, UnitWalk
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.coverage.code_scope import CodeScope
-    from dwarfgpu.program.coverage.unit_walk import AbstractVariables, EntryPlan, Row, Said
+    from dwarfgpu.program.coverage.tally import Bytes, Counts
+    from dwarfgpu.program.coverage.unit_walk import FunctionCopy, Row
 
-ELSEWHERE = "list has other addresses"
-BEFORE, AFTER, BETWEEN = "before its first entry", "after its last entry", "between its entries"
-REASONS = {
-    NO_ATTRIBUTE: "the entry has neither DW_AT_location nor DW_AT_const_value",
-    LEFT_OUT: "only the abstract instance of the function has it (DWARF 5, 3.3.8.1)",
-    EMPTY_LIST: "the location list ends at once",
-    ELSEWHERE: "no entry of the location list is for an address of the scope",
-    BEFORE: "the location list begins later: mostly the code before the variable has a value",
-    AFTER: "the location list ends before: mostly the code after the last use",
-    BETWEEN: "the location list has a gap: mostly a register that something else needs",
-    UNREADABLE: "the location list, or the attribute, cannot be read",
-    UNDEFINED: "the expression says that the value is not known",
-    EMPTY: "the expression has no operation: the value is not known (A.2.5.4.4.2)",
-    ILL_FORMED: "the expression breaks the rules, so that no evaluation gives a location",
-}
-"""Why an address has no location."""
 FREE = 1 << 20
 """So much is read of lists whatever the size of the file; then no more than the sections have bytes."""
-
-Bytes: TypeAlias = "dict[Meaning | str, int]"
-"""Bytes of code by what is said of a variable there, or by the reason why nothing is."""
-Counts: TypeAlias = "tuple[tuple[str, int], ...]"
-"""Bytes by the kind of location, or by the reason why there is none."""
-
-
-@immutable
-class Listed:
-    """One entry of a location list, as far as it says where a variable is."""
-
-    low: int
-    high: int
-    """The first address behind it; -1 for an entry that is valid wherever no other is."""
-    meaning: Meaning
 
 
 @frozen
@@ -122,7 +81,7 @@ class VariableAvailability:
             entries = tuple([Listed(*entry) for entry in every])
             reason = None
         if scope is not None:
-            count_bytes(scope, said, start, counts)
+            counts = bytes_of(scope, said, start)
             if isinstance(said, list) and list(counts) == [ELSEWHERE]:
                 reason = ELSEWHERE
         elif entries:
@@ -214,161 +173,13 @@ class VariableAvailability:
         """Yield its scope in parts that differ in the kind of location, by address."""
         if self.scope is None:
             return
-        for low, high, said in _stretches(self.scope, self.entries, self.reason, self.start):
+        for low, high, said in stretches(self.scope, self.entries, self.reason, self.start):
             if isinstance(said, str):
                 yield CoveredSpan(low, high, None, None, said)
                 continue
             written = said.written if said.is_located else None
             repaired = None if said.repaired in NO_LOCATION else said.repaired
             yield CoveredSpan(low, high, written, repaired, None if said.is_located else said.written)
-
-
-def _stretches(
-    scope: CodeScope, entries: Sequence[Listed], reason: str | None, start: int | None
-) -> Iterator[tuple[int, int, Meaning | str]]:
-    """Yield the parts of a scope, where each begins and ends, with what is said there or why nothing is."""
-    bounded = sorted((entry for entry in entries if entry.high >= 0), key=_beginning)
-    others = [entry for entry in entries if entry.high < 0]
-    first = min((entry.low for entry in bounded), default=0)
-    last = max((entry.high for entry in bounded), default=0)
-    for beginning, high in scope.spans:
-        low = beginning if start is None else max(beginning, start)
-        if low >= high:
-            continue
-        inside = [entry for entry in bounded if entry.low < high and entry.high > low]
-        edges = {low, high, *(edge for entry in inside for edge in (entry.low, entry.high) if low < edge < high)}
-        edges |= {edge for edge in (first, last) if low < edge < high}
-        active: list[Listed] = []
-        waiting = inside[::-1]
-        for begin, end in pairwise(sorted(edges)):
-            active = [entry for entry in active if entry.high > begin]
-            while waiting and waiting[-1].low <= begin:
-                entry = waiting.pop()
-                if entry.high > begin:
-                    active.append(entry)
-            if active or others:
-                yield begin, end, together(tuple([entry.meaning for entry in active or others]))
-            else:
-                yield begin, end, reason or (BEFORE if begin < first else AFTER if begin >= last else BETWEEN)
-
-
-def _beginning(entry: Listed) -> int:
-    return entry.low
-
-
-@lru_cache(maxsize=4096)
-def together(meanings: tuple[Meaning, ...]) -> Meaning:
-    """Return the kind of several locations at a time; what says nothing does not count beside one that does."""
-    if len(meanings) == 1:
-        return meanings[0]
-    return meaning_of(
-        _together([meaning.written for meaning in meanings]),
-        _together([meaning.repaired for meaning in meanings]),
-        tuple(dict.fromkeys(name for meaning in meanings for name in meaning.repairs)),
-        any(meaning.is_entry_value for meaning in meanings),
-    )
-
-
-def _together(kinds: list[str]) -> str:
-    if ILL_FORMED in kinds:  # an evaluation of the list fails
-        return ILL_FORMED
-    located = [kind for kind in kinds if kind not in NO_LOCATION]
-    if not located:
-        return kinds[0]
-    return located[0] if len(set(located)) == 1 else SEVERAL
-
-
-def by_kind(said: Iterable[tuple[Meaning | str, int]]) -> tuple[Counts, Counts, Counts]:
-    """Return bytes with a location by kind, as the file has it and with the repairs, and those without by reason."""
-    written: dict[str, int] = {}
-    repaired: dict[str, int] = {}
-    missing: dict[str, int] = {}
-    for meaning, count in said:
-        if isinstance(meaning, str):
-            missing[meaning] = missing.get(meaning, 0) + count
-            continue
-        where = written if meaning.is_located else missing
-        where[meaning.written] = where.get(meaning.written, 0) + count
-        if meaning.repaired not in NO_LOCATION:
-            repaired[meaning.repaired] = repaired.get(meaning.repaired, 0) + count
-    return tuple(written.items()), tuple(repaired.items()), tuple(missing.items())
-
-
-def count_bytes(scope: CodeScope, said: Said, start: int | None, counts: Bytes) -> tuple[bool, bool]:
-    """Add the bytes of a variable's scope; return whether some have a location, and whether some have none."""
-    if isinstance(said, list):
-        here = _count_list(scope, said) if start is None else None
-        if here is None:
-            here = _count_spans(scope, said, start)
-        is_located = is_missing = False
-        for key, count in here:
-            counts[key] = counts.get(key, 0) + count
-            if key.__class__ is Meaning and key.is_located:
-                is_located = True
-            else:
-                is_missing = True
-        return is_located, is_missing
-    size = scope.size if start is None else scope.size - scope.before(start)
-    counts[said] = counts.get(said, 0) + size
-    is_located = isinstance(said, Meaning) and said.is_located
-    return is_located, not is_located
-
-
-def _count_list(
-    scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]]
-) -> list[tuple[Meaning | str, int]] | None:
-    """Return the bytes of a list; None if its entries overlap, or are in another order than the addresses."""
-    counts: list[tuple[Meaning | str, int]] = []
-    base, lows, highs, sums = scope.edges
-    default: list[Meaning] = []
-    below = below_first = 0
-    covered = 0
-    end = -1
-    for low, high, meaning in entries:
-        if high < 0:
-            default.append(meaning)
-            continue
-        if low != end:  # most entries begin where the last one ends
-            if low < end:
-                return None
-            place = low - base  # as in `CodeScope.before`
-            part = bisect_right(lows, place) - 1
-            below = 0
-            if part >= 0:
-                below = sums[part]
-                if place < highs[part]:
-                    below -= highs[part] - place
-            if end < 0:
-                below_first = below
-        end = high
-        place = high - base
-        part = bisect_right(lows, place) - 1
-        if part >= 0:
-            above = sums[part]
-            if place < highs[part]:
-                above -= highs[part] - place
-            if above != below:
-                covered += above - below
-                counts.append((meaning, above - below))
-                below = above
-    rest = scope.size - covered
-    if default:
-        counts.append((together(tuple(default)), rest))
-    elif not covered:
-        counts.append((ELSEWHERE, rest))
-    elif rest:
-        after = scope.size - below
-        reasons = ((BEFORE, below_first), (AFTER, after), (BETWEEN, rest - below_first - after))
-        counts += [(reason, count) for reason, count in reasons if count]
-    return counts
-
-
-def _count_spans(
-    scope: CodeScope, entries: Sequence[tuple[int, int, Meaning]], start: int | None
-) -> list[tuple[Meaning | str, int]]:
-    """Return the bytes of a list whose entries overlap, or of a variable whose scope begins later than its block."""
-    stretches = _stretches(scope, [Listed(*entry) for entry in entries], None, start)
-    return [(key, high - low) for low, high, key in stretches]
 
 
 class FileAvailability:
@@ -386,56 +197,45 @@ class FileAvailability:
         """How many functions and inlined calls have no code, so that their variables have no scope."""
         self.functions: list[CodeScope] = []
         """The functions of the units that have been read."""
-        self.abstract: dict[tuple[str, int], AbstractVariables] = {}
-        """The variables of abstract instances, by section and offset of the function."""
         sections = (".debug_info", ".debug_types", ".debug_loclists", ".debug_loc", ".debug_rnglists", ".debug_ranges")
-        self._plans: dict[Hashable, EntryPlan] = {}
-        self._left = FREE + sum(len(self.dwarf.source.data(name)) for name in sections)
+        self.walk = FileWalk(self.kinds, FREE + sum(len(self.dwarf.source.view(name)) for name in sections))
 
     def __iter__(self) -> Iterator[VariableAvailability]:
         return map(VariableAvailability.of_row, self.rows())
 
-    def rows(self, *, are_alike_counted: bool = False) -> Iterator[Row]:
-        """Yield what the walk tells of the variables.
+    def rows(self, *, are_counted: bool = False) -> Iterator[Row]:
+        """Yield what the walk tells of the variables; those in functions are only counted there, if that is asked for.
 
-        Sums of a file need no rows of variables of which the same is said everywhere in their scope: they are only
-        counted there (`CodeScope.alike`).
+        Sums of a file need no more of them (`CodeScope.tally`).
         """
         waiting: list[FunctionCopy] = []
         for unit in counted(tuple(self.dwarf.compile_units()), "units"):
             if unit.header.is_type_unit:
                 continue
-            walk = UnitWalk(unit, self.kinds, self.abstract, self.spend, self._plans)
+            walk = UnitWalk(unit, self.walk)
+            copies: Iterable[FunctionCopy] = walk.copies
             try:
-                yield from walk.rows(are_alike_counted=are_alike_counted)
-                for copy in walk.copies:
-                    if self._complete(copy):
-                        yield from copy.rows(are_alike_counted=are_alike_counted)
-                    else:
-                        waiting.append(copy)
+                yield from walk.rows(are_counted=are_counted)
             except DwarfGpuError as error:
                 self.dwarf.note(error)
+                copies = [copy for copy in walk.copies if copy.is_ended]
+            yield from self._left_out(copies, waiting, are_counted=are_counted)
             self.functions += walk.functions
             self.scopes_without_code += walk.scopes_without_code
             unit.release()
+        yield from self._left_out(waiting, [], are_counted=are_counted)
+
+    def _left_out(
+        self, copies: Iterable[FunctionCopy], unknown: list[FunctionCopy], *, are_counted: bool
+    ) -> Iterator[Row]:
+        """Yield or count what copies leave out; add to ``unknown`` those whose abstract instances are not known."""
         try:
-            for copy in waiting:
-                if self._complete(copy):
-                    yield from copy.rows(are_alike_counted=are_alike_counted)
+            for copy in copies:
+                if not copy.complete(self.walk):
+                    unknown.append(copy)
+                elif are_counted:
+                    copy.count()
+                else:
+                    yield from copy.rows()
         except DwarfGpuError as error:
             self.dwarf.note(error)
-
-    def _complete(self, copy: FunctionCopy) -> bool:
-        """Tell a copy which variables the abstract instance has; return whether that is known."""
-        copy.variables = self.abstract.get(copy.origin)
-        if copy.variables is None:
-            return False
-        self.spend(len(copy.variables.places))
-        return True
-
-    def spend(self, count: int) -> None:
-        """Count what has been read of lists; an error when entries share far more of them than a compiler writes."""
-        self._left -= count
-        if self._left < 0:
-            message = "entries share location lists, ranges or abstract instances more often than can be followed"
-            raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.6.2")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.coverage.availability import FileAvailability
-from dwarfgpu.program.coverage.sums import Tally
+from dwarfgpu.program.coverage.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.coverage.availability import VariableAvailability
-    from dwarfgpu.program.coverage.sums import CoverageSum
+    from dwarfgpu.program.coverage.tally import CoverageSum
 
 
 @frozen

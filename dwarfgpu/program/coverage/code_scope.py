@@ -12,6 +12,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.program.coverage.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.coverage.kinds import Meaning
 
 FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))
+ONE_BYTE = 1 << 32
+"""What a byte is in a number whose lower bits count variables."""
 MAX_CHAIN = 256
 """Calls that are inlined in each other deeper than this are not named."""
 
@@ -29,20 +32,8 @@ MAX_CHAIN = 256
 class CodeScope:
     """A function, an inlined call or a block that variables are declared in."""
 
-    __slots__ = (
-        "_edges",
-        "alike",
-        "code",
-        "facts",
-        "frame_base",
-        "function",
-        "is_own",
-        "offset",
-        "parent",
-        "size",
-        "tag",
-        "unit",
-    )
+    __slots__ = ("_edges", "alike", "code", "facts", "frame_base", "function", "is_own", "meanings", "offset", "parent",
+                 "size", "tag", "tally", "unit", "weight")  # fmt: skip
 
     def __init__(
         self,
@@ -63,26 +54,27 @@ class CodeScope:
         """The addresses of its code, as `spans` or packed."""
         self.size = size
         """How many bytes of code it has."""
+        self.weight = size * ONE_BYTE + 1
+        """What one of its variables adds to those that are `alike`."""
         self.is_own = is_own
         """Whether these are its own, and not those of what is around it."""
         self._edges: tuple[int, Sequence[int], Sequence[int], Sequence[int]] | None = None
-        self.frame_base: tuple[bytes, Format] | None
-        self.alike: dict[Meaning | str, list[int]]
-        self.facts: dict[Hashable, Any]
         self.function: CodeScope
-        if parent is None or tag == dw.DW_TAG_subprogram:
-            self.function = self
-            """The function whose code it is part of."""
-            self.facts = {}
-            """What is known of that function."""
-            self.alike = {}
-            """What is said everywhere in their scopes of how many of its variables, and the bytes of these scopes."""
-            self.frame_base = None
-        else:
+        """The function whose code it is part of. The rest is for this one alone."""
+        if parent is not None and tag != dw.DW_TAG_subprogram:
             self.function = parent.function
-            self.facts = parent.facts
-            self.alike = parent.alike
-            self.frame_base = parent.frame_base
+        else:
+            self.function = self
+            self.frame_base: tuple[bytes, Format] | None = None
+            """Its frame base, if that is an expression."""
+            self.facts: dict[Hashable, Any] = {}
+            """What is known of it."""
+            self.meanings: dict[bytes, Meaning] = {}
+            """What expressions say of its variables."""
+            self.tally = Tally()
+            """The sum over its variables, where they are only counted."""
+            self.alike: dict[Meaning | str, int] = {}
+            """More of them: what is said everywhere in their scopes, with `ONE_BYTE` for each byte and 1 for each."""
 
     @property
     def spans(self) -> list[tuple[int, int]]:
@@ -92,40 +84,28 @@ class CodeScope:
             self.code = code = code.spans()
         return code
 
-    def count(self, said: Meaning | str, variables: int = 1) -> None:
-        """Count variables of which the same is said everywhere in this scope."""
-        count = self.alike.get(said)
-        if count is None:
-            self.alike[said] = [variables, variables * self.size]
-        else:
-            count[0] += variables
-            count[1] += variables * self.size
-
-    @property
-    def has_expression_base(self) -> bool:
-        """Whether its function has a frame base that is an expression."""
-        return self.frame_base is not None
-
-    @property
     def edges(self) -> tuple[int, Sequence[int], Sequence[int], Sequence[int]]:
-        """An address; counted from it, where parts of the code begin and end; and the sums of their sizes.
+        """Return an address; counted from it, where parts of the code begin and end; and the sums of their sizes.
 
         The sum for a part is the size of this one and of all before it.
         """
         edges = self._edges
         if edges is None:
             code = self.code
-            if isinstance(code, list):
+            if not isinstance(code, list):
+                edges = code.bounds()
+            elif len(code) == 1:
+                low, high = code[0]
+                edges = low, (0,), (high - low,), (high - low,)
+            else:
                 lows, highs = [low for low, _high in code], [high for _low, high in code]
                 edges = 0, lows, highs, [*accumulate(map(sub, highs, lows))]
-            else:
-                edges = code.bounds()
             self._edges = edges
         return edges
 
     def before(self, address: int) -> int:
         """Return how many bytes of the code are below an address."""
-        base, lows, highs, sums = self._edges or self.edges
+        base, lows, highs, sums = self.edges()
         address -= base
         part = bisect_right(lows, address) - 1
         if part < 0:
@@ -140,14 +120,14 @@ class CodeScope:
     def name(self) -> str:
         """The qualified name of a function."""
         key = self.unit, self.offset
-        name = self.facts.get(key)
+        name = self.function.facts.get(key)
         if name is None:
             try:
                 name = qualified_name(self.die) or "(unnamed)"
             except DwarfGpuError as error:
                 self.unit.dwarf.note(error)
                 name = "(unreadable)"
-            self.facts[key] = name
+            self.function.facts[key] = name
         return str(name)
 
     @property

@@ -205,8 +205,8 @@ class KindReader:
             if type(node) is Meaning:
                 return node
             question, branches = node
-            if question is FIRST and scope is not None and question in scope.facts:
-                node = branches.get(scope.facts[question])
+            if question is FIRST and scope is not None and question in scope.function.facts:
+                node = branches.get(scope.function.facts[question])
                 continue
             if answered is None:
                 answered = _Answers(self, known.expression, site)
@@ -241,9 +241,10 @@ class KindReader:
         """Return the kind of a frame base: a register means the address in it (A.3.3.5 (2))."""
         if scope is None:
             return ILL_FORMED
-        known: str | None = scope.facts.get(_BASE)
+        function = scope.function
+        known: str | None = function.facts.get(_BASE)
         if known is None:
-            known = scope.facts[_BASE] = self._kind_of_base(scope.frame_base)
+            known = function.facts[_BASE] = self._kind_of_base(function.frame_base)
         return known
 
     def _kind_of_base(self, base: tuple[bytes, Format] | None) -> str:
@@ -313,7 +314,7 @@ class _Answers:
         question = (name, *arguments)
         scope = self._site.scope
         if name in _OF_FUNCTION and scope is not None:
-            store = scope.facts
+            store = scope.function.facts
         elif name in OF_TYPE:
             store = self._site.family.answers
         else:
@@ -323,14 +324,12 @@ class _Answers:
         return store[question]
 
     def _answer(self, name: str, arguments: tuple[int, ...]) -> Any:
-        scope = self._site.scope
+        function = None if self._site.scope is None else self._site.scope.function
         try:
-            if scope is not None and scope.has_expression_base and name == "is_baseless_kernel":
-                return False
-            if scope is not None and name == "is_baseless_kernel":
-                return self.reader.code.is_baseless_kernel(scope.function.die)
-            if scope is not None and scope.has_expression_base and name == "frame_base":
-                base = scope.function.die.number(DW_AT_frame_base)
+            if function is not None and name == "is_baseless_kernel":
+                return function.frame_base is None and self.reader.code.is_baseless_kernel(function.die)
+            if function is not None and function.frame_base is not None and name == "frame_base":
+                base = function.die.number(DW_AT_frame_base)
                 return None if base is None else self.reader.code.base_register(base)
         except DwarfGpuError:
             return None

@@ -6,8 +6,8 @@ no object for it. Entries that are written in a rare way are decoded as a `Die` 
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -19,9 +19,10 @@ from dwarfgpu.objfile.lists.location_lists import read_location_list
 from dwarfgpu.objfile.lists.quick_lists import packed_ranges, quick_locations, quick_ranges
 from dwarfgpu.program.coverage.code_scope import FUNCTIONS, CodeScope, merged
 from dwarfgpu.program.coverage.kinds import CONSTANT_MEANING, FIRST, OF_TYPE, Meaning, TypeFamily
+from dwarfgpu.program.coverage.tally import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, UNREADABLE, repairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.dies import Attribute, Die
@@ -30,21 +31,10 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.lists.list_encoding import ListContext
     from dwarfgpu.objfile.lists.quick_lists import PackedRanges
     from dwarfgpu.program.coverage.kinds import KindReader
-
-T = TypeVar("T")
+    from dwarfgpu.program.coverage.tally import Said
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
 
-NO_ATTRIBUTE = "no location"
-EMPTY_LIST = "list without entries"
-UNREADABLE = "list is broken"
-
-Said: TypeAlias = "Meaning | str | list[tuple[int, int, Meaning]]"
-"""What is said of the place of a variable: what holds wherever it is, why nothing is said, or the entries of its list.
-
-An entry is where it begins, the first address behind it (-1 for one that is valid wherever no other is), and what the
-expression says.
-"""
 Row: TypeAlias = "tuple[Unit, int, str, CodeScope | None, Said, int | None]"
 """A variable: unit, offset of its entry in the unit, kind, scope, what is said of its place, and where its scope begins
 if that is later than the block that it is in (DW_AT_start_scope)."""
@@ -69,6 +59,7 @@ _CLOSED = frozenset((
 _ADDRESS_INDEX = frozenset((
     *(dw.DW_FORM_addrx, dw.DW_FORM_addrx1, dw.DW_FORM_addrx2, dw.DW_FORM_addrx3, dw.DW_FORM_addrx4),
 ))  # fmt: skip
+_INDEX = frozenset((dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx))
 _LIST_FORMS = frozenset((dw.DW_FORM_loclistx, dw.DW_FORM_rnglistx, dw.DW_FORM_sec_offset))
 _REFERENCES = frozenset((*forms.REF_UNIT, dw.DW_FORM_ref_addr))
 """The forms of references to entries of `.debug_info`."""
@@ -80,6 +71,8 @@ _NOT_ASKED = object()
 
 PASSED, SKIPPED, VARIABLE, SCOPE = range(4)
 """What an entry is to the walk: nothing, but it may own variables; nothing with all that it owns; and what it says."""
+EXPRESSION, LIST, ELSEWHERE, UNUSUAL = range(4)
+"""What says where a variable is: an expression, a list of version 5, another entry if any does, or else."""
 NO_CODE, PLAIN, INDEXED, LISTED, ODD = range(5)
 """How the code of an entry is given: an address and a size, the index of an address and a size, a list, or else."""
 
@@ -91,9 +84,9 @@ class EntryPlan:
     """
 
     __slots__ = ("_type_unpack", "_wanted", "abbreviation", "base_at", "code", "constant", "has_children", "high_at",
-                 "is_abstract", "is_bare", "is_code", "is_expression", "is_global", "is_incomplete", "is_inner",
-                 "is_noted", "is_noted_leaf", "kind", "list_form", "location", "location_at", "low_at", "origin_at",
-                 "pick", "ranges_at", "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
+                 "is_abstract", "is_bare", "is_code", "is_expression", "is_global", "is_inner", "is_noted",
+                 "is_noted_leaf", "kind", "list_form", "location", "location_at", "low_at", "origin_at", "pick",
+                 "place", "ranges_at", "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
 
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
         attributes, layout = abbreviation.attributes, abbreviation.layout
@@ -123,8 +116,6 @@ class EntryPlan:
         self.is_noted_leaf = self.is_noted and not self.has_children and layout.size > 0
         self.is_inner = tag == dw.DW_TAG_lexical_block
         """Whether what it owns belongs to an abstract instance, too."""
-        self.is_incomplete = self.role == VARIABLE and _HERE.isdisjoint(attributes)
-        """Whether only another entry can say where the variable is."""
         self.is_bare = _WHERE.isdisjoint(attributes)
         """Whether neither it nor an entry that it completes says where the variable is."""
 
@@ -132,6 +123,13 @@ class EntryPlan:
         """Reads the reference to the type in an entry of fixed size."""
 
         self._choose_values(version)
+        self.place = UNUSUAL
+        if self.start < 0 and self.is_expression:
+            self.place = EXPRESSION
+        elif self.start < 0 and self.list_form:
+            self.place = LIST
+        elif _HERE.isdisjoint(attributes):
+            self.place = ELSEWHERE
         self.size = layout.size
         self.unpack: Unpack | None = layout.picking_unpack(self._wanted) if layout.size >= 0 else None
         """Reads the values of an entry of fixed size."""
@@ -216,47 +214,58 @@ class EntryPlans:
 class AbstractVariables:
     """The variables of an abstract instance by their offsets in the section, with the plans of all such variables."""
 
-    __slots__ = ("noted", "places", "unit")
+    __slots__ = ("is_open", "noted", "places", "unit")
 
     def __init__(self, unit: Unit, noted: dict[int, EntryPlan]) -> None:
         self.unit = unit
-        self.places: dict[int, None] = {}
+        self.places: list[int] = []
         """The offsets, in their order."""
         self.noted = noted
         """The plans by the offset."""
-
-
-LEFT_OUT = "not in this copy"
+        self.is_open = True
+        """Whether there may be more of them."""
 
 
 class FunctionCopy:
     """A function that is a copy of an abstract instance, and which of its variables it has."""
 
-    __slots__ = ("origin", "scope", "seen", "variables")
+    __slots__ = ("_instances", "_origin", "is_ended", "scope", "seen", "variables")
 
-    def __init__(self, origin: tuple[str, int], scope: CodeScope) -> None:
-        self.origin = origin
+    def __init__(self, instances: dict[int, AbstractVariables], origin: int, scope: CodeScope) -> None:
+        self._instances = instances
+        self._origin = origin
         self.scope = scope
         self.seen: list[int] = []
         """The offsets in the section of what its variables complete."""
+        self.is_ended = False
+        """Whether the walk is past it."""
         self.variables: AbstractVariables | None = None
         """The variables of the abstract instance, once that is known."""
 
-    def rows(self, *, are_alike_counted: bool) -> Iterable[Row]:
-        """Return the variables that it does not have; nothing if they are only counted in its scope."""
-        if self.variables is None:
-            return ()
-        unit, places, noted = self.variables.unit, self.variables.places, self.variables.noted
-        if are_alike_counted:
-            count = len(places) - len(places.keys() & self.seen) if self.seen else len(places)
-            if count:
-                self.scope.count(LEFT_OUT, count)
-            return ()
-        seen = set(self.seen)
-        left_out = [place for place in places if place not in seen]
-        return [
-            (unit, place - unit.offset, noted[place].kind or LOCAL, self.scope, LEFT_OUT, None) for place in left_out
-        ]
+    def complete(self, file: FileWalk) -> bool:
+        """Look for the variables of the abstract instance; return whether all of them are known."""
+        variables = self._instances.get(self._origin)
+        if variables is None or variables.is_open:
+            return False
+        file.spend(len(variables.places))
+        self.variables = variables
+        return True
+
+    def count(self) -> None:
+        """Count the variables that it does not have."""
+        places = [] if self.variables is None else self.variables.places
+        left_out = len(set(places).difference(self.seen)) if self.seen else len(places)
+        if left_out:
+            alike = self.scope.function.alike
+            alike[LEFT_OUT] = alike.get(LEFT_OUT, 0) + self.scope.weight * left_out
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the variables that it does not have."""
+        if self.variables is not None:
+            unit, noted, seen = self.variables.unit, self.variables.noted, set(self.seen)
+            for place in self.variables.places:
+                if place not in seen:
+                    yield unit, place - unit.offset, noted[place].kind or LOCAL, self.scope, LEFT_OUT, None
 
 
 class _VariableSite:
@@ -284,43 +293,72 @@ class _VariableSite:
         return self._family
 
 
-class _IndexedLists:
-    """The lists of a unit that have an index: their section, its content, and where each list begins."""
+class _Lists:
+    """The location lists or the range lists of a unit, with the places of those of version 5 that have an index."""
 
-    __slots__ = ("data", "places", "section")
+    __slots__ = ("_data", "_kind", "_places", "_unit")
 
     def __init__(self, unit: Unit, kind: str) -> None:
-        self.section, self.places = unit.tables.list_places(kind)
-        self.data = unit.tables.list_data(self.section) if self.places else b""
+        self._unit = unit
+        self._kind = kind
+        self._data = b""
+        self._places: list[int] = []
+        if unit.version >= 5:
+            section, self._places = unit.tables.list_places(kind)
+            self._data = unit.tables.list_data(section) if self._places else b""
+
+    def place(self, form: int, value: int) -> tuple[bytes, int]:
+        """Return where the list begins that an attribute names: the content of the section, and the offset."""
+        if form in _INDEX and value < len(self._places):
+            return self._data, self._places[value]
+        section, offset = self._unit.tables.list_offset(form, value, self._kind)
+        return self._unit.tables.list_data(section), offset
+
+
+class FileWalk:
+    """What the walks over the units of a file share. They may read ``left`` parts of lists."""
+
+    __slots__ = ("_left", "instances", "kinds", "plans", "repaired")
+
+    def __init__(self, kinds: KindReader, left: int) -> None:
+        self.kinds = kinds
+        self.instances: dict[str, dict[int, AbstractVariables]] = {}
+        """The variables of abstract instances, by the section and the offset there of the function."""
+        self.plans: dict[Hashable, EntryPlan] = {}
+        """The plans of the entries of all units: their tables of abbreviations have many in common."""
+        self.repaired: dict[tuple[str, ...], int] = {}
+        """How many of the variables that are only counted have a meaning that these repairs tell."""
+        self._left = left
+
+    def spend(self, count: int) -> None:
+        """Count what has been read of lists; an error when entries share far more of them than a compiler writes."""
+        self._left -= count
+        if self._left < 0:
+            message = "entries share location lists, ranges or abstract instances more often than can be followed"
+            raise MalformedFile("limit_exceeded", message, spec="DWARF 5, 2.6.2")
 
 
 class UnitWalk:
-    """The walk over the entries of a unit. ``spend`` counts what is read of lists, and refuses what is too much."""
+    """The walk over the entries of a unit."""
 
-    def __init__(
-        self,
-        unit: Unit,
-        kinds: KindReader,
-        abstract: dict[tuple[str, int], AbstractVariables],
-        spend: Callable[[int], None],
-        plans: dict[Hashable, EntryPlan],
-    ) -> None:
+    __slots__ = ("_addresses", "_context", "_dead", "_families", "_families_of", "_known", "_location_lists",
+                 "_meanings", "_noted", "_origins", "_range_lists", "copies", "file", "functions", "kinds", "producer",
+                 "scopes_without_code", "unit")  # fmt: skip
+
+    def __init__(self, unit: Unit, file: FileWalk) -> None:
         self.unit = unit
-        self.kinds = kinds
-        self.abstract = abstract
-        """The variables of abstract instances, by section and offset of the function."""
-        self._spend = spend
-        self._plans = plans
-        """The plans of the entries of all units: their tables of abbreviations have many in common."""
+        self.file = file
+        self.kinds = file.kinds
         self.copies: list[FunctionCopy] = []
-        """All copies of abstract instances."""
+        """The copies of abstract instances, but those that are counted already."""
         self.functions: list[CodeScope] = []
         """What has code and variables, but what is inlined and blocks."""
         self.scopes_without_code = 0
-        self._meanings: dict[bytes, Meaning] = {}
-        """What expressions say wherever they are in the unit."""
-        self._questions: dict[bytes, tuple[Hashable, dict[Any, Any]]] = {}
-        """For the others the first question that their meaning depends on, with what follows from each answer."""
+        self._known: dict[bytes, Any] = {}
+        """What expressions say wherever they are in the unit; or the first question that this depends on, with what
+        follows from each answer."""
+        self._meanings: defaultdict[Any, dict[bytes, Meaning]] = defaultdict(dict)
+        """What they say in functions, by the answer to `FIRST`."""
         self._noted: dict[int, EntryPlan] = {}
         """The variables of abstract instances, by their offset in the section."""
         self._families: dict[Hashable, TypeFamily] = {}
@@ -330,6 +368,7 @@ class UnitWalk:
         self._origins: dict[int, Attribute | None] = {}
         """The location or the constant of entries that others complete, by their offset in the section."""
         self._context: ListContext | None = None
+        """What its lists depend on, if they are those of version 5."""
         self._addresses: Sequence[int] = ()
         self._dead = dead_from(unit.address_size)
         try:
@@ -338,21 +377,17 @@ class UnitWalk:
             unit.dwarf.note(error)
             self.producer = None
         try:
-            self._context = unit.list_context
+            context = unit.list_context
             self._addresses = unit.tables.addresses
         except DwarfGpuError:  # of a unit that needs none
             pass
+        else:
+            if unit.version >= 5:
+                self._context = context
+        self._range_lists, self._location_lists = _Lists(unit, "rnglist"), _Lists(unit, "loclist")
 
-    @cached_property
-    def _range_lists(self) -> _IndexedLists:
-        return _IndexedLists(self.unit, "rnglist")
-
-    @cached_property
-    def _location_lists(self) -> _IndexedLists:
-        return _IndexedLists(self.unit, "loclist")
-
-    def rows(self, *, are_alike_counted: bool = False) -> Iterator[Row]:  # noqa: C901, PLR0912, PLR0915 (one loop)
-        """Yield the variables, but those that are only counted: of which the same is said everywhere in their scope."""
+    def rows(self, *, are_counted: bool = False) -> Iterator[Row]:  # noqa: C901, PLR0912, PLR0915 (one loop)
+        """Yield the variables; those in functions are only counted there, if that is asked for."""
         unit, start = self.unit, self.unit.offset
         data, table, version = unit.data, unit.table, unit.version
         position, end = unit.first, len(data)
@@ -364,8 +399,8 @@ class UnitWalk:
         """The abstract instance that the entry is in."""
         said: Any
         others: dict[Abbreviation, EntryPlan] = {}
-        entry_plans = table.keep(EntryPlans, lambda table: EntryPlans(table, version, self._plans))
-        meanings, questions, noted = self._meanings, self._questions, self._noted
+        entry_plans = table.keep(EntryPlans, lambda table: EntryPlans(table, version, self.file.plans))
+        noted, instances = self._noted, self.file.instances.setdefault(unit.section, {})
         sizes, plans, wide = entry_plans.sizes, entry_plans.plans, table.rows
         while position < end:
             try:
@@ -380,7 +415,12 @@ class UnitWalk:
                     position += 1
                     if len(owners) < 2:
                         break
+                    inner_copy, inner_instance = copy, instance
                     scope, copy, instance = owners.pop()
+                    if inner_instance is not None and inner_instance is not instance:
+                        inner_instance.is_open = False
+                    if inner_copy is not None and inner_copy is not copy:
+                        self._end(inner_copy, is_counted=are_counted)
                     continue
                 at = begin = position
                 plan = plans[code]
@@ -390,7 +430,7 @@ class UnitWalk:
                     if plan is None:
                         plan = others[abbreviation] = EntryPlan(abbreviation, version)
                 if instance is not None and plan.is_noted_leaf:
-                    instance.places[start + at] = None
+                    instance.places.append(start + at)
                     noted[start + at] = plan
                     position = begin + plan.size
                     continue
@@ -401,7 +441,7 @@ class UnitWalk:
                     if instance is not None:
                         is_open = plan.is_inner or plan.is_noted
                         if plan.is_noted:
-                            instance.places[start + at] = None
+                            instance.places.append(start + at)
                             noted[start + at] = plan
                     if plan.has_children:
                         if is_open:
@@ -416,7 +456,8 @@ class UnitWalk:
                     values = unpack(data, begin)
                     position = begin + plan.size
                 else:
-                    values = plan.pick(data, begin)
+                    pick = plan.pick
+                    values = pick(data, begin)
                     position = values[-1]
             except DwarfGpuError as error:
                 raise unit.error(error, at) from None
@@ -437,30 +478,29 @@ class UnitWalk:
                     yield unit, at, CONSTANT if plan.kind == CONSTANT else STATIC, None, said, None
                 elif scope.size:
                     said = None  # as `_said` would say
-                    if plan.is_expression and plan.start < 0:
-                        expression = values[plan.location_at]
-                        said = meanings.get(expression)
-                        if said is None and expression in questions:
-                            question, branches = questions[expression]
-                            known = branches.get(scope.facts.get(FIRST, _NOT_ASKED)) if question is FIRST else None
-                            said = known if known.__class__ is Meaning else None
-                    elif plan.list_form and plan.start < 0:
+                    place = plan.place
+                    if place == EXPRESSION:
+                        said = scope.function.meanings.get(values[plan.location_at])
+                    elif place == LIST:
                         said = self._known_list(at, plan, values[plan.location_at], target)
-                    elif plan.is_incomplete and (plan.is_bare or (target in noted and noted[target].is_bare)):
+                    elif place == ELSEWHERE and (plan.is_bare or (target in noted and noted[target].is_bare)):
                         said = NO_ATTRIBUTE
                     later: int | None = None
                     if said is None:
                         said, later = self._said(at, plan, values, target, scope)
-                    if are_alike_counted and later is None and said.__class__ is not list:
-                        scope.count(said)
-                    else:
+                    if not are_counted:
                         yield unit, at, plan.kind or LOCAL, scope, said, later
+                    elif type(said) is list or later is not None:
+                        self._count(scope, said, later)
+                    else:
+                        alike = scope.function.alike
+                        alike[said] = alike.get(said, 0) + scope.weight
                 if plan.has_children:
                     owners.append((scope, copy, instance))
             elif plan.is_abstract:
                 if plan.has_children:
                     owners.append((scope, copy, instance))
-                    instance = self.abstract[unit.section, start + at] = AbstractVariables(unit, noted)
+                    instance = instances[start + at] = AbstractVariables(unit, noted)
             else:
                 is_inside = instance is None  # code in an abstract instance is of nothing around it
                 inner = self._scope(at, plan, values, scope if is_inside else None)
@@ -470,8 +510,11 @@ class UnitWalk:
                     if not inner.size:
                         self.scopes_without_code += 1
                     elif target >= 0:
-                        inner_copy = FunctionCopy((unit.section, target), inner)
-                        self.copies.append(inner_copy)
+                        inner_copy = FunctionCopy(instances, target, inner)
+                        if not are_counted:
+                            self.copies.append(inner_copy)
+                        if not plan.has_children:
+                            self._end(inner_copy, is_counted=are_counted)
                 if plan.has_children:
                     owners.append((scope, copy, instance))
                     scope, copy, instance = inner, inner_copy, None
@@ -479,6 +522,31 @@ class UnitWalk:
                 break
         if position > end:
             raise truncated(start + at, unit.section)
+        for _scope, last_copy, last in (*owners, (scope, copy, instance)):  # null entries may be missing at the end
+            if last is not None:
+                last.is_open = False
+            if last_copy is not None and not last_copy.is_ended:
+                self._end(last_copy, is_counted=are_counted)
+
+    def _count(self, scope: CodeScope, said: Said, later: int | None) -> None:
+        """Count a variable of which not the same is said everywhere in its block."""
+        tally = scope.function.tally
+        if isinstance(said, list):
+            tally.add_list(scope, said, later)
+        else:
+            tally.add_everywhere(said, scope.size if later is None else scope.size - scope.before(later), 1)
+        names = repairs_of(said)
+        if names:
+            self.file.repaired[names] = self.file.repaired.get(names, 0) + 1
+
+    def _end(self, copy: FunctionCopy, *, is_counted: bool) -> None:
+        """End a copy, and count what it leaves out if that is asked for and known."""
+        copy.is_ended = True
+        if is_counted:
+            if copy.complete(self.file):
+                copy.count()
+            else:
+                self.copies.append(copy)
 
     def _after_children(self, position: int) -> int:
         """Return the position behind the null entry that ends what an entry owns."""
@@ -523,7 +591,7 @@ class UnitWalk:
             base = values[plan.base_at] if plan.base_at >= 0 else None
             if type(base) is bytes:
                 scope.frame_base = base, unit.format
-                scope.facts[FIRST] = False  # a frame base answers it
+                scope.meanings = self._meanings[False]
         return scope
 
     def _code(
@@ -532,18 +600,17 @@ class UnitWalk:
         """Return the addresses of the code of an entry, and how many there are."""
         unit = self.unit
         if plan.code == LISTED:
-            form, value = plan.ranges_form, values[plan.ranges_at]
-            lists = self._range_lists if form == dw.DW_FORM_rnglistx else None
-            section, data, place = _list_place(lists, unit, form, value, "rnglist")
+            form, value, context = plan.ranges_form, values[plan.ranges_at], self._context
             quick = None
-            if self._context is not None and section.startswith(".debug_rnglists"):
-                packed = packed_ranges(data, place, self._context)
+            if context is not None:
+                data, place = self._range_lists.place(form, value)
+                packed = packed_ranges(data, place, context)
                 if packed is not None:
-                    self._spend(packed.count)
+                    self.file.spend(packed.count)
                     return packed, packed.size
-                quick = quick_ranges(data, place, self._context, self._addresses)
-            spans = listed(unit, section, place) if quick is None else quick
-            self._spend(len(spans))
+                quick = quick_ranges(data, place, context, self._addresses)
+            spans = listed(unit, *unit.tables.list_offset(form, value, "rnglist")) if quick is None else quick
+            self.file.spend(len(spans))
         elif plan.code == PLAIN:
             low, size = values[plan.low_at], values[plan.high_at]
             return ([(low, low + size)], size) if size and low < self._dead else ([], 0)
@@ -551,7 +618,7 @@ class UnitWalk:
             die = unit.die_known_at(offset)
             spans = ranges_of(die)
             if die.number(dw.DW_AT_ranges) is not None:
-                self._spend(len(spans))
+                self.file.spend(len(spans))
         spans = merged(spans)
         return spans, sum([high - low for low, high in spans])
 
@@ -618,21 +685,18 @@ class UnitWalk:
         self, offset: int, plan: EntryPlan, value: int, target: int
     ) -> list[tuple[int, int, Meaning]] | None:
         """Return what a list of version 5 says; None if it is unusual, or one of its expressions is not known yet."""
+        context = self._context
+        if context is None:
+            return None
         family = self._families_of.get(target) or self.family(offset, plan, target)
         try:
-            entries = self._quick_list(plan.list_form, value, family.meanings.__getitem__)
-            self._spend(len(entries or ()))
+            data, place = self._location_lists.place(plan.list_form, value)
+            entries = quick_locations(data, place, context, self._addresses, family.meanings.__getitem__)
         except (KeyError, DwarfGpuError):
             return None
+        if entries:
+            self.file.spend(len(entries))
         return entries or None
-
-    def _quick_list(self, form: int, value: int, said: Callable[[bytes], T]) -> list[tuple[int, int, T]] | None:
-        """Return the entries of a list, with what is said by their expressions; None if it is unusual."""
-        lists = self._location_lists if form == dw.DW_FORM_loclistx else None
-        section, data, offset = _list_place(lists, self.unit, form, value, "loclist")
-        if self._context is None or not section.startswith(".debug_loclists"):
-            return None
-        return quick_locations(data, offset, self._context, self._addresses, said)
 
     def _of_attribute(self, attribute: Attribute, site: _VariableSite) -> Said:
         unit = attribute.die.unit
@@ -646,49 +710,56 @@ class UnitWalk:
     def _of_list(self, form: int, value: Any, unit: Unit, site: _VariableSite) -> Said:
         """Return what the list that an attribute names says."""
         meaning = self._meaning_at
-        quick = self._quick_list(form, value, bytes) if unit is self.unit else None
+        quick = None
+        if unit is self.unit and self._context is not None:
+            data, place = self._location_lists.place(form, value)
+            quick = quick_locations(data, place, self._context, self._addresses, bytes)
         if quick is not None:
             entries = [(low, high, meaning(expression, site)) for low, high, expression in quick]
         else:
-            section, data, offset = _list_place(None, unit, form, value, "loclist")
-            location_list = read_location_list(data, offset, section=section, context=unit.list_context)
+            section, place = unit.tables.list_offset(form, value, "loclist")
+            data = unit.tables.list_data(section)
+            location_list = read_location_list(data, place, section=section, context=unit.list_context)
             if location_list.error is not None:
                 raise location_list.error.again()
             entries = [
                 (entry.start, -1 if entry.default else entry.end, meaning(entry.expression, site))
                 for entry in location_list.entries
             ]
-        self._spend(len(entries))
+        self.file.spend(len(entries))
         return entries or EMPTY_LIST
 
     # --- What expressions say -------------------------------------------------------------------------------------
 
     def _meaning_at(self, data: bytes, site: _VariableSite) -> Meaning:
         """Return what an expression says of the variable at a place."""
-        node: Any = self._meanings.get(data) or self._questions.get(data)
-        of_type = True
-        while node.__class__ is tuple:
+        node: Any = self._known.get(data)
+        function = None if site.scope is None else site.scope.function
+        is_of_type = is_of_function = False
+        while type(node) is tuple:
             question, branches = node
-            if question is FIRST and site.scope is not None:
-                answers = site.scope.facts
-                of_type = False
+            if question is FIRST and function is not None:
+                is_of_function = True
+                answer = False if function.frame_base is not None else function.facts.get(FIRST, _NOT_ASKED)
+                function.meanings = self._meanings[answer]
             elif question[0] in OF_TYPE:
-                answers = site.family.answers
+                is_of_type = True
+                answer = site.family.answers.get(question, _NOT_ASKED)
             else:
                 break
-            node = branches.get(answers.get(question, _NOT_ASKED))
-        if node.__class__ is Meaning:
-            if of_type:
+            node = branches.get(answer)
+        if type(node) is Meaning:
+            if not is_of_function:
                 site.family.meanings[data] = node
+            if not is_of_type and function is not None:
+                function.meanings[data] = node
             return node
         known = self.kinds.known(data, self.unit.format)
         meaning = known.meaning or self.kinds.meaning(known, site)
         if not known.has_base:
             node = known.meaning or known.answers.get((self.producer, ""))
-            if node.__class__ is Meaning:
-                self._meanings[data] = node
-            elif node is not None:
-                self._questions[data] = node
+            if node is not None:
+                self._known[data] = node
         return meaning
 
     def family(self, offset: int, plan: EntryPlan, target: int) -> TypeFamily:
@@ -718,11 +789,3 @@ class UnitWalk:
 
     def _note(self, error: DwarfGpuError, offset: int) -> None:
         self.unit.dwarf.note(self.unit.error(error, offset))
-
-
-def _list_place(lists: _IndexedLists | None, unit: Unit, form: int, value: int, kind: str) -> tuple[str, bytes, int]:
-    """Return where a list is that an attribute names: the section, its content, and the offset."""
-    if lists is not None and value < len(lists.places):
-        return lists.section, lists.data, lists.places[value]
-    section, offset = unit.tables.list_offset(form, value, kind)
-    return section, unit.tables.list_data(section), offset
