@@ -23,7 +23,7 @@ from attrs import evolve
 from dwarfgpu.encoding import operands
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
-from dwarfgpu.expr.instruction import Expression, Instruction, decode
+from dwarfgpu.expr.instruction import Expression, Instruction, decode, implied_register
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -78,14 +78,6 @@ def encode(instruction: Instruction, dialect: Dialect, form: Format) -> bytes:
         raise _no_encoding(instruction.name, dialect)
     pairs = zip(known.kinds, instruction.operands, strict=True)
     return known.opcode + b"".join([operands.write(kind, value, form) for kind, value in pairs])
-
-
-def implied_register(row: Operation) -> int | None:
-    """Return the register that the name of an operation implies: 5 for DW_OP_reg5 and for DW_OP_breg5."""
-    if row.fixed:
-        return row.fixed[0] if "frame" in row.needs else None
-    name, _, number = (row.to or "").partition(" ")
-    return int(number) if name == "DW_OP_regx" and number.isdecimal() else None
 
 
 # --- What is known of an operation --------------------------------------------------------------------------------

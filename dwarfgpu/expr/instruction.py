@@ -14,11 +14,11 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect, Path
-    from dwarfgpu.expr.table import Operation
+    from dwarfgpu.expr.table import Operand, Operation
 
     Knowers = Callable[[Path], Iterable[str]]
 
@@ -43,6 +43,26 @@ class Instruction:
             if operand.kind == "branch":
                 return self.end + int(value)
         return None
+
+
+def operands_of(instruction: Instruction) -> Iterator[tuple[Operand, Any]]:
+    """Return the operands with their values."""
+    return zip(instruction.operation.operands, instruction.operands, strict=True)
+
+
+def registers_of(instruction: Instruction) -> list[int]:
+    """Return the numbers of the registers that an operation names."""
+    implied = implied_register(instruction.operation)
+    named = [value for operand, value in operands_of(instruction) if operand.name == "R"]
+    return named if implied is None else [implied, *named]
+
+
+def implied_register(row: Operation) -> int | None:
+    """Return the register that the name of an operation implies: 5 for DW_OP_reg5 and for DW_OP_breg5."""
+    if row.fixed:
+        return row.fixed[0] if "frame" in row.needs else None
+    name, _, number = (row.to or "").partition(" ")
+    return int(number) if name == "DW_OP_regx" and number.isdecimal() else None
 
 
 _FITS: dict[str, type | None] = {"value": Value, "integral": Value, "location": Location, "any": None}

@@ -9,6 +9,7 @@ from attrs import evolve
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, shown
 from dwarfgpu.expr import types
+from dwarfgpu.expr.instruction import registers_of
 from dwarfgpu.expr.known_entries import (
     ANY,
     COMPOSITE,
@@ -32,7 +33,6 @@ from dwarfgpu.expr.known_entries import (
     StackInterner,
     shape_of,
 )
-from dwarfgpu.expr.listing import registers_of
 from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.values import Value
 

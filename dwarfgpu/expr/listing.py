@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding import operands
-from dwarfgpu.expr.asm import UNDECODED, encode, implied_register
-from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.asm import UNDECODED, encode
+from dwarfgpu.expr.instruction import decode, implied_register, operands_of, registers_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -80,18 +80,6 @@ def text(expression: Expression, target: Target | None = None) -> str:
 def statements(expression: Expression, target: Target | None = None) -> list[str]:
     """Return the statements that `text` joins: an operation, or what was not decoded, in each."""
     return _statements(expression, 0, target)
-
-
-def operands_of(instruction: Instruction) -> Iterator[tuple[Operand, Any]]:
-    """Return the operands with their values."""
-    return zip(instruction.operation.operands, instruction.operands, strict=True)
-
-
-def registers_of(instruction: Instruction) -> list[int]:
-    """Return the numbers of the registers that an operation names."""
-    implied = implied_register(instruction.operation)
-    named = [value for operand, value in operands_of(instruction) if operand.name == "R"]
-    return named if implied is None else [implied, *named]
 
 
 # --- Programs -----------------------------------------------------------------------------------------------------

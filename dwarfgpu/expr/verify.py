@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from attrs import evolve
 
 from dwarfgpu.errors import Unsupported
-from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.instruction import decode, operands_of, registers_of
 from dwarfgpu.expr.known_effects import ADDRESS_IS_VALUE, INTEGER_IS_LOCATION, KnownEffects
 from dwarfgpu.expr.known_entries import (
     ANY,
@@ -38,7 +38,6 @@ from dwarfgpu.expr.known_entries import (
     KnownEntry,
     shape_of,
 )
-from dwarfgpu.expr.listing import operands_of, registers_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:

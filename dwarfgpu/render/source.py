@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.listing import MAX_DEPTH, lines, operands_of, registers_of
+from dwarfgpu.expr.instruction import decode, operands_of, registers_of
+from dwarfgpu.expr.listing import MAX_DEPTH, lines
 from dwarfgpu.expr.listing import text as listing
 from dwarfgpu.program.code.repairs import as_written, repairs_of, uses_frame_base
 from dwarfgpu.program.types.declaration import safe_text

@@ -11,9 +11,8 @@ from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import verify
-from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.instruction import decode, operands_of
 from dwarfgpu.expr.known_entries import COMPOSITE, IMPLICIT, REGISTER, UNDEFINED
-from dwarfgpu.expr.listing import operands_of
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode

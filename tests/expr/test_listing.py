@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.expr.asm import assemble, parse
-from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.listing import MAX_DEPTH, Line, lines, operands_of, registers_of, text
+from dwarfgpu.expr.instruction import decode, operands_of, registers_of
+from dwarfgpu.expr.listing import MAX_DEPTH, Line, lines, text
 from tests.expr.programs import (
     AMDGCN,
     DIALECTS,

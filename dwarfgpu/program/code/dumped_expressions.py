@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.listing import operands_of, registers_of, statements
+from dwarfgpu.expr.instruction import decode, operands_of, registers_of
+from dwarfgpu.expr.listing import statements
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types.declaration import Declarer

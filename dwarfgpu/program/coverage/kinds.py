@@ -15,8 +15,7 @@ from dwarfgpu import dialects
 from dwarfgpu.dwarf_constants import DW_AT_frame_base
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import known_entries, verify
-from dwarfgpu.expr.instruction import decode
-from dwarfgpu.expr.listing import registers_of
+from dwarfgpu.expr.instruction import decode, registers_of
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
