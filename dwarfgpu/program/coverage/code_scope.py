@@ -12,19 +12,16 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.scopes import qualified_name
-from dwarfgpu.program.coverage.tally import Tally
+from dwarfgpu.program.coverage.tally import ONE_BYTE, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.quick_lists import PackedRanges
     from dwarfgpu.program.coverage.kinds import Meaning
 
 FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))
-ONE_BYTE = 1 << 32
-"""What a byte is in a number whose lower bits count variables."""
 MAX_CHAIN = 256
 """Calls that are inlined in each other deeper than this are not named."""
 
@@ -32,8 +29,8 @@ MAX_CHAIN = 256
 class CodeScope:
     """A function, an inlined call or a block that variables are declared in."""
 
-    __slots__ = ("_edges", "alike", "code", "facts", "frame_base", "function", "is_own", "meanings", "offset", "parent",
-                 "size", "tag", "tally", "unit", "weight")  # fmt: skip
+    __slots__ = ("_edges", "_facts", "code", "frame_base", "function", "is_own", "meanings", "offset", "parent", "size",
+                 "tag", "tally", "unit", "weight")  # fmt: skip
 
     def __init__(
         self,
@@ -41,7 +38,7 @@ class CodeScope:
         offset: int,
         tag: int,
         parent: CodeScope | None,
-        code: list[tuple[int, int]] | PackedRanges,
+        code: int | PackedRanges | list[tuple[int, int]],
         size: int,
         is_own: bool = True,  # noqa: FBT001, FBT002 (a name would cost each of the many scopes of a file)
     ) -> None:
@@ -51,11 +48,11 @@ class CodeScope:
         self.tag = tag
         self.parent = parent
         self.code = code
-        """The addresses of its code, as `spans` or packed."""
+        """The addresses of its code: where it begins if it is in one piece, packed ranges, or `spans`."""
         self.size = size
         """How many bytes of code it has."""
         self.weight = size * ONE_BYTE + 1
-        """What one of its variables adds to those that are `alike`."""
+        """What one of its variables adds to the numbers of a `Tally`."""
         self.is_own = is_own
         """Whether these are its own, and not those of what is around it."""
         self._edges: tuple[int, Sequence[int], Sequence[int], Sequence[int]] | None = None
@@ -65,22 +62,32 @@ class CodeScope:
             self.function = parent.function
         else:
             self.function = self
-            self.frame_base: tuple[bytes, Format] | None = None
+            self.frame_base: bytes | None = None
             """Its frame base, if that is an expression."""
-            self.facts: dict[Hashable, Any] = {}
-            """What is known of it."""
-            self.meanings: dict[bytes, Meaning] = {}
-            """What expressions say of its variables."""
+            self.meanings: dict[bytes, Meaning]
+            """What expressions say of its variables; the walk shares it between functions."""
             self.tally = Tally()
             """The sum over its variables, where they are only counted."""
-            self.alike: dict[Meaning | str, int] = {}
-            """More of them: what is said everywhere in their scopes, with `ONE_BYTE` for each byte and 1 for each."""
+            self._facts: dict[Hashable, Any] | None = None
+
+    @property
+    def facts(self) -> dict[Hashable, Any]:
+        """What is known of the function."""
+        if self._facts is None:
+            self._facts = {}
+        return self._facts
+
+    def forget(self) -> None:
+        """Forget what is made again when it is asked for."""
+        self._edges = None
 
     @property
     def spans(self) -> list[tuple[int, int]]:
         """The addresses of the code, in order and apart from each other."""
         code = self.code
-        if not isinstance(code, list):
+        if isinstance(code, int):
+            self.code = code = [(code, code + self.size)]
+        elif not isinstance(code, list):
             self.code = code = code.spans()
         return code
 
@@ -92,11 +99,10 @@ class CodeScope:
         edges = self._edges
         if edges is None:
             code = self.code
-            if not isinstance(code, list):
+            if isinstance(code, int):
+                edges = code, (0,), (self.size,), (self.size,)
+            elif not isinstance(code, list):
                 edges = code.bounds()
-            elif len(code) == 1:
-                low, high = code[0]
-                edges = low, (0,), (high - low,), (high - low,)
             else:
                 lows, highs = [low for low, _high in code], [high for _low, high in code]
                 edges = 0, lows, highs, [*accumulate(map(sub, highs, lows))]

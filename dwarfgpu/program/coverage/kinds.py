@@ -150,7 +150,7 @@ class KindReader:
         self.rules = PRESETS[self.target.default_rules]
         self._default = self._memory(self.target.default_space.number)
         self._known: dict[Format, dict[bytes, KnownExpression]] = {}
-        self._bases: dict[tuple[bytes, Format] | None, str] = {None: ILL_FORMED}
+        self._bases: dict[tuple[bytes, Format], str] = {}
 
     def of_format(self, form: Format) -> dict[bytes, KnownExpression]:
         """Return the expressions of units with a format that are known so far."""
@@ -243,21 +243,23 @@ class KindReader:
         function = scope.function
         known: str | None = function.facts.get(_BASE)
         if known is None:
-            known = function.facts[_BASE] = self._kind_of_base(function.frame_base)
+            known = function.facts[_BASE] = self._kind_of_base(function.frame_base, function.unit.format)
         return known
 
-    def _kind_of_base(self, base: tuple[bytes, Format] | None) -> str:
-        kind = self._bases.get(base)
-        if kind is None and base is not None:
-            expression = decode(base[0], self.code.dialect, base[1], known_in=dialects.known_in)
+    def _kind_of_base(self, base: bytes | None, form: Format) -> str:
+        if base is None:
+            return ILL_FORMED
+        kind = self._bases.get((base, form))
+        if kind is None:
+            expression = decode(base, self.code.dialect, form, known_in=dialects.known_in)
             known = KnownExpression(expression, self._results(expression), is_idiom=False)
             kind = ILL_FORMED if known.has_base else self._kind(known.found, known, ILL_FORMED)
             if kind == REGISTER:
                 kind = self._default
             elif not kind.startswith(MEMORY) and kind != OPEN:
                 kind = ILL_FORMED
-            self._bases[base] = kind
-        return kind or ILL_FORMED
+            self._bases[base, form] = kind
+        return kind
 
     # --- Kinds ------------------------------------------------------------------------------------------------------
 

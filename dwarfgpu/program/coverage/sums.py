@@ -8,8 +8,8 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.coverage.availability import FileAvailability, VariableAvailability
-from dwarfgpu.program.coverage.code_scope import ONE_BYTE, CodeScope
-from dwarfgpu.program.coverage.tally import Tally, repairs_of
+from dwarfgpu.program.coverage.code_scope import CodeScope
+from dwarfgpu.program.coverage.tally import ONE_BYTE, Tally, repairs_of
 from dwarfgpu.program.coverage.unit_walk import STATIC
 
 if TYPE_CHECKING:
@@ -97,25 +97,19 @@ def file_coverage(
             if record.repairs:
                 repaired[record.repairs] = repaired.get(record.repairs, 0) + 1
     if wanted is None:
-        for function in available.functions:
-            tally = function.tally
-            for said, counts in function.alike.items():
-                size, variables = divmod(counts, ONE_BYTE)
-                tally.add_everywhere(said, size, variables)
-                names = repairs_of(said)
-                if names:
-                    repaired[names] = repaired.get(names, 0) + variables
-            if tally.variables:
-                functions[function] = tally
-    repairs: dict[str, int] = {}
-    for names, count in repaired.items():
-        for name in names:
-            repairs[name] = repairs.get(name, 0) + count
+        functions.update((function, function.tally) for function in available.functions if function.tally.said)
     whole = Tally()
     for scope, tally in functions.items():
         _tally(units, scope.unit).merge(tally)
     for tally in units.values():
         whole.merge(tally)
+    for said, counts in whole.said.items():
+        if repairs_of(said):
+            repaired[repairs_of(said)] = repaired.get(repairs_of(said), 0) + counts % ONE_BYTE
+    repairs: dict[str, int] = {}
+    for names, count in repaired.items():
+        for name in names:
+            repairs[name] = repairs.get(name, 0) + count
     return FileCoverage(
         file.name,
         whole.sum(),
@@ -139,8 +133,8 @@ def _worst(part: tuple[Unit | CodeScope, Tally]) -> tuple[int, int, int]:
     """Return the place of a unit or a function among others: by the bytes without a location, then as in the file."""
     owner, tally = part
     if isinstance(owner, CodeScope):
-        return -tally.missing, owner.unit.offset, owner.offset
-    return -tally.missing, owner.offset, 0
+        return -tally.missing(), owner.unit.offset, owner.offset
+    return -tally.missing(), owner.offset, 0
 
 
 def selector(function: str | None, variable: str | None) -> Callable[[VariableAvailability], bool]:

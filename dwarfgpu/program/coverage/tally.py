@@ -104,85 +104,86 @@ class CoverageSum:
         return self.located_repaired / self.size if self.size else None
 
 
+ONE_BYTE = 1 << 32
+"""What a byte is in a number whose lower bits count variables."""
+
+
 class Tally:
     """The sum over some variables, while it is made."""
 
-    __slots__ = ("nowhere", "said", "statics", "statics_located", "variables", "whole")
+    __slots__ = ("_nowhere", "_variables", "_whole", "said", "statics", "statics_located")
 
     def __init__(self) -> None:
-        self.variables = self.whole = self.nowhere = self.statics = self.statics_located = 0
-        self.said: Bytes = {}
+        self.said: dict[Meaning | str, int] = {}
+        """What is said of how many bytes, times `ONE_BYTE`, and everywhere in their scopes of how many variables.
+
+        The number of variables is in the lower bits, so that one addition counts a variable with its bytes.
+        """
+        self._variables = self._whole = self._nowhere = 0
+        """The others: all, those with a location everywhere, and those with none."""
+        self.statics = self.statics_located = 0
 
     def add(self, record: VariableAvailability) -> None:
         """Add a variable."""
         if record.scope is None:
             self.statics += 1
             self.statics_located += bool(record.written)
-            return
-        self.variables += 1
-        self.whole += bool(record.written and not record.missing)
-        self.nowhere += not record.written
-        self._add_bytes(record.said)
+        else:
+            self._add(record.said)
 
     def add_list(self, scope: CodeScope, entries: Entries, start: int | None = None) -> None:
         """Add a variable of a scope with what its list says; it may begin later than its scope."""
         counts = _count_list(scope, entries) if start is None else None
-        if counts is None:
-            counts = _count_spans(scope, entries, start)
+        self._add(_count_spans(scope, entries, start) if counts is None else counts)
+
+    def _add(self, counts: Iterable[tuple[Meaning | str, int]]) -> None:
         is_located = is_missing = False
         sums = self.said
         for said, count in counts:
-            sums[said] = sums.get(said, 0) + count
+            sums[said] = sums.get(said, 0) + count * ONE_BYTE
             if type(said) is Meaning and said.is_located:
                 is_located = True
             else:
                 is_missing = True
-        self.variables += 1
+        self._variables += 1
         if not is_located:
-            self.nowhere += 1
+            self._nowhere += 1
         elif not is_missing:
-            self.whole += 1
-
-    def add_everywhere(self, said: Meaning | str, size: int, variables: int) -> None:
-        """Add variables of which the same is said everywhere in their scopes, which have so many bytes."""
-        self.variables += variables
-        self.said[said] = self.said.get(said, 0) + size
-        if type(said) is Meaning and said.is_located:
-            self.whole += variables
-        else:
-            self.nowhere += variables
+            self._whole += 1
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
-        self.variables += other.variables
-        self.whole += other.whole
-        self.nowhere += other.nowhere
+        sums = self.said
+        for said, counts in other.said.items():
+            sums[said] = sums.get(said, 0) + counts
+        self._variables += other._variables
+        self._whole += other._whole
+        self._nowhere += other._nowhere
         self.statics += other.statics
         self.statics_located += other.statics_located
-        self._add_bytes(other.said.items())
 
-    def _add_bytes(self, said: Iterable[tuple[Meaning | str, int]]) -> None:
-        sums = self.said
-        for key, count in said:
-            sums[key] = sums.get(key, 0) + count
-
-    @property
     def missing(self) -> int:
-        """How many bytes have no location, as the file has it."""
+        """Return how many bytes have no location, as the file has it."""
         missing = 0
-        for said, count in self.said.items():
-            if isinstance(said, str) or not said.is_located:
-                missing += count
-        return missing
+        for said, counts in self.said.items():
+            if type(said) is not Meaning or not said.is_located:
+                missing += counts
+        return missing // ONE_BYTE
 
     def sum(self) -> CoverageSum:
         """Return the sum as it is now."""
-        written, repaired, missing = by_kind(self.said.items())
+        written, repaired, missing = by_kind([(said, counts // ONE_BYTE) for said, counts in self.said.items()])
         located = sum([count for _kind, count in written])
+        whole = nowhere = 0
+        for said, counts in self.said.items():
+            if type(said) is Meaning and said.is_located:
+                whole += counts % ONE_BYTE
+            else:
+                nowhere += counts % ONE_BYTE
         return CoverageSum(
-            self.variables,
-            self.whole,
-            self.nowhere,
+            self._variables + whole + nowhere,
+            self._whole + whole,
+            self._nowhere + nowhere,
             located + sum([count for _reason, count in missing]),
             located,
             sum([count for _kind, count in repaired]),

@@ -19,7 +19,7 @@ from dwarfgpu.objfile.lists.location_lists import read_location_list
 from dwarfgpu.objfile.lists.quick_lists import packed_ranges, quick_locations, quick_ranges
 from dwarfgpu.program.coverage.code_scope import FUNCTIONS, CodeScope, merged
 from dwarfgpu.program.coverage.kinds import CONSTANT_MEANING, FIRST, OF_TYPE, Meaning, TypeFamily
-from dwarfgpu.program.coverage.tally import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, UNREADABLE, repairs_of
+from dwarfgpu.program.coverage.tally import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, ONE_BYTE, UNREADABLE, repairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -256,8 +256,8 @@ class FunctionCopy:
         places = [] if self.variables is None else self.variables.places
         left_out = len(set(places).difference(self.seen)) if self.seen else len(places)
         if left_out:
-            alike = self.scope.function.alike
-            alike[LEFT_OUT] = alike.get(LEFT_OUT, 0) + self.scope.weight * left_out
+            sums = self.scope.function.tally.said
+            sums[LEFT_OUT] = sums.get(LEFT_OUT, 0) + self.scope.weight * left_out
 
     def rows(self) -> Iterator[Row]:
         """Yield the variables that it does not have."""
@@ -415,8 +415,10 @@ class UnitWalk:
                     position += 1
                     if len(owners) < 2:
                         break
-                    inner_copy, inner_instance = copy, instance
+                    inner, inner_copy, inner_instance = scope, copy, instance
                     scope, copy, instance = owners.pop()
+                    if are_counted and inner is not scope and inner is not None and inner.function is inner:
+                        inner.forget()
                     if inner_instance is not None and inner_instance is not instance:
                         inner_instance.is_open = False
                     if inner_copy is not None and inner_copy is not copy:
@@ -493,8 +495,8 @@ class UnitWalk:
                     elif type(said) is list or later is not None:
                         self._count(scope, said, later)
                     else:
-                        alike = scope.function.alike
-                        alike[said] = alike.get(said, 0) + scope.weight
+                        sums = scope.function.tally.said
+                        sums[said] = sums.get(said, 0) + scope.weight
                 if plan.has_children:
                     owners.append((scope, copy, instance))
             elif plan.is_abstract:
@@ -534,7 +536,8 @@ class UnitWalk:
         if isinstance(said, list):
             tally.add_list(scope, said, later)
         else:
-            tally.add_everywhere(said, scope.size if later is None else scope.size - scope.before(later), 1)
+            size = scope.size if later is None else scope.size - scope.before(later)
+            tally.said[said] = tally.said.get(said, 0) + size * ONE_BYTE + 1
         names = repairs_of(said)
         if names:
             self.file.repaired[names] = self.file.repaired.get(names, 0) + 1
@@ -570,7 +573,7 @@ class UnitWalk:
     def _scope(self, offset: int, plan: EntryPlan, values: tuple[Any, ...], parent: CodeScope | None) -> CodeScope:
         """Return the scope of what an entry owns."""
         unit = self.unit
-        code: list[tuple[int, int]] | PackedRanges = []
+        code: int | PackedRanges | list[tuple[int, int]] = []
         size = 0
         if plan.code == NO_CODE:
             if plan.tag not in FUNCTIONS and parent is not None:
@@ -578,8 +581,7 @@ class UnitWalk:
         elif plan.code == INDEXED and values[plan.low_at] < len(self._addresses):
             low = self._addresses[values[plan.low_at]]
             if low < self._dead and values[plan.high_at]:
-                size = values[plan.high_at]
-                code = [(low, low + size)]
+                code, size = low, values[plan.high_at]
         else:
             try:
                 code, size = self._code(offset, plan, values)
@@ -590,13 +592,13 @@ class UnitWalk:
             self.functions.append(scope)
             base = values[plan.base_at] if plan.base_at >= 0 else None
             if type(base) is bytes:
-                scope.frame_base = base, unit.format
-                scope.meanings = self._meanings[False]
+                scope.frame_base = base
+            scope.meanings = self._meanings[_NOT_ASKED if scope.frame_base is None else False]
         return scope
 
     def _code(
         self, offset: int, plan: EntryPlan, values: tuple[Any, ...]
-    ) -> tuple[list[tuple[int, int]] | PackedRanges, int]:
+    ) -> tuple[int | PackedRanges | list[tuple[int, int]], int]:
         """Return the addresses of the code of an entry, and how many there are."""
         unit = self.unit
         if plan.code == LISTED:
@@ -613,7 +615,7 @@ class UnitWalk:
             self.file.spend(len(spans))
         elif plan.code == PLAIN:
             low, size = values[plan.low_at], values[plan.high_at]
-            return ([(low, low + size)], size) if size and low < self._dead else ([], 0)
+            return (low, size) if size and low < self._dead else ([], 0)
         else:  # also for an index that leads nowhere
             die = unit.die_known_at(offset)
             spans = ranges_of(die)
