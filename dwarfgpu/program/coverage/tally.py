@@ -131,6 +131,10 @@ class Tally:
         else:
             self._add(record.said)
 
+    def add_alike(self, said: Meaning | str, weight: int) -> None:
+        """Add variables of which the same is said everywhere in their scopes, with the bytes of these."""
+        self.said[said] = self.said.get(said, 0) + weight
+
     def add_list(self, scope: CodeScope, entries: Entries, start: int | None = None) -> None:
         """Add a variable of a scope with what its list says; it may begin later than its scope."""
         counts = _count_list(scope, entries) if start is None else None

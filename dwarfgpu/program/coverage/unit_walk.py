@@ -253,11 +253,11 @@ class FunctionCopy:
 
     def count(self) -> None:
         """Count the variables that it does not have."""
-        places = [] if self.variables is None else self.variables.places
-        left_out = len(set(places).difference(self.seen)) if self.seen else len(places)
-        if left_out:
-            sums = self.scope.function.tally.said
-            sums[LEFT_OUT] = sums.get(LEFT_OUT, 0) + self.scope.weight * left_out
+        if self.variables is not None:
+            places = self.variables.places
+            left_out = len(set(places).difference(self.seen)) if self.seen else len(places)
+            if left_out:
+                self.scope.function.tally.add_alike(LEFT_OUT, self.scope.weight * left_out)
 
     def rows(self) -> Iterator[Row]:
         """Yield the variables that it does not have."""
@@ -398,6 +398,7 @@ class UnitWalk:
         instance: AbstractVariables | None = None
         """The abstract instance that the entry is in."""
         said: Any
+        later: int | None
         others: dict[Abbreviation, EntryPlan] = {}
         entry_plans = table.keep(EntryPlans, lambda table: EntryPlans(table, version, self.file.plans))
         noted, instances = self._noted, self.file.instances.setdefault(unit.section, {})
@@ -487,16 +488,16 @@ class UnitWalk:
                         said = self._known_list(at, plan, values[plan.location_at], target)
                     elif place == ELSEWHERE and (plan.is_bare or (target in noted and noted[target].is_bare)):
                         said = NO_ATTRIBUTE
-                    later: int | None = None
+                    later = None
                     if said is None:
                         said, later = self._said(at, plan, values, target, scope)
                     if not are_counted:
                         yield unit, at, plan.kind or LOCAL, scope, said, later
-                    elif type(said) is list or later is not None:
-                        self._count(scope, said, later)
-                    else:
-                        sums = scope.function.tally.said
+                    elif type(said) is not list and later is None:
+                        sums = scope.function.tally.said  # as `Tally.add_alike`
                         sums[said] = sums.get(said, 0) + scope.weight
+                    else:
+                        self._count(scope, said, later)
                 if plan.has_children:
                     owners.append((scope, copy, instance))
             elif plan.is_abstract:
@@ -537,7 +538,7 @@ class UnitWalk:
             tally.add_list(scope, said, later)
         else:
             size = scope.size if later is None else scope.size - scope.before(later)
-            tally.said[said] = tally.said.get(said, 0) + size * ONE_BYTE + 1
+            tally.add_alike(said, size * ONE_BYTE + 1)
         names = repairs_of(said)
         if names:
             self.file.repaired[names] = self.file.repaired.get(names, 0) + 1
