@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.program.coverage.code_scope import distinct_names
-from dwarfgpu.program.coverage.sums import FunctionCoverage
+from dwarfgpu.program.coverage.code_scope import CodeScope, distinct_names
 from dwarfgpu.program.coverage.tally import REASONS
 from dwarfgpu.render.layout import WIDTH, counted, plain, plain_style, shown, table, wrapped
 
@@ -97,17 +96,17 @@ def _part(count: int, size: int) -> str:
     return percent(count / size) if count else "-"
 
 
-def _parts(noun: str, parts: Sequence[UnitCoverage | FunctionCoverage], worst: int, style: Style) -> Iterator[str]:
+def _parts(noun: str, parts: Sequence[UnitCoverage | CodeScope], worst: int, style: Style) -> Iterator[str]:
     if not parts:
         return
     rows = [(f"{noun}, worst first", "variables", "nowhere", "located", "repaired", "bytes")]
-    names = distinct_names([part.scope for part in parts[:worst] if isinstance(part, FunctionCoverage)])
+    names = distinct_names([part for part in parts[:worst] if isinstance(part, CodeScope)])
     for part in parts[:worst]:
         total = part.sum
         is_same = total.written == total.repaired
         rows.append(
             (
-                names[part.scope] if isinstance(part, FunctionCoverage) else part.name,
+                names[part] if isinstance(part, CodeScope) else part.name,
                 str(total.variables),
                 str(total.nowhere),
                 percent(total.share),
@@ -132,8 +131,8 @@ def file_json(coverage: FileCoverage, worst: int | None) -> dict[str, Any]:
         "functions": [
             {
                 "function": function.name,
-                "section": function.scope.unit.section,
-                "offset": function.scope.unit.offset + function.scope.offset,
+                "section": function.unit.section,
+                "offset": function.unit.offset + function.offset,
                 **sum_json(function.sum),
             }
             for function in coverage.functions[:worst]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.quick_lists import PackedRanges
     from dwarfgpu.program.coverage.kinds import Meaning
+    from dwarfgpu.program.coverage.tally import CoverageSum
 
 FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))
 MAX_CHAIN = 256
@@ -80,6 +81,11 @@ class CodeScope:
     def forget(self) -> None:
         """Forget what is made again when it is asked for."""
         self._edges = None
+
+    @property
+    def sum(self) -> CoverageSum:
+        """The sum over the variables of a function, with those of the calls that are inlined in it."""
+        return self.function.tally.sum()
 
     @property
     def spans(self) -> list[tuple[int, int]]:

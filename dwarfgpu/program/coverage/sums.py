@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
@@ -19,25 +19,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.coverage.tally import CoverageSum
-
-    Key = TypeVar("Key", "Unit", "CodeScope")
-
-
-@immutable
-class FunctionCoverage:
-    """The variables of a function that has code, with those of the calls that are inlined in it."""
-
-    scope: CodeScope
-    tally: Tally
-
-    @property
-    def sum(self) -> CoverageSum:
-        """The sum over them."""
-        return self.tally.sum()
-
-    @property
-    def name(self) -> str:
-        return self.scope.name
 
 
 @immutable
@@ -68,7 +49,7 @@ class FileCoverage:
     name: str
     sum: CoverageSum
     units: tuple[UnitCoverage, ...]
-    functions: tuple[FunctionCoverage, ...]
+    functions: tuple[CodeScope, ...]
     """Worst first: by the bytes that lack a location."""
     repairs: tuple[tuple[str, int], ...]
     """The repairs that tell what is meant, each with the number of variables."""
@@ -86,21 +67,18 @@ def file_coverage(
 ) -> FileCoverage:
     """Return the sums over a file: over all variables, or those that are wanted."""
     units: dict[Unit, Tally] = {}
-    functions: dict[CodeScope, Tally] = {}
     available = FileAvailability(file, dialect, repair)
     repaired = available.walk.repaired
     records = map(VariableAvailability.of_row, available.rows(are_counted=True)) if wanted is None else available
     for record in records:  # if all are wanted, those outside of functions
         if wanted is None or wanted(record):
-            scope = record.scope
-            (_tally(units, record.unit) if scope is None else _tally(functions, scope.function)).add(record)
+            (_tally(units, record.unit) if record.scope is None else record.scope.function.tally).add(record)
             if record.repairs:
                 repaired[record.repairs] = repaired.get(record.repairs, 0) + 1
-    if wanted is None:
-        functions.update((function, function.tally) for function in available.functions if function.tally.said)
+    functions = [function for function in available.functions if function.tally.said]
+    for function in functions:
+        _tally(units, function.unit).merge(function.tally)
     whole = Tally()
-    for scope, tally in functions.items():
-        _tally(units, scope.unit).merge(tally)
     for tally in units.values():
         whole.merge(tally)
     for said, counts in whole.said.items():
@@ -113,28 +91,27 @@ def file_coverage(
     return FileCoverage(
         file.name,
         whole.sum(),
-        tuple([UnitCoverage(unit, tally) for unit, tally in sorted(units.items(), key=_worst)]),
-        tuple([FunctionCoverage(scope, tally) for scope, tally in sorted(functions.items(), key=_worst)]),
+        tuple(sorted((UnitCoverage(unit, tally) for unit, tally in units.items()), key=_worst)),
+        tuple(sorted(functions, key=_worst)),
         tuple(sorted(repairs.items())),
         available.scopes_without_code,
         tuple(file.dwarf.problems),
     )
 
 
-def _tally(tallies: dict[Key, Tally], key: Key) -> Tally:
-    """Return the sum of a unit or a function."""
-    tally = tallies.get(key)
+def _tally(units: dict[Unit, Tally], unit: Unit) -> Tally:
+    """Return the sum of a unit."""
+    tally = units.get(unit)
     if tally is None:
-        tally = tallies[key] = Tally()
+        tally = units[unit] = Tally()
     return tally
 
 
-def _worst(part: tuple[Unit | CodeScope, Tally]) -> tuple[int, int, int]:
+def _worst(part: UnitCoverage | CodeScope) -> tuple[int, int, int]:
     """Return the place of a unit or a function among others: by the bytes without a location, then as in the file."""
-    owner, tally = part
-    if isinstance(owner, CodeScope):
-        return -tally.missing(), owner.unit.offset, owner.offset
-    return -tally.missing(), owner.offset, 0
+    if isinstance(part, CodeScope):
+        return -part.tally.missing(), part.unit.offset, part.offset
+    return -part.tally.missing(), part.unit.offset, 0
 
 
 def selector(function: str | None, variable: str | None) -> Callable[[VariableAvailability], bool]:
