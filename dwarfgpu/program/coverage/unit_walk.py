@@ -211,17 +211,15 @@ class EntryPlans:
         """The size of entries of which nothing is read, and that own none; 0 for others."""
 
 
-class AbstractVariables:
-    """The variables of an abstract instance by their offsets in the section, with the plans of all such variables."""
+class AbstractVariables(list[int]):
+    """The offsets in the section of the variables of an abstract instance, in their order."""
 
-    __slots__ = ("is_open", "noted", "places", "unit")
+    __slots__ = ("is_open", "noted", "unit")
 
     def __init__(self, unit: Unit, noted: dict[int, EntryPlan]) -> None:
         self.unit = unit
-        self.places: list[int] = []
-        """The offsets, in their order."""
         self.noted = noted
-        """The plans by the offset."""
+        """The plans of these and of all such variables, by the offset."""
         self.is_open = True
         """Whether there may be more of them."""
 
@@ -247,15 +245,15 @@ class FunctionCopy:
         variables = self._instances.get(self._origin)
         if variables is None or variables.is_open:
             return False
-        file.spend(len(variables.places))
+        file.spend(len(variables))
         self.variables = variables
         return True
 
     def count(self) -> None:
         """Count the variables that it does not have."""
-        if self.variables is not None:
-            places = self.variables.places
-            left_out = len(set(places).difference(self.seen)) if self.seen else len(places)
+        variables = self.variables
+        if variables is not None:
+            left_out = len(set(variables).difference(self.seen)) if self.seen else len(variables)
             if left_out:
                 self.scope.function.tally.add_alike(LEFT_OUT, self.scope.weight * left_out)
 
@@ -263,7 +261,7 @@ class FunctionCopy:
         """Yield the variables that it does not have."""
         if self.variables is not None:
             unit, noted, seen = self.variables.unit, self.variables.noted, set(self.seen)
-            for place in self.variables.places:
+            for place in self.variables:
                 if place not in seen:
                     yield unit, place - unit.offset, noted[place].kind or LOCAL, self.scope, LEFT_OUT, None
 
@@ -433,7 +431,7 @@ class UnitWalk:
                     if plan is None:
                         plan = others[abbreviation] = EntryPlan(abbreviation, version)
                 if instance is not None and plan.is_noted_leaf:
-                    instance.places.append(start + at)
+                    instance.append(start + at)
                     noted[start + at] = plan
                     position = begin + plan.size
                     continue
@@ -444,7 +442,7 @@ class UnitWalk:
                     if instance is not None:
                         is_open = plan.is_inner or plan.is_noted
                         if plan.is_noted:
-                            instance.places.append(start + at)
+                            instance.append(start + at)
                             noted[start + at] = plan
                     if plan.has_children:
                         if is_open:
