@@ -75,13 +75,13 @@ def file_coverage(
             (_tally(units, record.unit) if record.scope is None else record.scope.function.tally).add(record)
             if record.repairs:
                 repaired[record.repairs] = repaired.get(record.repairs, 0) + 1
-    functions = [function for function in available.functions if function.tally.said]
+    functions = [function for function in available.functions if function.tally]
     for function in functions:
         _tally(units, function.unit).merge(function.tally)
     whole = Tally()
     for tally in units.values():
         whole.merge(tally)
-    for said, counts in whole.said.items():
+    for said, counts in whole.items():
         if repairs_of(said):
             repaired[repairs_of(said)] = repaired.get(repairs_of(said), 0) + counts % ONE_BYTE
     repairs: dict[str, int] = {}
@@ -91,8 +91,8 @@ def file_coverage(
     return FileCoverage(
         file.name,
         whole.sum(),
-        tuple(sorted((UnitCoverage(unit, tally) for unit, tally in units.items()), key=_worst)),
-        tuple(sorted(functions, key=_worst)),
+        tuple(sorted([UnitCoverage(unit, units[unit]) for unit in sorted(units, key=_offset)], key=_missing)),
+        tuple(sorted(functions, key=_missing)),
         tuple(sorted(repairs.items())),
         available.scopes_without_code,
         tuple(file.dwarf.problems),
@@ -107,11 +107,13 @@ def _tally(units: dict[Unit, Tally], unit: Unit) -> Tally:
     return tally
 
 
-def _worst(part: UnitCoverage | CodeScope) -> tuple[int, int, int]:
-    """Return the place of a unit or a function among others: by the bytes without a location, then as in the file."""
-    if isinstance(part, CodeScope):
-        return -part.tally.missing(), part.unit.offset, part.offset
-    return -part.tally.missing(), part.unit.offset, 0
+def _offset(unit: Unit) -> int:
+    return unit.offset
+
+
+def _missing(part: UnitCoverage | CodeScope) -> int:
+    """Return what the worst part has the least of: the bytes that lack a location, below zero."""
+    return -part.tally.missing()
 
 
 def selector(function: str | None, variable: str | None) -> Callable[[VariableAvailability], bool]:

@@ -108,17 +108,16 @@ ONE_BYTE = 1 << 32
 """What a byte is in a number whose lower bits count variables."""
 
 
-class Tally:
-    """The sum over some variables, while it is made."""
+class Tally(dict["Meaning | str", int]):
+    """The sum over some variables, while it is made.
 
-    __slots__ = ("_nowhere", "_variables", "_whole", "said", "statics", "statics_located")
+    It has what is said of how many bytes, times `ONE_BYTE`, and everywhere in their scopes of how many variables: their
+    number is in the lower bits, so that one addition counts a variable with its bytes.
+    """
+
+    __slots__ = ("_nowhere", "_variables", "_whole", "statics", "statics_located")
 
     def __init__(self) -> None:
-        self.said: dict[Meaning | str, int] = {}
-        """What is said of how many bytes, times `ONE_BYTE`, and everywhere in their scopes of how many variables.
-
-        The number of variables is in the lower bits, so that one addition counts a variable with its bytes.
-        """
         self._variables = self._whole = self._nowhere = 0
         """The others: all, those with a location everywhere, and those with none."""
         self.statics = self.statics_located = 0
@@ -133,7 +132,7 @@ class Tally:
 
     def add_alike(self, said: Meaning | str, weight: int) -> None:
         """Add variables of which the same is said everywhere in their scopes, with the bytes of these."""
-        self.said[said] = self.said.get(said, 0) + weight
+        self[said] = self.get(said, 0) + weight
 
     def add_list(self, scope: CodeScope, entries: Entries, start: int | None = None) -> None:
         """Add a variable of a scope with what its list says; it may begin later than its scope."""
@@ -142,9 +141,8 @@ class Tally:
 
     def _add(self, counts: Iterable[tuple[Meaning | str, int]]) -> None:
         is_located = is_missing = False
-        sums = self.said
         for said, count in counts:
-            sums[said] = sums.get(said, 0) + count * ONE_BYTE
+            self[said] = self.get(said, 0) + count * ONE_BYTE
             if type(said) is Meaning and said.is_located:
                 is_located = True
             else:
@@ -157,9 +155,8 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Add what another tally has."""
-        sums = self.said
-        for said, counts in other.said.items():
-            sums[said] = sums.get(said, 0) + counts
+        for said, counts in other.items():
+            self[said] = self.get(said, 0) + counts
         self._variables += other._variables
         self._whole += other._whole
         self._nowhere += other._nowhere
@@ -169,17 +166,17 @@ class Tally:
     def missing(self) -> int:
         """Return how many bytes have no location, as the file has it."""
         missing = 0
-        for said, counts in self.said.items():
+        for said, counts in self.items():
             if type(said) is not Meaning or not said.is_located:
                 missing += counts
         return missing // ONE_BYTE
 
     def sum(self) -> CoverageSum:
         """Return the sum as it is now."""
-        written, repaired, missing = by_kind([(said, counts // ONE_BYTE) for said, counts in self.said.items()])
+        written, repaired, missing = by_kind([(said, counts // ONE_BYTE) for said, counts in self.items()])
         located = sum([count for _kind, count in written])
         whole = nowhere = 0
-        for said, counts in self.said.items():
+        for said, counts in self.items():
             if type(said) is Meaning and said.is_located:
                 whole += counts % ONE_BYTE
             else:

@@ -492,8 +492,8 @@ class UnitWalk:
                     if not are_counted:
                         yield unit, at, plan.kind or LOCAL, scope, said, later
                     elif type(said) is not list and later is None:
-                        sums = scope.function.tally.said  # as `Tally.add_alike`
-                        sums[said] = sums.get(said, 0) + scope.weight
+                        tally = scope.function.tally  # as `Tally.add_alike`
+                        tally[said] = tally.get(said, 0) + scope.weight
                     else:
                         self._count(scope, said, later)
                 if plan.has_children:
