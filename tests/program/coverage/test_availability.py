@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.objfile.elf.image import open_image
 from dwarfgpu.objfile.info.pc_ranges import ranges_of
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.loaded import location_list
@@ -380,3 +382,65 @@ def test_sums_are_those_of_asking_for_every_address(name):
 @pytest.mark.parametrize("path", EVERY, ids=str)
 def test_every_fixture_is_counted_exactly(path):
     check(path)
+
+
+# --- The two ways of counting ---------------------------------------------------------------------------------------
+
+
+def counted(content, wanted=None):
+    """All that is said of a file; ``wanted`` makes the sums from records, and else the walk counts itself."""
+    coverage = file_coverage(opened(content), wanted=wanted)
+    units = [(unit.name, unit.sum) for unit in coverage.units]
+    functions = [(function.unit.offset, function.offset, function.sum) for function in coverage.functions]
+    return coverage.sum, units, functions, coverage.repairs, [str(problem) for problem in coverage.problems]
+
+
+def check_both(content) -> None:
+    assert counted(content) == counted(content, lambda _record: True)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_counting_gives_what_the_records_give(name):
+    check_both(str(FIXTURES / name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", EVERY, ids=str)
+def test_counting_gives_what_the_records_give_for_every_fixture(path):
+    check_both(str(path))
+
+
+@pytest.mark.parametrize("name", SAMPLES[:5])
+def test_counting_gives_what_the_records_give_of_damaged_files(name):
+    whole = (FIXTURES / name).read_bytes()
+    image = open_image(str(FIXTURES / name))
+    sections = [image.section(kind) for kind in (".debug_info", ".debug_loclists", ".debug_rnglists", ".debug_loc")]
+    places = [place for found in sections if found for place in range(found.offset, found.offset + found.size)]
+    random = Random(name)
+    for _ in range(40):
+        damaged = bytearray(whole)
+        for place in random.sample(places, random.randint(1, 4)):
+            damaged[place] = random.randrange(256)
+        check_both(bytes(damaged))
+
+
+def test_copies_before_an_entry_that_cannot_be_read_are_counted():
+    last = die("variable", named("last"), typed("int"))
+    data = bytearray(gpu(call(), last, types=[abstract(X, Y)]))
+    at = data.index(b"last\0")
+    assert counted(bytes(data))[0].missing == (("no location", SIZE), ("not in this copy", 0x40))
+    data[at - 1] = 0x7F  # an abbreviation that does not exist
+    found = counted(bytes(data))
+    assert found[0].missing == (("not in this copy", 0x40),)
+    assert found[4]
+    check_both(bytes(data))
+
+
+def test_scopes_of_any_size_do_not_touch_the_number_of_variables():
+    huge = (1 << 63) + 5
+    function = die("subprogram", named("f"), ("low_pc", "addr", 0x100), ("high_pc", "data8", huge), *(
+        variable(f"x{number}", location="DW_OP_regx s4") for number in range(300)
+    ))  # fmt: skip
+    total = counted(gpu(types=[function]))[0]
+    assert (total.variables, total.whole, total.size) == (300, 300, 300 * huge)
+    check_both(gpu(types=[function]))
