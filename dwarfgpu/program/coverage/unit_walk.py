@@ -325,7 +325,7 @@ class FileWalk:
         self.plans: dict[Hashable, EntryPlan] = {}
         """The plans of the entries of all units: their tables of abbreviations have many in common."""
         self.repaired: dict[tuple[str, ...], int] = {}
-        """How many of the variables that are only counted have a meaning that these repairs tell."""
+        """How many of the variables with a list that are only counted have a meaning that these repairs tell."""
         self._left = left
 
     def spend(self, count: int) -> None:
@@ -532,11 +532,11 @@ class UnitWalk:
     def _count(self, scope: CodeScope, said: Said, later: int | None) -> None:
         """Count a variable of which not the same is said everywhere in its block."""
         tally = scope.function.tally
-        if isinstance(said, list):
-            tally.add_list(scope, said, later)
-        else:
+        if not isinstance(said, list):
             size = scope.size if later is None else scope.size - scope.before(later)
             tally.add_alike(said, size * ONE_BYTE + 1)
+            return
+        tally.add_list(scope, said, later)
         names = repairs_of(said)
         if names:
             self.file.repaired[names] = self.file.repaired.get(names, 0) + 1

@@ -436,6 +436,14 @@ def test_copies_before_an_entry_that_cannot_be_read_are_counted():
     check_both(bytes(data))
 
 
+def test_a_repaired_variable_that_begins_later_counts_once():
+    late = die("variable", named("x"), typed("int"), ("start_scope", "data1", 0x40),
+               ("location", "exprloc", ops("DW_OP_regx v0")))  # fmt: skip
+    data = gpu(late, variable("y", location="DW_OP_regx v0"))
+    assert counted(data)[3] == (("whole-vector-register", 2),)
+    check_both(data)
+
+
 def test_scopes_of_any_size_do_not_touch_the_number_of_variables():
     huge = (1 << 63) + 5
     function = die("subprogram", named("f"), ("low_pc", "addr", 0x100), ("high_pc", "data8", huge), *(
