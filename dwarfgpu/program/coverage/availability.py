@@ -15,7 +15,16 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.coverage.kinds import NO_LOCATION, KindReader, Meaning
-from dwarfgpu.program.coverage.tally import ELSEWHERE, Listed, by_kind, bytes_of, stretches, together
+from dwarfgpu.program.coverage.tally import (
+    ELSEWHERE,
+    Listed,
+    by_kind,
+    bytes_of,
+    entries_of,
+    repair_names,
+    stretches,
+    together,
+)
 from dwarfgpu.program.coverage.unit_walk import FileWalk, UnitWalk
 from dwarfgpu.progress import counted
 
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.repairs import Policy
     from dwarfgpu.program.coverage.code_scope import CodeScope
-    from dwarfgpu.program.coverage.tally import Bytes, Counts
+    from dwarfgpu.program.coverage.tally import Counts
     from dwarfgpu.program.coverage.unit_walk import FunctionCopy, Row
 
 FREE = 1 << 20
@@ -72,16 +81,12 @@ class VariableAvailability:
     def of_row(cls, row: Row) -> VariableAvailability:
         """Return the record of what the walk has told of a variable."""
         unit, offset, kind, scope, said, start = row
-        counts: Bytes = {}
-        if isinstance(said, str):
-            entries: tuple[Listed, ...] = ()
-            reason: str | None = said
-        else:
-            every = ((0, -1, said),) if isinstance(said, Meaning) else said
-            entries = tuple([Listed(*entry) for entry in every])
-            reason = None
+        entries = tuple([Listed(*entry) for entry in entries_of(said)])
+        reason = said if isinstance(said, str) else None
+        counts: dict[Meaning | str, int] = {}
         if scope is not None:
-            counts = bytes_of(scope, said, start)
+            for key, count in bytes_of(scope, said, start):
+                counts[key] = counts.get(key, 0) + count
             if isinstance(said, list) and list(counts) == [ELSEWHERE]:
                 reason = ELSEWHERE
         elif entries:
@@ -119,9 +124,7 @@ class VariableAvailability:
     @property
     def repairs(self) -> tuple[str, ...]:
         """The repairs that tell what the file means."""
-        if not any(entry.meaning.repairs for entry in self.entries):
-            return ()
-        return tuple(dict.fromkeys(name for entry in self.entries for name in entry.meaning.repairs))
+        return repair_names([entry.meaning for entry in self.entries])
 
     # --- What it is called ----------------------------------------------------------------------------------------
 
@@ -192,13 +195,13 @@ class FileAvailability:
     def __init__(self, file: CodeObject, dialect: str | None = None, repair: Policy = AUTO) -> None:
         self.file = file
         self.dwarf = file.dwarf
-        self.kinds = KindReader(file, dialect, repair)
         self.scopes_without_code = 0
         """How many functions and inlined calls have no code, so that their variables have no scope."""
         self.functions: list[CodeScope] = []
         """The functions of the units that have been read."""
         sections = (".debug_info", ".debug_types", ".debug_loclists", ".debug_loc", ".debug_rnglists", ".debug_ranges")
-        self.walk = FileWalk(self.kinds, FREE + sum(len(self.dwarf.source.view(name)) for name in sections))
+        size = sum(len(self.dwarf.source.view(name)) for name in sections)
+        self.walk = FileWalk(KindReader(file, dialect, repair), FREE + size)
 
     def __iter__(self) -> Iterator[VariableAvailability]:
         return map(VariableAvailability.of_row, self.rows())
@@ -231,11 +234,12 @@ class FileAvailability:
         """Yield or count what copies leave out; add to ``unknown`` those whose abstract instances are not known."""
         try:
             for copy in copies:
-                if not copy.complete(self.walk):
+                variables = copy.abstract(self.walk)
+                if variables is None:
                     unknown.append(copy)
                 elif are_counted:
-                    copy.count()
+                    copy.count(variables)
                 else:
-                    yield from copy.rows()
+                    yield from copy.rows(variables)
         except DwarfGpuError as error:
             self.dwarf.note(error)

@@ -152,17 +152,13 @@ class KindReader:
         self._known: dict[Format, dict[bytes, KnownExpression]] = {}
         self._bases: dict[tuple[bytes, Format], str] = {}
 
-    def of_format(self, form: Format) -> dict[bytes, KnownExpression]:
-        """Return the expressions of units with a format that are known so far."""
-        return self._known.setdefault(form, {})
-
     def meaning(self, known: KnownExpression, site: ExpressionSite) -> Meaning:
         """Return what an expression says at its place."""
         return known.meaning or self._at(known, site)
 
     def known(self, data: bytes, form: Format) -> KnownExpression:
         """Return what is known of an expression wherever it is."""
-        store = self.of_format(form)
+        store = self._known.setdefault(form, {})
         known = store.get(data)
         if known is None:
             if len(store) >= MAX_KNOWN:

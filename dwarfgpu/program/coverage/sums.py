@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
@@ -9,7 +11,8 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.program.code.repairs import AUTO
 from dwarfgpu.program.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.program.coverage.code_scope import CodeScope
-from dwarfgpu.program.coverage.tally import ONE_BYTE, Tally, repairs_of
+from dwarfgpu.program.coverage.kinds import Meaning
+from dwarfgpu.program.coverage.tally import ONE_BYTE, Tally
 from dwarfgpu.program.coverage.unit_walk import STATIC
 
 if TYPE_CHECKING:
@@ -66,54 +69,42 @@ def file_coverage(
     wanted: Callable[[VariableAvailability], bool] | None = None,
 ) -> FileCoverage:
     """Return the sums over a file: over all variables, or those that are wanted."""
-    units: dict[Unit, Tally] = {}
+    units: defaultdict[Unit, Tally] = defaultdict(Tally)
     available = FileAvailability(file, dialect, repair)
     repaired = available.walk.repaired
     records = map(VariableAvailability.of_row, available.rows(are_counted=True)) if wanted is None else available
     for record in records:  # if all are wanted, those outside of functions
         if wanted is None or wanted(record):
-            (_tally(units, record.unit) if record.scope is None else record.scope.function.tally).add(record)
-            if record.repairs:
-                repaired[record.repairs] = repaired.get(record.repairs, 0) + 1
+            (units[record.unit] if record.scope is None else record.scope.function.tally).add(record)
+            repaired[record.repairs] += 1
     functions = [function for function in available.functions if function.tally]
     for function in functions:
-        _tally(units, function.unit).merge(function.tally)
+        units[function.unit].merge(function.tally)
     whole = Tally()
     for tally in units.values():
         whole.merge(tally)
     for said, counts in whole.items():
-        if repairs_of(said):
-            repaired[repairs_of(said)] = repaired.get(repairs_of(said), 0) + counts % ONE_BYTE
-    repairs: dict[str, int] = {}
+        if isinstance(said, Meaning):
+            repaired[said.repairs] += counts % ONE_BYTE
+    repairs: Counter[str] = Counter()
     for names, count in repaired.items():
         for name in names:
-            repairs[name] = repairs.get(name, 0) + count
+            repairs[name] += count
+    in_order = [UnitCoverage(unit, units[unit]) for unit in sorted(units, key=attrgetter("offset"))]
     return FileCoverage(
         file.name,
         whole.sum(),
-        tuple(sorted([UnitCoverage(unit, units[unit]) for unit in sorted(units, key=_offset)], key=_missing)),
-        tuple(sorted(functions, key=_missing)),
+        tuple(sorted(in_order, key=_missing, reverse=True)),
+        tuple(sorted(functions, key=_missing, reverse=True)),
         tuple(sorted(repairs.items())),
         available.scopes_without_code,
         tuple(file.dwarf.problems),
     )
 
 
-def _tally(units: dict[Unit, Tally], unit: Unit) -> Tally:
-    """Return the sum of a unit."""
-    tally = units.get(unit)
-    if tally is None:
-        tally = units[unit] = Tally()
-    return tally
-
-
-def _offset(unit: Unit) -> int:
-    return unit.offset
-
-
 def _missing(part: UnitCoverage | CodeScope) -> int:
-    """Return what the worst part has the least of: the bytes that lack a location, below zero."""
-    return -part.tally.missing()
+    """Return how many bytes of a unit or a function lack a location."""
+    return part.tally.missing()
 
 
 def selector(function: str | None, variable: str | None) -> Callable[[VariableAvailability], bool]:

@@ -50,8 +50,6 @@ Entries: TypeAlias = "Sequence[tuple[int, int, Meaning]]"
 other is), and what the expression says."""
 Said: TypeAlias = "Meaning | str | list[tuple[int, int, Meaning]]"
 """What is said of the place of a variable: what holds wherever it is, why nothing is said, or what its list says."""
-Bytes: TypeAlias = "dict[Meaning | str, int]"
-"""Bytes of code by what is said of a variable there, or by the reason why nothing is."""
 Counts: TypeAlias = "tuple[tuple[str, int], ...]"
 """Bytes by the kind of location, or by the reason why there is none."""
 
@@ -134,10 +132,9 @@ class Tally(dict["Meaning | str", int]):
         """Add variables of which the same is said everywhere in their scopes, with the bytes of these."""
         self[said] = self.get(said, 0) + weight
 
-    def add_list(self, scope: CodeScope, entries: Entries, start: int | None = None) -> None:
-        """Add a variable of a scope with what its list says; it may begin later than its scope."""
-        counts = _count_list(scope, entries) if start is None else None
-        self._add(_count_spans(scope, entries, start) if counts is None else counts)
+    def add_said(self, scope: CodeScope, said: Said, start: int | None) -> None:
+        """Add a variable with what is said of it; its scope may begin later than the block that it is in."""
+        self._add(bytes_of(scope, said, start))
 
     def _add(self, counts: Iterable[tuple[Meaning | str, int]]) -> None:
         is_located = is_missing = False
@@ -247,7 +244,7 @@ def together(meanings: tuple[Meaning, ...]) -> Meaning:
     return meaning_of(
         _together([meaning.written for meaning in meanings]),
         _together([meaning.repaired for meaning in meanings]),
-        tuple(dict.fromkeys(name for meaning in meanings for name in meaning.repairs)),
+        repair_names(meanings),
         any(meaning.is_entry_value for meaning in meanings),
     )
 
@@ -277,31 +274,29 @@ def by_kind(said: Iterable[tuple[Meaning | str, int]]) -> tuple[Counts, Counts, 
     return tuple(written.items()), tuple(repaired.items()), tuple(missing.items())
 
 
-def repairs_of(said: Said) -> tuple[str, ...]:
-    """Return the names of the repairs that tell what is said of a variable."""
-    if not isinstance(said, list):
-        return said.repairs if isinstance(said, Meaning) else ()
+def entries_of(said: Said) -> Entries:
+    """Return what is said of a variable as a list says it: what holds everywhere as the entry for the rest."""
+    if isinstance(said, list):
+        return said
+    return [(0, -1, said)] if isinstance(said, Meaning) else []
+
+
+def repair_names(meanings: Iterable[Meaning]) -> tuple[str, ...]:
+    """Return the names of the repairs that tell what is meant, each once."""
     names: tuple[str, ...] = ()
-    for _low, _high, meaning in said:
+    for meaning in meanings:
         repairs = meaning.repairs
         if repairs and repairs is not names:
             names = tuple(dict.fromkeys((*names, *repairs))) if names and names != repairs else repairs
     return names
 
 
-def bytes_of(scope: CodeScope, said: Said, start: int | None) -> Bytes:
+def bytes_of(scope: CodeScope, said: Said, start: int | None) -> list[tuple[Meaning | str, int]]:
     """Return how many bytes of a variable's scope, which may begin later than the block, what is said of."""
-    if isinstance(said, list):
-        counts: Bytes = {}
-        for key, count in _bytes_of_list(scope, said, start):
-            counts[key] = counts.get(key, 0) + count
-        return counts
-    return {said: scope.size if start is None else scope.size - scope.before(start)}
-
-
-def _bytes_of_list(scope: CodeScope, entries: Entries, start: int | None) -> list[tuple[Meaning | str, int]]:
-    counts = _count_list(scope, entries) if start is None else None
-    return _count_spans(scope, entries, start) if counts is None else counts
+    if not isinstance(said, list):
+        return [(said, scope.size if start is None else scope.size - scope.before(start))]
+    counts = _count_list(scope, said) if start is None else None
+    return _count_spans(scope, said, start) if counts is None else counts
 
 
 def _count_list(  # noqa: C901, PLR0912 (one loop over all entries)

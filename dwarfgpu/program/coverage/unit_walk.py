@@ -6,7 +6,7 @@ no object for it. Entries that are written in a rare way are decoded as a `Die` 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
@@ -19,7 +19,7 @@ from dwarfgpu.objfile.lists.location_lists import read_location_list
 from dwarfgpu.objfile.lists.quick_lists import packed_ranges, quick_locations, quick_ranges
 from dwarfgpu.program.coverage.code_scope import FUNCTIONS, CodeScope, merged
 from dwarfgpu.program.coverage.kinds import CONSTANT_MEANING, FIRST, OF_TYPE, Meaning, TypeFamily
-from dwarfgpu.program.coverage.tally import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, ONE_BYTE, UNREADABLE, repairs_of
+from dwarfgpu.program.coverage.tally import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, UNREADABLE, entries_of, repair_names
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -227,7 +227,7 @@ class AbstractVariables(list[int]):
 class FunctionCopy:
     """A function that is a copy of an abstract instance, and which of its variables it has."""
 
-    __slots__ = ("_instances", "_origin", "is_ended", "scope", "seen", "variables")
+    __slots__ = ("_instances", "_origin", "is_ended", "scope", "seen")
 
     def __init__(self, instances: dict[int, AbstractVariables], origin: int, scope: CodeScope) -> None:
         self._instances = instances
@@ -237,33 +237,27 @@ class FunctionCopy:
         """The offsets in the section of what its variables complete."""
         self.is_ended = False
         """Whether the walk is past it."""
-        self.variables: AbstractVariables | None = None
-        """The variables of the abstract instance, once that is known."""
 
-    def complete(self, file: FileWalk) -> bool:
-        """Look for the variables of the abstract instance; return whether all of them are known."""
+    def abstract(self, file: FileWalk) -> AbstractVariables | None:
+        """Return the variables of the abstract instance, once all of them are known."""
         variables = self._instances.get(self._origin)
         if variables is None or variables.is_open:
-            return False
+            return None
         file.spend(len(variables))
-        self.variables = variables
-        return True
+        return variables
 
-    def count(self) -> None:
-        """Count the variables that it does not have."""
-        variables = self.variables
-        if variables is not None:
-            left_out = len(set(variables).difference(self.seen)) if self.seen else len(variables)
-            if left_out:
-                self.scope.function.tally.add_alike(LEFT_OUT, self.scope.weight * left_out)
+    def count(self, variables: AbstractVariables) -> None:
+        """Count those of the variables that it does not have."""
+        left_out = len(set(variables).difference(self.seen)) if self.seen else len(variables)
+        if left_out:
+            self.scope.function.tally.add_alike(LEFT_OUT, self.scope.weight * left_out)
 
-    def rows(self) -> Iterator[Row]:
-        """Yield the variables that it does not have."""
-        if self.variables is not None:
-            unit, noted, seen = self.variables.unit, self.variables.noted, set(self.seen)
-            for place in self.variables:
-                if place not in seen:
-                    yield unit, place - unit.offset, noted[place].kind or LOCAL, self.scope, LEFT_OUT, None
+    def rows(self, variables: AbstractVariables) -> Iterator[Row]:
+        """Yield those of the variables that it does not have."""
+        unit, noted, seen = variables.unit, variables.noted, set(self.seen)
+        for place in variables:
+            if place not in seen:
+                yield unit, place - unit.offset, noted[place].kind or LOCAL, self.scope, LEFT_OUT, None
 
 
 class _VariableSite:
@@ -324,8 +318,8 @@ class FileWalk:
         """The variables of abstract instances, by the section and the offset there of the function."""
         self.plans: dict[Hashable, EntryPlan] = {}
         """The plans of the entries of all units: their tables of abbreviations have many in common."""
-        self.repaired: dict[tuple[str, ...], int] = {}
-        """How many of the variables with a list that are only counted have a meaning that these repairs tell."""
+        self.repaired: Counter[tuple[str, ...]] = Counter()
+        """How many of the variables have a meaning that these repairs tell; without those that a `Tally` has alike."""
         self._left = left
 
     def spend(self, count: int) -> None:
@@ -340,13 +334,12 @@ class UnitWalk:
     """The walk over the entries of a unit."""
 
     __slots__ = ("_addresses", "_context", "_dead", "_families", "_families_of", "_known", "_location_lists",
-                 "_meanings", "_noted", "_origins", "_range_lists", "copies", "file", "functions", "kinds", "producer",
+                 "_meanings", "_noted", "_origins", "_range_lists", "copies", "file", "functions", "producer",
                  "scopes_without_code", "unit")  # fmt: skip
 
     def __init__(self, unit: Unit, file: FileWalk) -> None:
         self.unit = unit
         self.file = file
-        self.kinds = file.kinds
         self.copies: list[FunctionCopy] = []
         """The copies of abstract instances, but those that are counted already."""
         self.functions: list[CodeScope] = []
@@ -416,7 +409,7 @@ class UnitWalk:
                         break
                     inner, inner_copy, inner_instance = scope, copy, instance
                     scope, copy, instance = owners.pop()
-                    if are_counted and inner is not scope and inner is not None and inner.function is inner:
+                    if inner is not None and inner is not scope:
                         inner.forget()
                     if inner_instance is not None and inner_instance is not instance:
                         inner_instance.is_open = False
@@ -531,24 +524,18 @@ class UnitWalk:
 
     def _count(self, scope: CodeScope, said: Said, later: int | None) -> None:
         """Count a variable of which not the same is said everywhere in its block."""
-        tally = scope.function.tally
-        if not isinstance(said, list):
-            size = scope.size if later is None else scope.size - scope.before(later)
-            tally.add_alike(said, size * ONE_BYTE + 1)
-            return
-        tally.add_list(scope, said, later)
-        names = repairs_of(said)
-        if names:
-            self.file.repaired[names] = self.file.repaired.get(names, 0) + 1
+        scope.function.tally.add_said(scope, said, later)
+        self.file.repaired[repair_names([meaning for _low, _high, meaning in entries_of(said)])] += 1
 
     def _end(self, copy: FunctionCopy, *, is_counted: bool) -> None:
         """End a copy, and count what it leaves out if that is asked for and known."""
         copy.is_ended = True
         if is_counted:
-            if copy.complete(self.file):
-                copy.count()
-            else:
+            variables = copy.abstract(self.file)
+            if variables is None:
                 self.copies.append(copy)
+            else:
+                copy.count(variables)
 
     def _after_children(self, position: int) -> int:
         """Return the position behind the null entry that ends what an entry owns."""
@@ -755,8 +742,8 @@ class UnitWalk:
             if not is_of_type and function is not None:
                 function.meanings[data] = node
             return node
-        known = self.kinds.known(data, self.unit.format)
-        meaning = known.meaning or self.kinds.meaning(known, site)
+        known = self.file.kinds.known(data, self.unit.format)
+        meaning = known.meaning or self.file.kinds.meaning(known, site)
         if not known.has_base:
             node = known.meaning or known.answers.get((self.producer, ""))
             if node is not None:
