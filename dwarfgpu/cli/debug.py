@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import dwarfgpu
@@ -11,9 +12,21 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.registry import operand, option
 from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
 from dwarfgpu.questions.table import AT_ONCE, LIMIT, MORE_MEMORY, SEED, SIZES
+from dwarfgpu.regular_files import read_input, whole_output
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
+
+
+GDB_NEEDS = ("attr", "msgpack", "numpy", "zstandard")
+"""The packages that dwarfgpu imports in GDB."""
+GDB_SCRIPT = """\
+\"\"\"Load dwarfgpu into GDB, with the packages of one environment. `dwarfgpu gdb-script` wrote this file.\"\"\"
+
+import runpy
+
+runpy.run_path({entry!r})["load"]({here!r}, {folders!r})
+"""
 
 
 class _InOrder(argparse.Action):
@@ -47,17 +60,38 @@ def _run(session: Session, options: Any) -> int:
     return run_kernel(session, options)
 
 
-def entry_path() -> str:
-    """Return the file of this installation that GDB sources."""
-    package = os.path.abspath(dwarfgpu.__path__[0])  # noqa: PTH100 (`pathlib` costs start-up time)
-    return f"{package}/gdbplugin/entry.py"
+def gdb_script() -> str:
+    """Return the file that GDB sources: the entry file, or a script in the cache that also names folders of packages.
+
+    An environment may have its packages in another folder than dwarfgpu, and GDB's Python knows neither.
+    """
+    import zlib
+    from importlib.util import find_spec
+
+    here, name = os.path.split(os.path.abspath(dwarfgpu.__path__[0]))  # noqa: PTH100 (`pathlib` costs start-up time)
+    entry = f"{here}/{name}/gdbplugin/entry.py"
+    found = (spec.origin for spec in map(find_spec, GDB_NEEDS) if spec is not None and spec.origin is not None)
+    folders = {os.path.dirname(os.path.dirname(origin)): None for origin in found}  # noqa: PTH120
+    folders.pop(here, None)
+    if not folders:
+        return entry
+    text = GDB_SCRIPT.format(entry=entry, here=here, folders=tuple(folders))
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    path = f"{cache}/dwarfgpu/gdb/{zlib.crc32(text.encode()):08x}.py"
+    if not os.path.isfile(path) or read_input(path) != text.encode():  # noqa: PTH113
+        with suppress(OSError):  # the error of the file says more
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+        with whole_output(path) as file:
+            file.write(text.encode())
+    return path
 
 
 def _gdb_script(session: Session, _options: Any) -> int:
+    path = gdb_script()
     if session.wants_json:
-        session.print_json({"path": entry_path()})
+        session.print_json({"path": path})
     else:
-        session.print(entry_path())
+        session.print(path)
     return 0
 
 

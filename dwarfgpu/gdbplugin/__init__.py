@@ -11,8 +11,8 @@ from importlib.util import find_spec
 def install() -> None:
     """Watch the processes of GDB, register everything that GDB can call, and report what is missing."""
     if find_spec("attr") is None:
-        message = "dwarfgpu needs the package attrs: install it, or name the folder that has it in DWARFGPU_PATH"
-        raise ImportError(message)
+        message = "dwarfgpu needs the package attrs, which GDB's Python does not find: source the file that `dwarfgpu"
+        raise ImportError(f"{message} gdb-script` prints, or name the folder of its packages in DWARFGPU_PATH")
     from dwarfgpu.backends.gdb.process import watch
     from dwarfgpu.gdbplugin import commands, parameters
     from dwarfgpu.gdbplugin.commands import ValueFunction
@@ -62,9 +62,10 @@ def _files(places: list[str]) -> list[str]:
 
 
 def report() -> None:
-    """Write a line for each missing package."""
+    """Write one line about the packages that are missing."""
     import gdb
 
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    for name, why, meaning in missing():
-        gdb.write(f"dwarfgpu: {name} {why} (GDB has Python {version}): {meaning}\n")
+    lacks = "; ".join(f"{name} {why}: {meaning}" for name, why, meaning in missing())
+    if lacks:
+        gdb.write(f"dwarfgpu: GDB has Python {version}. {lacks}\n")
