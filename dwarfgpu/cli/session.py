@@ -14,18 +14,17 @@ from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.document import OK, exit_status
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
-from dwarfgpu.render.written_text import SafeStream, styled
+from dwarfgpu.render.written_text import STYLES, SafeStream, styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.render.written_text import StyleName
 
 MAX_REPORTED = 20
 """How many problems of one kind are shown before the rest is only counted."""
-
-_STYLES = {"name": "1;36", "number": "33", "error": "1;31", "hint": "36", "dim": "2", "kind": "32"}
 
 
 def given(options: Any, names: Iterable[str]) -> list[str]:
@@ -70,11 +69,11 @@ class Session:
         """Write a line of data."""
         self.out.write(f"{text}\n")
 
-    def style(self, style: str, text: str, stream: SafeStream | None = None) -> str:
+    def style(self, style: StyleName, text: str, stream: SafeStream | None = None) -> str:
         """Return text in a style, where the stream shows colour."""
         if not text or not self._colors[stream or self.out]:
             return text
-        return styled(_STYLES[style], text)
+        return styled(STYLES[style][0], text)
 
     def print_json(self, document: dict[str, Any]) -> None:
         """Write one JSON document: over several lines for --json, on one for --jsonl.

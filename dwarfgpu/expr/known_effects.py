@@ -38,7 +38,7 @@ from dwarfgpu.expr.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import TypeAlias
+    from typing import Literal, TypeAlias
 
     from dwarfgpu.expr.instruction import Instruction
     from dwarfgpu.expr.known_entries import EntryStack, Shape
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.table import Operation
     from dwarfgpu.targets.target import AddressSpace, Target
 
-    Report: TypeAlias = Callable[[str, str, str, Instruction, str | None], None]
+    ReportedSeverity: TypeAlias = Literal["error", "warning", "path"]
+    Report: TypeAlias = Callable[[ReportedSeverity, str, str, Instruction, str | None], None]
     """Takes a finding about an operation: its severity (``path``: an error on this path), kind, message and clause."""
     Entries: TypeAlias = dict[str, KnownEntry]
     """The entries that an operation pops, by their letters."""
@@ -385,7 +386,7 @@ class KnownEffects:
 
     def _refuse(self, at: Instruction, place: KnownPlace, kind: str, message: str, spec: str) -> None:
         """Report what the size of a storage makes wrong."""
-        severity = "path"
+        severity: ReportedSeverity = "path"
         if self.in_caller and place.storage == REGISTER:
             severity = "warning"
             message += " (a caller's register may be elsewhere)"

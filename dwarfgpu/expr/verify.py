@@ -42,10 +42,11 @@ from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal
 
     from dwarfgpu.expr.context import ResultKind
     from dwarfgpu.expr.instruction import Expression, Instruction
-    from dwarfgpu.expr.known_effects import Entries
+    from dwarfgpu.expr.known_effects import Entries, ReportedSeverity
     from dwarfgpu.expr.known_entries import EntryStack, Shape
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.targets.target import Target
@@ -70,8 +71,7 @@ _ENTRY_VALUE = "value or register"  # what the expression of an entry value give
 class Finding:
     """Something wrong or doubtful in an expression."""
 
-    severity: str
-    """``error`` or ``warning``."""
+    severity: Literal["error", "warning"]
     kind: str
     """The kind of the error that an evaluation ends with; or ``deprecated``, ``unreachable``."""
     message: str
@@ -131,7 +131,9 @@ class _ExpressionWalk:
         self.check_whole(in_cfi=in_cfi)
         return sorted(self.found.values(), key=lambda finding: (finding.offset, finding.severity))
 
-    def report(self, severity: str, kind: str, message: str, at: Instruction | None, spec: str | None = None) -> None:
+    def report(
+        self, severity: ReportedSeverity, kind: str, message: str, at: Instruction | None, spec: str | None = None
+    ) -> None:
         """Report a finding at an operation, or at the end; the rule is that of the operation, if no other is given."""
         if severity == "path":  # wrong with the stack on this path; how often a loop is executed is not known
             severity = "warning" if self.trail else "error"
@@ -288,7 +290,7 @@ class _ExpressionWalk:
             offset = at.end - len(block) + finding.offset
             self.found[offset, finding.kind] = evolve(finding, offset=offset)
 
-    def check_branch(self, at: Instruction, severity: str) -> None:
+    def check_branch(self, at: Instruction, severity: Literal["error", "warning"]) -> None:
         target, tail = at.target, self.expression.tail
         if target is not None and target not in self.index_at and (tail is None or target < tail):
             message = f"the branch goes to {target:#x}, which is neither the start of an operation nor the end"
@@ -311,7 +313,7 @@ class _ExpressionWalk:
             is_reached = bool(self.seen[index])
         fault = self.expression.fault
         if fault is not None:
-            severity = "warning" if isinstance(fault, Unsupported) else "error"
+            severity: Literal["error", "warning"] = "warning" if isinstance(fault, Unsupported) else "error"
             end = self.expression.end
             finding = Finding(severity, fault.kind, fault.message, end, fault.where.operation, fault.spec)
             self.found[end, fault.kind] = finding

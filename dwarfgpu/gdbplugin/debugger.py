@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.stack.frame import Frame
+    from dwarfgpu.render.written_text import StyleName
 
 
 NEEDS_A_PROCESS = ("no_frame", "no_machine")
@@ -159,16 +160,6 @@ def one_line(error: BaseException) -> str:
 
 UNLIMITED = 1 << 12
 """The width of a screen that GDB calls unlimited."""
-STYLES = {
-    "name": "variable",
-    "address": "address",
-    "number": "variable",
-    "kind": "function",
-    "error": "highlight",
-    "hint": "metadata",
-    "dim": "metadata",
-}
-"""Which of GDB's styles (``set style``) each style of the library is shown in."""
 _COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _INTENSITIES = {"bold": "1", "dim": "2"}
 
@@ -204,10 +195,10 @@ def _shows_styles() -> bool:
     )
 
 
-def styled(style: str, text: str) -> str:
+def styled(style: StyleName, text: str) -> str:
     """Return a text in GDB's style for its kind."""
-    codes = _codes(STYLES.get(style, "metadata"))
-    return written_text.styled(codes, text) if codes else text
+    name = written_text.STYLES[style][1]
+    return written_text.styled(_codes(name), text) if name else text
 
 
 def _codes(style: str) -> str:

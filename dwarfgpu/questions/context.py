@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.render.layout import Style
+    from dwarfgpu.render.written_text import StyleName
 
 
 LOWEST = 4
@@ -181,7 +182,7 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
 
     output = debugger.output
     name = shown(variable.name)
-    style = "dim"
+    style: StyleName = "dim"
     try:
         if variable.frame.activation is None:
             text = "no state"
@@ -189,13 +190,13 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
             lane_answer = answer(variable, name, None if lane is None else [lane]).by_lane[0]
             text = OPTIMIZED_OUT if lane_answer.reason is None else lane_answer.reason.placeholder
             if lane_answer.value is not None:
-                text, style = renderer.cell(lane_answer), "" if lane_answer.is_active else "dim"
+                text, style = renderer.cell(lane_answer), "plain" if lane_answer.is_active else "dim"
             elif lane_answer.state == "error" and lane_answer.reason is not None:
                 text, style = f"<error: {lane_answer.reason.message}>", "error"
     except DwarfGpuError as error:
         text, style = f"<error: {error.message}>", "error"
     text = clipped(text, output.width - len(name) - 3) if len(name) < output.width - 10 else "..."
-    return f"{output.style('name', clipped(name, output.width - 6))} = {output.style(style, text) if style else text}"
+    return f"{output.style('name', clipped(name, output.width - 6))} = {output.style(style, text)}"
 
 
 def _lanes(debugger: Debugger, size: int) -> tuple[str, list[str]]:
@@ -341,7 +342,7 @@ def lanes_lines(
     groups = same_places(lanes.lanes)
     groups.sort(key=lambda group: group[0].state != ACTIVE)
     known: dict[object, str] = {}
-    signs: dict[int, tuple[str, str]] = {}
+    signs: dict[int, tuple[str, StyleName]] = {}
     rows: list[str] = []
     for group in groups:
         first = group[0]

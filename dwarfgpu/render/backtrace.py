@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.variable import Variable
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
+    from dwarfgpu.render.written_text import StyleName
     from dwarfgpu.targets.target import Target
 
     Json = dict[str, Any]
@@ -82,7 +83,7 @@ class BacktraceRenderer:
             frames = counted(backtrace.skipped, "frame")
             lines += self._indented(f"lane {lane} was not active on entry to {frames}, left out here", "dim")
         if backtrace.end is not None:
-            style = "dim" if backtrace.end.is_regular else "error"
+            style: StyleName = "dim" if backtrace.end.is_regular else "error"
             lines += [self.style(style, line) for line in wrapped(f"end: {backtrace.end.message}")]
         return lines
 
@@ -93,7 +94,7 @@ class BacktraceRenderer:
             text = f"{len(waves)} {self._noun}s: {names}"
         return text if lane is None else f"{text}, lane {lane}"
 
-    def _indented(self, text: str, style: str) -> list[str]:
+    def _indented(self, text: str, style: StyleName) -> list[str]:
         return [" " * INDENT + self.style(style, line) for line in wrapped(text, WIDTH - INDENT)]
 
     def _frame(self, frame: ShownFrame) -> Iterator[str]:

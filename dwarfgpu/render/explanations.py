@@ -143,7 +143,7 @@ class Explainer:
             clause = f" [{finding.spec}]" if finding.spec else ""
             text = f"{finding.offset:#06x}  {finding.severity}: {finding.message}{clause}"
             first, *rest = wrapped(text, self.width - 10)
-            yield f"  {self.style('error' if finding.severity == 'error' else 'number', first)}"
+            yield f"  {self.style(finding.severity, first)}"
             yield from (f"          {line}" for line in rest)
 
 

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
-    Style: TypeAlias = Callable[[str, str], str]
-    """Puts a text into a style: ``name``, ``number``, ``error``, ``hint``, ``dim`` or ``kind``."""
+    from dwarfgpu.render.written_text import StyleName
+
+    Style: TypeAlias = Callable[[StyleName, str], str]
+    """Puts a text into one of the styles of `written_text.STYLES`."""
 
 
 WIDTH = 80
@@ -33,7 +35,7 @@ DEEPEST = 60
 # --- Text ---------------------------------------------------------------------------------------------------------
 
 
-def plain_style(_style: str, text: str) -> str:
+def plain_style(_style: StyleName, text: str) -> str:
     """Return the text as it is."""
     return text
 
@@ -222,7 +224,7 @@ class TableRow:
     cells: tuple[str, ...]
     is_marked: bool = False
     """Whether it is the selected one."""
-    style: str = ""
+    style: StyleName = "plain"
 
 
 def columns(
@@ -240,7 +242,7 @@ def columns(
         yield style("dim", line)
     for row, texts in zip(rows, cells, strict=True):
         for line in _lines(texts, widths, width, MARK if row.is_marked else "  "):
-            yield style(row.style, line) if row.style else line
+            yield style(row.style, line)
 
 
 def _widths(head: tuple[str, ...], cells: list[tuple[str, ...]], width: int) -> list[int]:

@@ -102,7 +102,7 @@ def line_json(line: Line) -> dict[str, Any]:
 def findings_text(findings: Sequence[Finding], style: Style = plain_style) -> Iterator[str]:
     """Yield a line for each finding."""
     for finding in findings:
-        severity = style("error" if finding.severity == "error" else "number", f"{finding.severity}:")
+        severity = style(finding.severity, f"{finding.severity}:")
         clause = f" [{finding.spec}]" if finding.spec else ""
         yield f"{finding.offset:#06x}  {severity} {finding.message}{clause}"
     if not findings:

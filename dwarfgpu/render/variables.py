@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.reasons import Reason
     from dwarfgpu.program.variables.variable import Described, Variable
     from dwarfgpu.render.layout import Style
+    from dwarfgpu.render.written_text import StyleName
 
     Json = dict[str, Any]
 
@@ -459,8 +460,8 @@ def value_in_lanes(writer: VariablesRenderer, values: Values, head: str, width: 
             line, length = " " * LANE_INDENT, LANE_INDENT
         elif index:
             line, length = f"{line} ", length + 1
-        style = "dim" if state == "inactive" else "" if state == "active" else "error"
-        line += label + (writer.style(style, value) if style else value) + end
+        style: StyleName = "dim" if state == "inactive" else "plain" if state == "active" else "error"
+        line += label + writer.style(style, value) + end
         length += size
     yield line
     yield from _reasons(writer, values, width)

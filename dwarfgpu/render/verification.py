@@ -86,12 +86,13 @@ def report_text(
 
 
 def _finding_text(finding: FileFinding, style: Style, width: int) -> Iterator[str]:
-    mark = finding.severity if finding.severity == "note" else style(finding.severity, finding.severity)
     place = "" if finding.section is None else f"{shown(finding.place)}: "
     text = f"{shown(finding.message)} [{finding.clause}] ({finding.rule.name})"
-    lines = fitted(f"{shown(finding.file)}: {place}{finding.severity}: {text}", width, 4)
-    yield lines[0].replace(f"{finding.severity}: ", f"{mark}: ", 1)
-    yield from lines[1:]
+    mark = f"{finding.severity}:"
+    lines = fitted(f"{shown(finding.file)}: {place}{mark} {text}", width, 4)
+    first = next((index for index, line in enumerate(lines) if mark in line), 0)
+    lines[first] = lines[first].replace(mark, style(finding.severity, mark), 1)
+    yield from lines
     where = " > ".join(map(shown, finding.path[-3:]))
     if finding.source is not None:
         where += f", {shown(finding.source[0])}:{finding.source[1]}"

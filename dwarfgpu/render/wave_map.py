@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.variables.answers import LaneAnswer, Values
     from dwarfgpu.render.layout import Style
     from dwarfgpu.render.values import Look
+    from dwarfgpu.render.written_text import StyleName
 
 LABEL = 4
 CELL = 3
@@ -55,7 +56,7 @@ def places_map(
     """Yield which lanes are where: a letter for each place, a capital if the lanes are active."""
     groups = {lanes[0].place: lanes for lanes in same_places(wave_lanes.lanes)}
     letters = place_letters(list(groups))
-    signs: dict[int, tuple[str, str]] = {}
+    signs: dict[int, tuple[str, StyleName]] = {}
     for place, lanes in groups.items():
         for lane in lanes:
             sign = letters[place]
@@ -115,12 +116,12 @@ def values_map(
     unused = {lane.number for lane in wave_lanes.lanes if lane.state == UNUSED}
     lanes = {lane_answer.lane or 0: lane_answer for lane_answer in values.by_lane if lane_answer.lane not in unused}
     kinds = [*_shades(lanes, look), *_missing(lanes)]
-    signs = dict.fromkeys(unused, (f" {NOTHING[UNUSED]} ", "dim"))
+    signs: dict[int, tuple[str, StyleName]] = dict.fromkeys(unused, (f" {NOTHING[UNUSED]} ", "dim"))
     for kind in kinds:
         for number in kind.lanes:
             answer = lanes[number]
             text = f" {kind.sign} " if answer.is_active else f"({kind.sign})"
-            look_of_value = "number" if answer.value is not None else "error"
+            look_of_value: StyleName = "number" if answer.value is not None else "error"
             signs[number] = text, look_of_value if answer.is_active else "dim"
     yield from _head(wave_lanes, width, style)
     yield from _titles(values, width, style)
@@ -143,12 +144,12 @@ def values_grid(
     """Yield the value in each lane, in rows of lanes under the numbers of their columns."""
     unused = {lane.number for lane in wave_lanes.lanes if lane.state == UNUSED}
     lanes = {answer.lane or 0: answer for answer in values.by_lane if answer.lane not in unused}
-    cells = dict.fromkeys(unused, (NOTHING[UNUSED], "dim"))
+    cells: dict[int, tuple[str, StyleName]] = dict.fromkeys(unused, (NOTHING[UNUSED], "dim"))
     missing = list(_missing(lanes))
     signs = {lane: kind.sign for kind in missing for lane in kind.lanes}
     for lane, answer in lanes.items():
         text = signs.get(lane) or _cell(answer, look)
-        style_of = "number" if answer.value is not None else "error"
+        style_of: StyleName = "number" if answer.value is not None else "error"
         cells[lane] = (text if answer.is_active else f"({text})", style_of if answer.is_active else "dim")
     yield from _head(wave_lanes, width, style)
     yield from _titles(values, width, style)
@@ -264,7 +265,7 @@ def _head(wave_lanes: Lanes, width: int, style: Style) -> Iterator[str]:
 
 
 def _grid(
-    signs: dict[int, tuple[str, str]], count: int, per_row: int, width: int, style: Style, cell: int = CELL
+    signs: dict[int, tuple[str, StyleName]], count: int, per_row: int, width: int, style: Style, cell: int = CELL
 ) -> Iterator[str]:
     fewest = 8 if cell == CELL else 1
     while per_row > fewest and LABEL + 2 + cell * per_row > width:
@@ -273,6 +274,6 @@ def _grid(
     numbers = "".join(f"{column:{side}{cell}}" for column in range(min(per_row, count)))
     yield style("dim", f"{' ' * (LABEL + 2)}{numbers}".rstrip())
     for first in range(0, count, per_row):
-        cells = [signs.get(lane, (" " * cell, "")) for lane in range(first, min(first + per_row, count))]
-        text = "".join(style(kind, sign) if kind else sign for sign, kind in cells)
+        cells = [signs.get(lane, (" " * cell, "plain")) for lane in range(first, min(first + per_row, count))]
+        text = "".join(style(kind, sign) for sign, kind in cells)
         yield f"{style('dim', f'{first:{LABEL}}')}  {text}".rstrip()

@@ -187,7 +187,7 @@ def lanes_table(
             lane_title(wave_lanes.wave, wave_lanes.where, numbers),
             lane_place(wave_lanes, lane),
         )
-        rows.append(TableRow(cells, current in numbers, "" if lane.state == ACTIVE else "dim"))
+        rows.append(TableRow(cells, current in numbers, "plain" if lane.state == ACTIVE else "dim"))
     yield from columns(("Id", "State", "Target Id", "Frame"), rows, width, style)
 
 

@@ -17,6 +17,22 @@ from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Literal, TypeAlias
+
+    StyleName: TypeAlias = Literal["plain", "name", "number", "kind", "error", "warning", "note", "hint", "dim"]
+
+STYLES: dict[StyleName, tuple[str, str]] = {
+    "plain": ("", ""),
+    "name": ("1;36", "variable"),
+    "number": ("33", "variable"),
+    "kind": ("32", "function"),
+    "error": ("1;31", "highlight"),
+    "warning": ("1;33", "highlight"),
+    "note": ("", ""),
+    "hint": ("36", "metadata"),
+    "dim": ("2", "metadata"),
+}
+"""The styles of texts: SGR codes for terminals, none where a text stays plain, and the style of GDB (``set style``)."""
 
 _KEY = str(int.from_bytes(os.urandom(8), "little"))
 """Is in every mark of this process."""
@@ -33,8 +49,8 @@ _ASCII_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def styled(codes: str, text: str) -> str:
-    """Return a text in the style of some SGR codes, such as ``1;36``."""
-    return f"\x1b[{_KEY};{codes}m{text}\x1b[{_KEY};0m"
+    """Return a text in the style of some SGR codes, such as ``1;36``; without codes it stays plain."""
+    return text if not codes else f"\x1b[{_KEY};{codes}m{text}\x1b[{_KEY};0m"
 
 
 def own(text: str) -> str:

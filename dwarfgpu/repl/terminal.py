@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.settings import Settings
-    from dwarfgpu.render.written_text import SafeStream
+    from dwarfgpu.render.written_text import SafeStream, StyleName
 
     class Session(Protocol):
         """What the command line keeps for all its commands."""
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         out: SafeStream
         err: SafeStream
 
-        def style(self, style: str, text: str, stream: SafeStream | None = None) -> str: ...
+        def style(self, style: StyleName, text: str, stream: SafeStream | None = None) -> str: ...
         def report(self, error: DwarfGpuError, file: str = "") -> int: ...
         def report_problems(self, problems: Iterable[DwarfGpuError]) -> int: ...
         def hint(self, text: str) -> None: ...
@@ -110,7 +110,7 @@ class Terminal:
     def has_colors(self) -> bool:
         return self.style("name", "x") != "x"
 
-    def style(self, style: str, text: str) -> str:
+    def style(self, style: StyleName, text: str) -> str:
         """Return a text in a style, if styles are shown."""
         if self._settings is not None and not self._settings["style enabled"]:
             return text

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.kernel import Kernel, KernelCode, KernelDescriptor
     from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata, Metadata
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.verification.findings import Severity
 
 _ELF = 'AMDGPU usage, "Header"'
 _SYMBOLS = 'AMDGPU usage, "Symbols"'
@@ -171,7 +172,7 @@ class KernelChecks:
 
     def _collected(self, error: DwarfGpuError) -> Problem:
         rule = RULES[_RULE_OF_KIND.get(error.kind, "unreadable")]
-        severity = None
+        severity: Severity | None = None
         if isinstance(error, Unsupported):  # a package is missing, which is no defect of the file
             rule, severity = RULES["metadata-unreadable"], WARNING
         section, offset = error.where.section, error.where.offset

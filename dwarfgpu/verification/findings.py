@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dwarfgpu.immutable import frozen, immutable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal, TypeAlias
 
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.info.dies import Die
 
+    Severity: TypeAlias = Literal["error", "warning", "note"]
 
-ERROR, WARNING, NOTE = "error", "warning", "note"
+
+ERROR: Final = "error"
+WARNING: Final = "warning"
+NOTE: Final = "note"
 
 
 @frozen
@@ -21,7 +26,7 @@ class CheckRule:
     """What a file must be like. Its name begins with the part of the file that it is about."""
 
     name: str
-    severity: str
+    severity: Severity
     """``error``: the text forbids it. ``warning``: it is allowed, and most likely not meant. ``note``: it is neither
     wrong nor what a reader expects, and no reason to fail."""
     clause: str
@@ -50,7 +55,7 @@ class Problem:
     """The clause, where it is not that of the rule."""
     idiom: str | Callable[[], str | None] | None = None
     """The repair that tells what the producer means: it always writes so; or what finds out which it is."""
-    severity: str | None = None
+    severity: Severity | None = None
     """The severity, where it is not that of the rule."""
 
     @property
@@ -64,7 +69,7 @@ class FileFinding:
     """A problem, with all that a reader needs to find its cause."""
 
     rule: CheckRule
-    severity: str
+    severity: Severity
     message: str
     clause: str
     file: str
@@ -86,9 +91,9 @@ class FileFinding:
         return self.section if self.offset is None else f"{self.section}+{self.offset:#x}"
 
 
-def rules(part: str, *rows: tuple[str, str, str, str, str]) -> dict[str, CheckRule]:
+def rules(part: str, *rows: tuple[str, Severity, str, str, str]) -> dict[str, CheckRule]:
     """Return the rules of a part of files by name, of rows with the fields of `CheckRule`."""
-    known = {name: CheckRule(f"{part}-{name}", *row) for name, *row in rows}
+    known = {name: CheckRule(f"{part}-{name}", severity, *words) for name, severity, *words in rows}
     assert len(known) == len(rows)  # noqa: S101 (a table of ours)
     return known
 

@@ -43,6 +43,33 @@ def test_findings_say_what_where_and_by_which_rule(bad):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"),  # warnings
+        ("verify", "fixtures/host/split.gcc.v5.dwo"),  # an error
+        ("verify", "--ops", "DW_OP_lit1; DW_OP_lit3; DW_OP_xderef; DW_OP_plus", "--target", "gfx90a"),
+        (
+            "judge",
+            "fixtures/llvm24/hip-kernels.gfx1100.w32.O2.co",
+            "_Z9divergentPii",
+            "--grid",
+            "64",
+            "--work-group",
+            "64",
+            "out=zeros(64)",
+            "limit=40",
+        ),  # warnings and notes
+        ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_colour_changes_no_text_of_findings(words):
+    plain, coloured = run(*words), run(*words, "--color", "always")
+    assert (coloured.returncode, coloured.stderr) == (1, "")
+    assert coloured.stdout != plain.stdout == re.sub("\x1b\\[[0-9;]*m", "", coloured.stdout)
+
+
 def test_rules_and_parts_are_ignored(bad):
     done = run("verify", bad, "--ignore", "line,entry", "--ignore", "expression-stack-underflow")
     assert (done.returncode, done.stdout.count("\n")) == (0, 1)
