@@ -400,7 +400,7 @@ class Learner:
             seen.sort(key=lambda line: -fixed_bits(line))
             for line in seen:
                 yield opcode, line
-            if seen and self.major == 11 and layout.name == "VOP3" and re.search(r"=v?16\w*h", seen[0]):
+            if seen and self.major >= 11 and layout.name == "VOP3" and re.search(r"=v?16\w*h", seen[0]):
                 # With a scalar register, or a bit for an operand that is not there, LLVM does not tell halves.
                 for excluded, changed in (({"src1": set(range(256, 512))}, SCALAR_BASES), ({}, HALF_BASES)):
                     line = self.row(layout, opcode, 0, 0, excluded, changed)

@@ -55,10 +55,16 @@ def library() -> ctypes.CDLL:
 
 
 class Oracle:
-    """Disassembles the code of one processor with waves of one size."""
+    """Disassembles the code of one processor with waves of one size.
+
+    16-bit operands are halves of registers on GFX11 and GFX12 (their ISA documents, "VGPRs"). LLVM 22 reads them so on
+    GFX12 only if asked to.
+    """
 
     def __init__(self, processor: str, wave_size: int = 0) -> None:
         features = f"+wavefrontsize{wave_size},-wavefrontsize{96 - wave_size}" if wave_size else ""
+        if processor.startswith("gfx12"):
+            features += ",+real-true16"
         self._library = library()
         self._handle = self._library.LLVMCreateDisasmCPUFeatures(
             TRIPLE, processor.encode(), features.encode(), None, 0, None, None

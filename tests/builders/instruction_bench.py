@@ -25,8 +25,9 @@ LOCAL_SIZE = 4096
 @cache
 def assembled(assembler: str, text: str, processor: str, lanes: int) -> list[bytes]:
     words = [assembler, "-triple=amdgcn", f"-mcpu={processor}", "-show-encoding"]
-    if lanes == 64 and processor.startswith("gfx1"):
-        words.append("-mattr=+wavefrontsize64")
+    features = ["+wavefrontsize64"] if lanes == 64 and processor.startswith("gfx1") else []
+    features += ["+real-true16"] if processor.startswith("gfx12") else []
+    words += [f"-mattr={','.join(features)}"] if features else []
     done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [

@@ -105,6 +105,19 @@ def test_halves_of_registers():
     assert [operand.index for operand in high.operands] == [3, 5, 1]
 
 
+@pytest.mark.parametrize(
+    "processor, words, written",
+    [
+        ("gfx1200", "d7384004 00022288", "v_lshlrev_b16 v4.h, 8, v17.l op_sel:[0,0,1]"),
+        ("gfx1200", "7e123880", "v_mov_b16_e32 v9.l, 0"),
+        ("gfx1200", "77060503", "v_ldexp_f16_e32 v3.h, v3.l, v2.l"),
+        ("gfx1100", "d7384004 00022288", "v_lshlrev_b16 v4.h, 8, v17.l op_sel:[0,0,1]"),
+    ],
+)
+def test_halves_of_the_same_code_on_gfx11_and_gfx12(processor, words, written):
+    assert text(instruction(processor, words)) == written
+
+
 def test_lane_masks_are_as_long_as_a_wave():
     for size, bits, name in ((32, 32, "vcc_lo"), (64, 64, "vcc")):
         found = instruction("gfx1030", "7d840501", size)

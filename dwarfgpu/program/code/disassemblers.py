@@ -172,7 +172,9 @@ def _options(name: str, machine: DisassemblyTarget) -> list[str]:
     arguments = [*how, "--triple=amdgcn-amd-amdhsa", f"--mcpu={machine.processor}"]
     if machine.wave_size:
         other = 96 - machine.wave_size
-        arguments.append(f"--mattr=+wavefrontsize{machine.wave_size},-wavefrontsize{other}")
+        features = f"+wavefrontsize{machine.wave_size},-wavefrontsize{other}"
+        features += ",+real-true16" if machine.processor.startswith("gfx12") else ""  # LLVM 22 drops the halves without
+        arguments.append(f"--mattr={features}")
     return arguments
 
 

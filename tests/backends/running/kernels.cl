@@ -97,3 +97,9 @@ kernel void totals(global float *f, global double *d, global long *n, global uin
   barrier(CLK_LOCAL_MEM_FENCE);
   if (!l) __scoped_atomic_fetch_max(f + 1, *t, RELAXED);
 }
+typedef char char8_ __attribute__((ext_vector_type(8)));
+kernel void bytes(global short *out, global const char8_ *a, global const char8_ *b) {
+  int i = get_global_id(0); char8_ x = a[i], y = b[i]; short sum = 0; ushort high = 0; uchar last = 0;
+  for (int k = 0; k < 8; k++) { sum = (short)(sum << 1) + (short)(x[k] * y[k]); high |= (ushort)((uchar)(x[k] & y[k]) << 8); last = (uchar)(last + x[k]) >> 1; }
+  out[2 * i] = sum; out[2 * i + 1] = high | last;
+}

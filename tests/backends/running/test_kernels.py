@@ -16,6 +16,8 @@ from dwarfgpu.program.launch.launch import launch, machine_for
 HERE = Path(__file__).parent
 PROCESSORS = ("gfx900", "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1102", "gfx1200", "gfx1201")
 QUICK = ("gfx90a", "gfx1100")
+HALVES = " with halves"
+"""What a level ends with where 16-bit numbers are in halves of registers, as LLVM 24 has them on GFX12 by default."""
 COUNT = 512
 GROUP = 128
 
@@ -37,8 +39,9 @@ def compiled(require_tool, tmp_path_factory):
                 "-target",
                 "amdgcn-amd-amdhsa",
                 f"-mcpu={processor}",
-                f"-{level}",
+                f"-{level.removesuffix(HALVES)}",
             ]
+            words += ["-Xclang", "-target-feature", "-Xclang", "+real-true16"] * level.endswith(HALVES)
             words += [
                 "-g",
                 "-w",
@@ -209,6 +212,22 @@ def test_registers_by_number(compiled, processor, level):
     for k in (0, 5):
         found, _numbers = run(compiled(processor, level), "by_number", [ZEROS, NUMBERS, k])
         assert found.tolist() == [chosen(lane, k) for lane in range(COUNT)]
+
+
+@pytest.mark.parametrize(
+    "processor, level",
+    [("gfx1200", f"O2{HALVES}"), *everywhere("O2"), pytest.param("gfx1201", f"O0{HALVES}", marks=pytest.mark.slow)],
+)
+def test_bytes_are_multiplied_and_added_as_16_bits(compiled, processor, level):
+    left, right = RANDOM.integers(-128, 128, (2, COUNT, 8)).astype(np.int8)
+    sums, highs, lows = np.zeros((3, COUNT), np.int64)
+    for x, y in zip(left.T.astype(np.int64), right.T.astype(np.int64), strict=True):
+        sums = 2 * sums + x * y & 0xFFFF
+        highs |= (x & y & 0xFF) << 8
+        lows = (lows + x & 0xFF) >> 1
+    exact = np.stack([sums, highs | lows], axis=1)
+    found, *_bytes = run(compiled(processor, level), "bytes", [np.zeros((COUNT, 2), np.uint16), left, right])
+    assert (found.reshape(COUNT, 2) == exact).all()
 
 
 def with_matrices(*levels):
