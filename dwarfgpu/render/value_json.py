@@ -192,10 +192,12 @@ class _Json:
             return {"text": self.text.text(value, depth)} | raw
         result: dict[str, Any] = {"summary": contents.summary} if contents.summary else {}
         parts: list[dict[str, Any]] = []
+        is_cut = False
         try:
             for part in contents.parts():
                 self.left -= 1
                 if len(parts) >= self.look.elements or self.left < 0:
+                    is_cut = True
                     break
                 content = self.value(part.value, depth + 1)
                 if part.key is not None:
@@ -208,6 +210,8 @@ class _Json:
         result[{"array": "elements", "map": "entries"}.get(contents.hint, "members")] = parts
         if len(parts) < contents.count:
             result["more"] = contents.count - len(parts)
+        elif is_cut:  # how many only a walk would tell
+            result["more"] = None
         return result | raw
 
     def _raw(self, value: Object, type: model.Struct, depth: int) -> dict[str, Any]:

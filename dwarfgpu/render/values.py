@@ -440,6 +440,8 @@ class ValueWriter:
             return f"{raw} <shown as stored: {error.message}>"
         if not contents.count:
             return contents.summary
+        if contents.hint == "value":
+            return f"{contents.summary} = {{ {', '.join(self.member(part.value, 0) for part in contents.parts())} }}"
         parts = "{...}" if self._is_deep(depth) else self._parts(contents, depth)
         return f"{contents.summary} = {parts}" if contents.summary else parts
 

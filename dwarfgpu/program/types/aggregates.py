@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
@@ -36,6 +37,7 @@ def body(types: Types, die: Die) -> t.Body:
     methods: list[t.Method] = []
     typedefs: list[t.Typedef] = []
     arguments: list[t.TemplateArgument] = []
+    pack: list[t.TemplateArgument] = []
     for index, child in enumerate(die.children()):
         if index > MAX_MEMBERS:
             message = f"a type has more than {MAX_MEMBERS} parts"
@@ -58,6 +60,12 @@ def body(types: Types, die: Die) -> t.Body:
             typedefs.append(types.of(child))  # type: ignore[arg-type]
         elif tag == dw.DW_TAG_template_type_parameter:
             arguments.append(t.TemplateArgument(child.name or "", types.lazy(child)))
+        elif tag == dw.DW_TAG_GNU_template_parameter_pack:
+            pack += [
+                t.TemplateArgument(argument.name or "", types.lazy(argument))
+                for argument in islice(child.children(), MAX_MEMBERS)
+                if argument.tag == dw.DW_TAG_template_type_parameter
+            ]
     return t.Body(
         tuple(bases),
         tuple(members),
@@ -67,6 +75,7 @@ def body(types: Types, die: Die) -> t.Body:
         tuple(methods),
         tuple(typedefs),
         tuple(arguments),
+        tuple(pack),
     )
 
 

@@ -405,6 +405,8 @@ class Body:
     methods: tuple[Method, ...] = ()
     typedefs: tuple[Typedef, ...] = ()
     arguments: tuple[TemplateArgument, ...] = ()
+    pack: tuple[TemplateArgument, ...] = ()
+    """The types that a parameter pack stands for."""
 
 
 @frozen

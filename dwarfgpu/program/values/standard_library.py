@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from dwarfgpu.errors import EvaluationError
+from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import type_text
+from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.types.sizes import byte_size, known_size, stripped
 from dwarfgpu.program.values.objects import Object, constant
-from dwarfgpu.program.values.storage import Address, ObjectPlace
+from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,22 +46,46 @@ class Contents:
     summary: str = ""
     """``std::vector of length 5, capacity 8``; empty where only the parts are shown."""
     hint: str = ""
-    """How the parts are written: ``array``, ``map`` or, with their names, nothing."""
+    """How the parts are written: ``array``, ``map``, ``value`` for the value of an atomic, or, with names, nothing."""
     count: int = 0
-    """How many parts there are."""
+    """How many parts there are; 1 where only a walk tells how many more."""
     parts: Callable[[], Iterable[Child]] = tuple
     characters: tuple[ObjectPlace, int, t.Type] | None = None
     """Of a string: where it is, its length, and the type of a character."""
 
 
-def contents_of(value: Object, type: t.Struct) -> Contents | None:
+def contents_of(value: Object, type: t.Struct, depth: int = 0) -> Contents | None:
     """Return what an object contains; None if its type is not a known one of the standard library.
 
     Raises `EvaluationError` where the members contradict each other.
     """
     match = _NAME.match(type.name or "")
-    read = None if match is None else _READERS.get(match[1])
-    return None if read is None else read(value, type)
+    if match is None:
+        return None
+    hold = _HOLDERS.get(match[1])
+    if hold is None:
+        read = _READERS.get(match[1])
+        return None if read is None else read(value, type)
+    name, content = hold(value, type)
+    if content is None:
+        return Contents(f"{name} [no contained value]")
+    return _held(name, content, depth, is_adapter=match[1] in _ADAPTERS)
+
+
+def _held(name: str, content: Object, depth: int, *, is_adapter: bool) -> Contents:
+    """Return the contents of an object that holds one other, whose own contents are shown in its place."""
+    inner = stripped(content.type)
+    if depth > DEEPEST:
+        raise _broken("it contains itself")
+    within = contents_of(content, inner, depth + 1) if isinstance(inner, t.Struct) else None
+    if is_adapter and within is None:
+        raise UsageError("the container of an adapter is not a known one", kind="no_member")
+    if within is None or within.hint == "value" or not within.summary:
+        hint = "array" if name.startswith("std::variant<") else ""
+        if name == "std::any":
+            name = f"{name} containing {_short_name(content.type)}"
+        return Contents(name, hint, 1, lambda: [Child("[contained value]", content)])
+    return evolve(within, summary=f"{name} {'wrapping:' if is_adapter else 'containing'} {within.summary}")
 
 
 # --- Members ------------------------------------------------------------------------------------------------------
@@ -83,16 +108,45 @@ def _argument(type: t.Struct, index: int) -> t.Type:
     return arguments[index].to.get()
 
 
-def _name_of(type: t.Type) -> str:
-    """Return the name of a template argument; strings have their short names, as libstdc++ tells GDB."""
-    text = type_text(type, is_cplus=True)
-    for character, name in _STRINGS.items():
-        traits = f"std::char_traits<{character}>, std::allocator<{character}>"
-        text = text.replace(f"std::__cxx11::basic_string<{character}, {traits} >", f"std::{name}")
-    return text
-
-
 _STRINGS = {"char": "string", "wchar_t": "wstring", "char16_t": "u16string", "char32_t": "u32string"}
+_DEFAULTS = {
+    **dict.fromkeys(("vector", "deque", "list", "forward_list", "unique_ptr"), 1),
+    **dict.fromkeys(("set", "multiset", "unordered_set", "unordered_multiset"), 1),
+    **dict.fromkeys(("map", "multimap", "unordered_map", "unordered_multimap"), 2),
+}
+"""How many arguments of a class template have no default."""
+_DEFAULT = re.compile(r"std::(allocator|less|hash|equal_to|default_delete)<(.*?) ?>$")
+"""The defaults. All but an allocator are of the first argument of the template."""
+
+
+def _short_name(type: t.Type, *, is_inside: bool = False) -> str:
+    """Return the name of a type without default template arguments, as the printers of libstdc++ write it."""
+    text = type_text(type, is_cplus=True)
+    if is_inside and isinstance(type, t.Pointer):
+        return f"{_short_name(type.target, is_inside=True)}{type.sign}"
+    if not isinstance(type, t.Struct):
+        return text
+    for character, name in _STRINGS.items():
+        traits = f"std::char_traits<{character}>"
+        if text == f"std::__cxx11::basic_string<{character}, {traits}, std::allocator<{character}> >":
+            return f"std::{name}"
+    match = _NAME.match(text)
+    count = len(type.body.arguments) if match is None else _DEFAULTS.get(match[1], len(type.body.arguments))
+    if count >= len(type.body.arguments):
+        return text
+    arguments = [argument.to.get() for argument in type.body.arguments]
+    own, others = arguments[:count], arguments[count:]
+    first = "" if not own else type_text(own[0], is_cplus=True)
+    for other in others:
+        default = _DEFAULT.match(type_text(other, is_cplus=True))
+        if default is None or (default[1] != "allocator" and default[2] != first):
+            return text
+    return f"{_plain_name(type)}<{', '.join(_short_name(each, is_inside=True) for each in own)}>"
+
+
+def _plain_name(type: t.Struct) -> str:
+    """Return the name of a class without its arguments and the inline namespaces of the library."""
+    return re.sub(r"__\w+::", "", (type.name or "").partition("<")[0])
 
 
 def _struct(value: Object) -> t.Struct:
@@ -240,6 +294,88 @@ def _list(value: Object, type: t.Struct) -> Contents:
     return Contents("std::__cxx11::list", "", max(count, 1), parts)
 
 
+def _forward_list(value: Object, type: t.Struct) -> Contents:
+    header, kind = value.member("_M_impl").member("_M_head"), _argument(type, 0)
+    link = header.member("_M_next")
+    if not link.pointer().value:
+        return Contents("empty std::forward_list")
+    offset = -(-byte_size(link.type) // _alignment(kind)) * _alignment(kind)
+
+    def parts() -> Iterator[Child]:
+        for index, node in enumerate(_chain(header, "_M_next", _target(link), None)):
+            yield Child(f"[{index}]", _at(header, node, kind, offset))
+
+    return Contents("std::forward_list", "", 1, parts)
+
+
+def _deque(value: Object, type: t.Struct) -> Contents:
+    data, kind = value.member("_M_impl"), _argument(type, 0)
+    start, finish = data.member("_M_start"), data.member("_M_finish")
+    size = byte_size(kind)
+    if not size:
+        raise _broken("its elements have no size")
+    per_block = max(512 // size, 1)
+    places = [
+        int(end.member(name).pointer().value)
+        for end, name in ((start, "_M_cur"), (start, "_M_first"), (finish, "_M_cur"), (finish, "_M_first"))
+    ]
+    nodes = [int(end.member("_M_node").pointer().value) for end in (start, finish)]
+    word = byte_size(start.member("_M_cur").type)
+    blocks, rest = divmod(nodes[1] - nodes[0], word)
+    first, skipped = divmod(places[0] - places[1], size)
+    last, cut = divmod(places[2] - places[3], size)
+    length = blocks * per_block + last - first
+    if rest or skipped or cut or not 0 <= first <= per_block or not 0 <= length * size <= LARGEST:
+        raise _broken(f"its first and its last block are at {nodes[0]:#x} and {nodes[1]:#x}, with {length} elements")
+
+    def parts() -> Iterator[Child]:
+        table = start.member("_M_node").dereferenced()
+        for index in range(length):
+            block, position = divmod(first + index, per_block)
+            element = Object(table.type, table.place.moved(8 * word * block)).dereferenced()
+            yield Child(f"[{index}]", Object(kind, element.place.moved(8 * size * position)))
+
+    return Contents(_counted("deque", length), "array", length, parts)
+
+
+def _span(value: Object, type: t.Struct) -> Contents:
+    """Return the contents of a span or an initializer list: a pointer, and a length that may be in the type."""
+    names = (("_M_array", "_M_len"), ("_M_ptr", "_M_extent"), ("__data_", "__size_"), ("__begin_", "__size_"))
+    data, number = next((pair for pair in names if value.found(pair[0]) is not None), names[0])
+    pointer, extent = value.member(data), value.found(number)
+    if number == "_M_extent":
+        extent = None if extent is None else extent.found("_M_extent_value")
+    fixed = re.search(r", (\d+)\w*>$", type.name or "")
+    if extent is None and fixed is None:
+        raise _broken("its length is not known")
+    length = int(extent.number()) if extent is not None else int(fixed[1]) if fixed else 0
+    kind = _target(pointer)
+    if not 0 <= length * byte_size(kind) <= LARGEST:
+        raise _broken(f"its length is {length}")
+
+    def parts() -> Iterator[Child]:
+        return (Child(f"[{index}]", pointer.element(index)) for index in range(length))
+
+    return Contents(f"{_plain_name(type)} of length {length}", "array", length, parts)
+
+
+def _bitset(value: Object, type: t.Struct) -> Contents:
+    words = value.found("_M_w")
+    if words is None and not re.search(r"<0\w*>$", type.name or ""):
+        raise UsageError("a bitset of another layout", kind="no_member")
+    found: list[Child] = []
+    if words is not None:
+        is_array = isinstance(stripped(words.type), t.Array)
+        each = words.array().at if is_array else lambda _index: words
+        count = words.array().length if is_array else 1
+        size, order = each(0).bits(), value.place.storage.byte_order
+        one = constant(each(0).type, (1).to_bytes(size // 8, order), order)
+        for index in range(count):
+            pattern = int(each(index).number())
+            found += [Child(f"[{index * size + bit}]", one) for bit in range(size) if pattern >> bit & 1]
+    return Contents("std::bitset", "", len(found), lambda: found)
+
+
 def _chain(first: Object, name: str, node_type: t.Type, end: int | None) -> Iterator[Address]:
     """Yield the addresses of nodes that lead to each other, up to null or the end."""
     seen: set[int] = set()
@@ -338,8 +474,8 @@ def _entries(nodes: Iterator[tuple[Address, int]], near: Object, kind: t.Type, *
 # --- Objects that hold others -------------------------------------------------------------------------------------
 
 
-def _optional(value: Object, type: t.Struct) -> Contents:
-    name = f"std::optional<{_name_of(_argument(type, 0))}>"
+def _optional(value: Object, type: t.Struct) -> tuple[str, Object | None]:
+    name = f"std::optional<{_short_name(_argument(type, 0))}>"
     if value.found("__engaged_") is not None:  # libc++
         engaged, content = value.member("__engaged_"), value.found("__val_")
     else:
@@ -348,9 +484,58 @@ def _optional(value: Object, type: t.Struct) -> Contents:
     state = int(engaged.pattern().bits)
     if state > 1:
         raise _broken(f"whether it has a value is {state}")
-    if not state or content is None:
-        return Contents(f"{name} [no contained value]")
-    return Contents(name, "", 1, lambda: [Child("[contained value]", content)])
+    return name, content if state else None
+
+
+def _variant(value: Object, type: t.Struct) -> tuple[str, Object | None]:
+    kinds = [argument.to.get() for argument in type.body.pack]
+    name = f"std::variant<{', '.join(map(_short_name, kinds))}>"
+    number, union = value.member("_M_index"), value.member("_M_u")
+    index = int(number.number())
+    if index == (1 << number.bits()) - 1:
+        return name, None
+    if index >= len(kinds):
+        raise _broken(f"its index is {index}, and it has {len(kinds)} alternatives")
+    return f"{name} [index {index}]", Object(kinds[index], union.place)
+
+
+def _any(value: Object, _type: t.Struct) -> tuple[str, Object | None]:
+    """Find the type of the content by the function that manages it, a member of `_Manager_internal` of that type."""
+    manager, storage = value.member("_M_manager"), value.member("_M_storage")
+    address = manager.pointer()
+    if not address.value:
+        return "std::any", None
+    around = value.place.storage
+    function = around.around.code.function_at(int(address.value)) if isinstance(around, Located) else None
+    owners = [] if function is None else [entry.parent() for entry in (function, *function.origins())]
+    for owner in owners:
+        word = None if owner is None or owner.name is None else _MANAGER.match(owner.name)
+        if word is None or owner is None:
+            continue
+        manages = Types().of(owner)
+        assert isinstance(manages, t.Struct)  # noqa: S101 (an entry with such a name and members)
+        kind = _argument(manages, 0)
+        if word[1] == "external":
+            return "std::any", _at(value, storage.member("_M_ptr").pointer(), kind)
+        return "std::any", Object(kind, storage.member("_M_buffer").place)
+    raise _broken(f"{address.value:#x} is not the function of a type that it can contain")
+
+
+_MANAGER = re.compile(r"_Manager_(internal|external)<")
+
+
+def _adapter(value: Object, type: t.Struct) -> tuple[str, Object]:
+    return _plain_name(type), value.member("c")
+
+
+_ADAPTERS = frozenset(("stack", "queue", "priority_queue"))
+_HOLDERS: dict[str, Callable[[Object, t.Struct], tuple[str, Object | None]]] = {
+    "optional": _optional,
+    "variant": _variant,
+    "any": _any,
+    **dict.fromkeys(_ADAPTERS, _adapter),
+}
+"""What returns the name of an object that holds one other, and that other one."""
 
 
 def _unique(value: Object, type: t.Struct) -> Contents:
@@ -361,22 +546,46 @@ def _unique(value: Object, type: t.Struct) -> Contents:
         heads = _heads(value.member("_M_t").member("_M_t"))
     if not heads:
         raise _broken("it has no pointer")
-    name = f"std::unique_ptr<{_name_of(_argument(type, 0))}>"
+    name = f"std::unique_ptr<{type_text(_argument(type, 0), is_cplus=True)}>"
     return Contents(name, "", 1, lambda: [Child("get()", heads[0])])
 
 
 def _shared(noun: str) -> Callable[[Object, t.Struct], Contents]:
     def read(value: Object, type: t.Struct) -> Contents:
+        name = f"std::{noun}<{type_text(_argument(type, 0), is_cplus=True)}>"
         control = value.member("_M_refcount").member("_M_pi")
-        state = "empty"
-        if control.pointer().value:
-            counts = control.dereferenced()
-            uses, weak = _number(counts, "_M_use_count"), _number(counts, "_M_weak_count")
-            state = f"use count {uses}, weak count {weak - 1}" if uses else f"expired, weak count {weak}"
-        name = f"std::{noun}<{_name_of(_argument(type, 0))}> ({state})"
-        return Contents(name, "", 1, lambda: [Child("get()", value.member("_M_ptr"))])
+        return _counted_pointer(name, value.member("_M_ptr"), control.pointer(), _target(control))
 
     return read
+
+
+def _counted_pointer(name: str, pointer: Object, control: Address, kind: t.Type) -> Contents:
+    """Return the contents of a pointer whose users are counted in an object of a type at an address."""
+    state = "empty"
+    if control.value:
+        counts = _at(pointer, control, kind)
+        uses, weak = _number(counts, "_M_use_count"), _number(counts, "_M_weak_count")
+        state = f"use count {uses}, weak count {weak - 1}" if uses else f"expired, weak count {weak}"
+    return Contents(f"{name} ({state})", "", 1, lambda: [Child("get()", pointer)])
+
+
+def _atomic(value: Object, type: t.Struct) -> Contents:
+    kind = _argument(type, 0)
+    name = f"std::atomic<{type_text(kind, is_cplus=True)}>"
+    shared = value.found("_M_impl")
+    if shared is not None:  # the lowest bit of the address is a lock
+        count = shared.member("_M_refcount")
+        pointers = [stripped(each) for each in _struct(count).body.typedefs if each.name.endswith("::pointer")]
+        if not pointers or not isinstance(pointers[0], t.Pointer):
+            raise UsageError("an atomic of another layout", kind="no_member")
+        control = Address(None, _number(count, "_M_val", "_M_i") & ~1)
+        return _counted_pointer(name, shared.member("_M_ptr"), control, pointers[0].target)
+    for words in (("_M_i",), ("_M_fp",), ("_M_b", "_M_p"), ("_M_base", "_M_i"), ("__a_", "__a_value")):  # last: libc++
+        content = value.found(words[0])
+        if content is not None:
+            content = content if len(words) == 1 else content.member(words[1])
+            return Contents(name, "value", 1, lambda content=content: [Child("value", content)])  # type: ignore[misc]
+    raise UsageError("an atomic of another layout", kind="no_member")
 
 
 def _pair(value: Object, _type: t.Struct) -> Contents:
@@ -415,6 +624,11 @@ _READERS: dict[str, Any] = {
     "basic_string": _string,
     "basic_string_view": _string_view,
     "list": _list,
+    "forward_list": _forward_list,
+    "deque": _deque,
+    "span": _span,
+    "initializer_list": _span,
+    "bitset": _bitset,
     "map": _tree("map", is_map=True),
     "multimap": _tree("multimap", is_map=True),
     "set": _tree("set", is_map=False),
@@ -423,7 +637,7 @@ _READERS: dict[str, Any] = {
     "unordered_multimap": _table("unordered_multimap", is_map=True),
     "unordered_set": _table("unordered_set", is_map=False),
     "unordered_multiset": _table("unordered_multiset", is_map=False),
-    "optional": _optional,
+    "atomic": _atomic,
     "unique_ptr": _unique,
     "shared_ptr": _shared("shared_ptr"),
     "weak_ptr": _shared("weak_ptr"),
