@@ -58,8 +58,8 @@ class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "accumulation", "count", "exec", "is_tired", "lanes", "local", "mask", "mode", "passed", "pc", "rows",
-        "scalar", "scc", "status", "vector", "waves", "wide_a", "wide_v",
+        "accumulation", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "rows", "scalar", "scc",
+        "spent", "status", "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
@@ -70,8 +70,8 @@ class WaveBatch:
         self.pc = 0
         self.passed = NOWHERE
         """The address whose breakpoints have been asked, if they were and nothing was executed since."""
-        self.is_tired = False
-        """Whether it has had a long turn, and all others that have not go first: it may wait for one of them."""
+        self.spent = 0
+        """The instructions executed since all batches were last equal; a batch that has spent many lets others go."""
         self.scalar: list[Any] = [UNSET] * SCALARS
         self.vector: list[Any] = [NOTHING] * vectors
         self.accumulation: list[Any] = [NOTHING] * accumulations
@@ -105,7 +105,7 @@ class WaveBatch:
         """Return the waves with a flag, as a batch of their own."""
         index = np.nonzero(flags)[0]
         other = WaveBatch(self.waves[index], self.lanes, 0, 0)
-        other.pc, other.mode, other.passed = self.pc, self.mode, self.passed
+        other.pc, other.mode, other.passed, other.spent = self.pc, self.mode, self.passed, self.spent
         count = self.count
         other.vector = [_rows(column, index, count) for column in self.vector]
         other.accumulation = [_rows(column, index, count) for column in self.accumulation]
@@ -120,6 +120,7 @@ class WaveBatch:
         batches = [self, *others]
         joined = WaveBatch(np.concatenate([batch.waves for batch in batches]), self.lanes, 0, 0)
         joined.pc, joined.mode = self.pc, self.mode
+        joined.spent = max(batch.spent for batch in batches)
         counts = [batch.count for batch in batches]
         joined.vector = [
             _stacked(columns, counts) for columns in zip(*(batch.vector for batch in batches), strict=True)
@@ -137,6 +138,7 @@ class WaveBatch:
         """Return the same waves, which then change on their own."""
         other = WaveBatch(self.waves, self.lanes, 0, 0)
         other.pc, other.mode, other.scc, other.status = self.pc, self.mode, self.scc, self.status
+        other.spent = self.spent
         other.scalar, other.vector, other.accumulation = list(self.scalar), list(self.vector), list(self.accumulation)
         other.exec, other.mask = self.exec, self.mask
         return other

@@ -1,8 +1,9 @@
 """A dispatch that runs: the waves of a launch, in batches, until they end, stop, or have executed enough.
 
 Waves at the same instruction are one batch. The batch with the lowest address goes first, so waves that went
-different ways meet again where the ways do; a batch that others wait for too long gives way. The order is the same
-each time; a machine with a seed has another order for each seed.
+different ways meet again where the ways do; a batch that has executed many instructions lets all others go first. The
+order is the same each time. A machine with a seed has another order for each seed, in which some waves of a batch run
+for a while and the others stay.
 """
 
 from __future__ import annotations
@@ -45,16 +46,18 @@ if TYPE_CHECKING:
 
 LONGEST = 256
 """The instructions of a block."""
-PATIENCE = 1000
-"""The blocks that a batch executes before another gets its turn."""
+PATIENCE = 10_000
+"""The instructions that a batch executes before all others get their turns."""
+TURNS = (4, 40, 400)
+"""The most instructions of a turn where the order is by chance: each turn has one of these limits."""
 WIDEST = 1024
 """The waves of a batch, so that its arrays stay in the cache and are cheap to allocate."""
 BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 """What an instruction raises whose operands make no sense, such as registers that a wave does not have."""
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 """Options of mallopt(3)."""
-ALONE = 1 << 17
-"""The blocks, counted for each wave, that the only batch executes before the caller of `Device.run` is told."""
+ALONE = 1 << 20
+"""The instructions, counted for each wave, that the only batch executes before the caller of `Device.run` is told."""
 
 
 @frozen(eq=False)
@@ -269,11 +272,11 @@ class Device:
         if self._random is not None and len(batches) > 1:
             batch = self.memory.chosen(batches, self._random)
         else:
-            rested = [each for each in batches if not each.is_tired]
+            rested = [each for each in batches if each.spent < PATIENCE]
             if not rested:
                 rested = batches
-                for each in batches:
-                    each.is_tired = False
+                for each in (*batches, *self.waiting):
+                    each.spent = 0
             batch = min(rested, key=lambda each: each.pc)
         batches.remove(batch)
         others, room = [], WIDEST - batch.count
@@ -287,11 +290,27 @@ class Device:
             batch = batch.join(others)
             batch.passed = passed
             self.batches = [each for each in batches if each not in others]
-        going = self.memory.going(batch)
+        going = self._some(batch) if self._has_turns else self.memory.going(batch)
         if going is None:
             return batch
         self.batches.append(batch.part(~going))
         return batch.part(going)
+
+    @property
+    def _has_turns(self) -> bool:
+        """Whether waves get turns of their own, of any length."""
+        return self._random is not None and not self.memory.is_weak
+
+    def _some(self, batch: WaveBatch) -> Any:
+        """Return flags of the waves of a batch that run while the others stay: all, some, or one; None for all."""
+        random = self._random
+        assert random is not None  # noqa: S101 (the caller knows)
+        share = random.choice((1, 0.5, 0))
+        if batch.count == 1 or share == 1:
+            return None
+        flags = np.frombuffer(random.randbytes(batch.count), np.uint8) < 256 * share
+        flags[random.randrange(batch.count)] = True
+        return None if flags.all() else flags
 
     def _turn(self, limit: int | None) -> None:
         """Run the batch with the lowest address until it meets another, parts, or waits."""
@@ -302,11 +321,11 @@ class Device:
             batch = self._next()
             left = self._patience(batch)
         self._going = None
-        nearest = min((each.pc for each in self.batches if not each.is_tired), default=None)
-        observer, breakpoints = self.observer, self.breakpoints
+        nearest = min((each.pc for each in self.batches if each.spent < PATIENCE), default=None)
+        observer, breakpoints, is_exact = self.observer, self.breakpoints, self._has_turns
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
-        while left > 0:
+        while True:
             pc, mode = batch.pc, batch.mode
             self._going = batch
             if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
@@ -315,25 +334,32 @@ class Device:
                 break
             batch.passed = NOWHERE
             block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
+            if is_exact and block.count > left:
+                block = self._found_block(pc, mode, single=True)
+            left -= block.count
+            batch.spent += block.count
             if not self._execute(batch, block):
                 self._going = None
                 return
-            if block.is_whole:
-                left -= 1
-                if not left or (nearest is not None and batch.pc >= nearest):
-                    self._going = None
-                    batch.is_tired = not left
-                    break
+            if (
+                left <= 0
+                if is_exact
+                else block.is_whole and (left <= 0 or (nearest is not None and batch.pc >= nearest))
+            ):
+                self._going = None
+                break
             if self._is_interrupted or (limit is not None and self.executed >= limit):
                 break
         self._left = left
         self.batches.append(batch)
 
     def _patience(self, batch: WaveBatch) -> int:
-        """Return how many blocks a batch executes in its turn."""
-        if not self.batches:
-            return max(16, ALONE // batch.count)
-        return PATIENCE if self._random is None else self._random.randrange(1, self.memory.longest_turn)
+        """Return how many instructions a batch executes in its turn."""
+        if not self.batches and not (self._has_turns and batch.count > 1):
+            return max(128, ALONE // batch.count)
+        if self._random is None:
+            return PATIENCE - batch.spent
+        return self._random.randint(1, 1 if self.memory.is_weak else self._random.choice(TURNS))
 
     def _execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
         """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""
@@ -753,7 +779,7 @@ def keep_freed_memory() -> None:
 
 def _whole_copy(batch: WaveBatch) -> WaveBatch:
     other = batch.copy()
-    other.passed, other.is_tired = batch.passed, batch.is_tired
+    other.passed = batch.passed
     return other
 
 

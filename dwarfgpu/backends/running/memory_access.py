@@ -432,8 +432,8 @@ class MemoryAccess(BufferAddresses):
     moving: tuple[str, int] = ("load", 0)
     """What the access that is watched does (``load``, ``store`` or ``atomic``), and with how many bytes of a lane."""
 
-    longest_turn = 20
-    """The number of blocks that a batch does not execute in one turn, where the order is by chance."""
+    is_weak = False
+    """Whether accesses take time, so that each one ends a turn."""
 
     finds_rows = True
     """Whether accesses that need not ask each lane are told from others; without it the answers are the same."""

@@ -149,7 +149,7 @@ class IssuedInstruction:
 class WeakMemory(MemoryAccess):
     """The memory of one dispatch, as weak as it may be."""
 
-    longest_turn = 2
+    is_weak = True
 
     def __init__(
         self, memory: GlobalMemory, settings: WeakSettings, *, processor: str, generation: int, **others: Any
@@ -256,7 +256,7 @@ class WeakMemory(MemoryAccess):
     def issue(self, batch: WaveBatch, instruction: WeakInstruction) -> None:
         """Begin an instruction that accesses memory."""
         self._tick()
-        touched = self._tried(batch, instruction)
+        touched = [place for place in self._tried(batch, instruction) if place[1] is None or place[1].any()]
         counters = instruction.action.counters
         if len(counters) > 1 and touched:  # a flat access counts in two, and is complete in that of where it is
             is_local = [segment is self.local for segment, *_rest in touched]
@@ -277,7 +277,10 @@ class WeakMemory(MemoryAccess):
             keys or operation.is_local or instruction.writes_back is not None
         ):
             operation.due[:] = self.now
-            operation.next_due = self.now
+        for segment, mask, offsets, _size in touched:  # whatever instruction reaches private memory
+            if segment is not self.local and id(segment) not in self.caches.first_of:
+                operation.due[_waves_of(mask, offsets)] = self.now
+        operation.next_due = int(operation.due.min()) if batch.count else 0
         self.operations.append(operation)
         self._perform(operation, operation.due <= self.now)
         self._pause(batch.waves)
@@ -680,6 +683,11 @@ class WeakMemory(MemoryAccess):
         self.issued = {counter: numbers.copy() for counter, numbers in issued.items()}
         self.left_waves, self.rests = left.copy(), rests.copy()
         self.random.bit_generator.state = state
+
+
+def _waves_of(mask: Lanes, offsets: Lanes) -> Rows:
+    """Return flags of the waves of which some lane counts."""
+    return np.ones(len(offsets), bool) if mask is None else mask.any(axis=1)
 
 
 def _shadow(batch: WaveBatch, instruction: WeakInstruction) -> WaveBatch:

@@ -124,16 +124,25 @@ def test_the_reach_of_an_access():
 # --- Kernels ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [KERNELS, KERNELS.replace("gfx1100.w32", "gfx90a.w64")])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_kernel_without_a_race_computes_the_same(path, seed):
-    results = []
-    for options in ({}, {"weak_memory": seed}):
-        machine = dg.machine_for(path, "saxpy")
-        done = dg.launch(machine, path, "saxpy", grid=640, work_group=64, args=SAXPY, **options)
+UNOPTIMIZED = ("gfx90a.w64.O0", "gfx942.w64.O0", "gfx1030.w32.O0", "gfx1100.w32.O0", "gfx1200.w32.O0")
+INTO_OUT = {"out": "zeros(640)"}
+WITHOUT_RACE = [  # fixtures, kernels, arguments; -O0 reaches private memory by flat, scratch and buffer instructions
+    *(("cl", build, "saxpy", SAXPY) for build in ("gfx1100.w32.O2", "gfx90a.w64.O2", *UNOPTIMIZED)),
+    ("cl", "gfx90a.w64.O0", "divergent", INTO_OUT | {"limit": 40}),
+    ("hip", "gfx1100.w32.O0", "divergent", INTO_OUT | {"limit": 8}),
+]
+
+
+@pytest.mark.parametrize("language, build, kernel, args", WITHOUT_RACE)
+def test_a_kernel_without_a_race_computes_the_same(language, build, kernel, args):
+    path, results = f"fixtures/amdgpu/{language}-kernels.{build}.v5.co", []
+    count, output = (640, "y") if kernel == "saxpy" else (64, "out")
+    for options in ({}, {"weak_memory": 0}, {"weak_memory": 3}):
+        machine = dg.machine_for(path, kernel)
+        done = dg.launch(machine, path, kernel, grid=count, work_group=64, args=args, **options)
         assert machine.run().has_ended
-        results.append(done.buffers["y"].copy())
-    assert (results[0] == results[1]).all()
+        results.append(done.buffers[output].copy())
+    assert all((results[0] == result).all() for result in results[1:])
 
 
 def test_a_seed_gives_the_same_run_again():
