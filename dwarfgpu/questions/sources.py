@@ -181,7 +181,7 @@ def _range(debugger: Debugger, text: str, count: int) -> tuple[SourceFile, int, 
     file = _file_of(place)
     if not last:
         return file, place.line, place.line + count - 1
-    end = LinespecReader(debugger.frame, (file, place.line)).read(last)[0]
+    end = LinespecReader(debugger.frame, lambda: (file, place.line)).read(last)[0]
     if _file_of(end).path != file.path:
         raise UsageError("Specified first and last lines are in different files.", kind="no_line")
     if end.line < place.line:
@@ -205,15 +205,16 @@ def _around(line: int, count: int) -> tuple[int, int]:
 
 def places_of(debugger: Debugger) -> LinespecReader:
     """Return what reads places: numbers are lines of the file that was listed last, or of the frame."""
-    kept = sources_of(debugger)
-    here = None
-    if kept.file is not None and kept.focus == _focus(debugger):
-        here = kept.file, kept.last
-    else:
+
+    def here() -> tuple[SourceFile, int] | None:
+        kept = sources_of(debugger)
+        if kept.file is not None and kept.focus == _focus(debugger):
+            return kept.file, kept.last
         try:
-            here = start_of(debugger)
+            return start_of(debugger)
         except DwarfGpuError:
-            here = None
+            return None
+
     return LinespecReader(debugger.frame, here)
 
 

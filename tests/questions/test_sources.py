@@ -28,6 +28,17 @@ def numbers(text: str) -> list[str]:
     return [line.partition("\t")[0] for line in text.splitlines()]
 
 
+@pytest.mark.parametrize("line", ["info line *0x1518", "info symbol 0x1518", "list *0x1518", "info scope *0x1518"])
+def test_a_question_about_an_address_does_not_search_for_main(line, monkeypatch):
+    run = Run(LANES)
+
+    def searched(*_arguments: object) -> None:
+        raise AssertionError("the whole program is searched")
+
+    monkeypatch.setattr("dwarfgpu.questions.sources.start_of", searched)
+    assert run(line)
+
+
 # --- list -----------------------------------------------------------------------------------------------------------
 
 

@@ -218,9 +218,8 @@ class Image:
             return []
         return [
             symbol
-            for symbol in self.symbols()
-            if last in symbol.name
-            and symbol.name.startswith("_Z")
+            for symbol in self._symbol_table().containing(last)
+            if symbol.name.startswith("_Z")
             and symbol.is_defined
             and symbol.section in self.code_sections
             and name in short_names(symbol.name)

@@ -7,7 +7,7 @@ search of the bytes, which is several times faster than making an index; for mor
 from __future__ import annotations
 
 import struct
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -139,6 +139,23 @@ class SymbolTable:
     def all_named(self, name: str) -> list[Symbol]:
         """Return all symbols with a name, in their order, without sections and files."""
         return [self.symbol(index) for index, _ in self._search(name)]
+
+    def containing(self, part: str) -> Iterator[Symbol]:
+        """Yield the symbols whose names contain the bytes of a text, in their order."""
+        wanted = _encoded(part)
+        if wanted is None:
+            yield from (symbol for symbol in self if part in symbol.name)
+            return
+        find, matches = self._strings.find, []
+        last = self._strings.rfind(b"\0")  # a name without an end is not read
+        place = find(wanted, 0, last) if wanted and last > 0 else -1
+        while place >= 0:
+            matches.append(place)
+            place = find(wanted, place + 1, last)
+        for index, offset in enumerate(self._name_offsets() if matches else ()):
+            first = bisect_left(matches, offset)
+            if first < len(matches) and find(b"\0", offset, matches[first]) < 0:
+                yield self.symbol(index)
 
     def marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:
         """Yield the symbols whose names end in ``suffix``, or that have a type."""

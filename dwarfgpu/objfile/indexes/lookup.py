@@ -54,7 +54,8 @@ class Index:
         self._budget: Budget | None = None
         self._sets: list[AddressSet] | None = None
         self._ranges: Ranges | None = None
-        self._asked = 0
+        self._unit_ranges: Ranges | None = None
+        self._asked = self._spanned = 0
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -338,9 +339,20 @@ class Index:
             if unit not in tried:
                 tried.add(unit)
                 yield unit
-        for unit in self.units:
-            if unit not in tried and any(low <= address < high for low, high in self.spans_of(unit)):
-                yield unit
+        yield from (unit for unit in self._units_spanning(address) if unit not in tried)
+
+    def _units_spanning(self, address: int) -> Iterator[Unit]:
+        """Yield the units whose own addresses contain one, in their order."""
+        if self._unit_ranges is None:
+            self._spanned += 1
+            if self._spanned <= SEARCHES:
+                for unit in self.units:
+                    if any(low <= address < high for low, high in self.spans_of(unit)):
+                        yield unit
+                return
+            spans = ((low, high, i) for i, unit in enumerate(self.units) for low, high in self.spans_of(unit))
+            self._unit_ranges = Ranges(spans)
+        yield from (self.units[i] for i in sorted(set(self._unit_ranges.at(address))))
 
     def _sets_at(self, address: int) -> list[int]:
         """Return the offsets of the units that have an address by ``.debug_aranges``."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 # The low bits of a mark; from bit 8 on it has the operation index, from 16 the isa, from 32 the discriminator.
 IS_STMT, BASIC_BLOCK, END_SEQUENCE, PROLOGUE_END, EPILOGUE_BEGIN = 1, 2, 4, 8, 16
-_OP_INDEX, _ISA, _DISCRIMINATOR = 8, 16, 32
+_OP_INDEX, _ISA, DISCRIMINATOR = 8, 16, 32
 
 _LAST = {32: (1 << 32) - 1, 16: (1 << 16) - 1}
 """The largest number for a register that is kept in so many bits."""
@@ -125,7 +125,7 @@ class Rows:
             bool(mark & PROLOGUE_END),
             bool(mark & EPILOGUE_BEGIN),
             mark >> _ISA & 0xFFFF,
-            mark >> _DISCRIMINATOR,
+            mark >> DISCRIMINATOR,
             mark >> _OP_INDEX & 0xFF,
         )
 
@@ -224,7 +224,7 @@ def _run(rest: Iterator[int], header: LineHeader, rows: Rows, wide: _Wide | None
                     code = payload[0]
                     if code == DW_LNE_set_discriminator:
                         number = payload[1] if len(payload) == 2 else _discriminator(rows, payload, rest)
-                        mark = mark & 0xFFFFFFFF | _register(number, 32, "discriminator") << _DISCRIMINATOR
+                        mark = mark & 0xFFFFFFFF | _register(number, 32, "discriminator") << DISCRIMINATOR
                     elif code == DW_LNE_end_sequence:
                         if len(payload) != 1:
                             rows.note(payload, length_hint(rest))

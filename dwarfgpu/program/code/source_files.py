@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.objfile.lines.line_program import DISCRIMINATOR, IS_STMT
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.regular_files import places_of
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lines.line_program import LineRow
+    from dwarfgpu.objfile.lines.line_program import Rows
     from dwarfgpu.objfile.lines.line_table import LineTable
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.stack.execution import Execution
@@ -361,7 +362,7 @@ def language_of(unit: Unit) -> str | None:
 # apart are one.
 
 
-@frozen
+@immutable
 class LineStart:
     """Where the code of a line begins, or goes on after that of another one."""
 
@@ -378,12 +379,11 @@ class Lines:
     """The lines of one table, by address."""
 
     def __init__(self, table: LineTable) -> None:
-        live = table.ranges()
+        live = {low for low, _ in table.ranges()}
         starts: list[LineStart] = []
         for sequence in table.rows.sequences:
-            rows = [table.rows[index] for index in range(sequence.first, sequence.stop)]
-            if any(rows[0].address == low for low, _ in live):
-                starts += _starts(rows)
+            if table.rows.addresses[sequence.first] in live:
+                starts += _starts(table.rows, sequence.first, sequence.stop - 1)
         starts.sort(key=lambda start: start.address)
         self.starts: tuple[LineStart, ...] = tuple(starts)
         self._addresses = [start.address for start in starts]
@@ -418,24 +418,26 @@ class Lines:
         return min(lines, default=None)
 
 
-def _starts(rows: list[LineRow]) -> Iterator[LineStart]:
+def _starts(rows: Rows, first: int, last: int) -> Iterator[LineStart]:
     """Yield the rows of a sequence that begin a line; the last row only ends it."""
-    kept: list[LineRow] = []
-    before: LineRow | None = None
+    addresses, lines = rows.addresses, rows.lines
+    kept: list[tuple[int, int, int, bool]] = []
+    file_before = line_before = address_before = kept_line = -1
     is_told_apart = has_statement = False
-    for row in rows[:-1]:
-        is_same = before is not None and before.line == row.line
-        is_told_apart = bool(row.discriminator) or (is_same and is_told_apart)
-        is_same_file = before is not None and before.file == row.file
-        at_same_address = before is not None and before.address == row.address
+    for index in range(first, last):
+        address, line, file, mark = addresses[index], lines[index], rows.places[index] >> 32, rows.marks[index]
+        is_statement = bool(mark & IS_STMT)
+        is_told_apart = bool(mark >> DISCRIMINATOR) or (line_before == line and is_told_apart)
+        is_same_file, at_same_address = file_before == file, address_before == address
         has_statement = has_statement and at_same_address
-        is_shadowed = not is_same_file and at_same_address and not row.is_stmt and has_statement
-        goes_on = is_same_file and bool(kept) and kept[-1].line == row.line and is_told_apart
+        is_shadowed = not is_same_file and at_same_address and not is_statement and has_statement
+        goes_on = is_same_file and kept_line == line and is_told_apart
         if not is_shadowed and not goes_on:
-            kept.append(row)
-        has_statement = has_statement or row.is_stmt
-        before = row
-    ends = sorted({row.address for row in kept} | {rows[-1].address})
-    for row in kept:
-        end = ends[min(bisect_right(ends, row.address), len(ends) - 1)]
-        yield LineStart(row.address, end, row.file, row.line, row.is_stmt)
+            kept.append((address, file, line, is_statement))
+            kept_line = line
+        has_statement = has_statement or is_statement
+        file_before, line_before, address_before = file, line, address
+    ends = sorted({row[0] for row in kept} | {addresses[last]})
+    following = dict(zip(ends, [*ends[1:], ends[-1]], strict=True))
+    for address, file, line, is_statement in kept:
+        yield LineStart(address, following[address], file, line, is_statement)

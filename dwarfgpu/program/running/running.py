@@ -146,9 +146,8 @@ class Running:
             return addresses
         return sorted({self.reader.at(address).body or address for address in addresses})
 
-    @property
     def _here(self) -> Any:
-        """The file of the kernel, which line numbers without a file belong to."""
+        """Return the file of the kernel, which line numbers without a file belong to."""
         entry = self.launched.plan.kernel.entry
         line = None if entry is None else self.program.state.sources.at(entry)
         return None if line is None else (line.file, line.line)

@@ -18,7 +18,7 @@ from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.variables.columns import python_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.info.dies import Die
@@ -63,9 +63,13 @@ class CodeSpan:
 
 
 class LinespecReader:
-    """Reads what names places. ``here`` is the line that numbers count from, and the file that they are lines of."""
+    """Reads what names places.
 
-    def __init__(self, frame: Frame, here: tuple[SourceFile, int] | None = None) -> None:
+    ``here`` returns the line that numbers count from, and the file that they are lines of. It is called only for a
+    number: to find the default takes a search of the whole program.
+    """
+
+    def __init__(self, frame: Frame, here: Callable[[], tuple[SourceFile, int] | None] = lambda: None) -> None:
         self.frame = frame
         self.files = frame.state.sources
         self.here = here
@@ -110,9 +114,10 @@ class LinespecReader:
     # --- Lines ----------------------------------------------------------------------------------------------------
 
     def _numbered(self, text: str) -> Linespec:
-        if self.here is None:
+        here = self.here()
+        if here is None:
             raise UsageError("a line number needs a source file", hint="write FILE:LINE")
-        file, line = self.here
+        file, line = here
         return Linespec(file, max(0, line + int(text)) if text[0] in "+-" else int(text))
 
     def _in_file(self, name: str, rest: str) -> Iterator[Linespec]:

@@ -477,6 +477,21 @@ def test_an_address_reads_unit_entries_and_one_unit():
     assert one.index.unit_at(0x3100) is None
 
 
+def test_many_questions_about_addresses_have_the_answers_of_the_first_ones(monkeypatch):
+    trees = [
+        unit(die("compile_unit", ("low_pc", "addr", low), ("high_pc", "data4", size)))
+        for low, size in ((0x3000, 0x100), (0x1000, 0x3000), (0x2000, 0x20), (0x2010, 0), (0x9000, 1))
+    ]
+    first, often = dwarf(*trees), dwarf(*trees)
+    monkeypatch.setattr(index_module, "SEARCHES", 1000)
+    expected = [[unit.offset for unit in first.index._units_by_likelihood(at)] for at in range(0xFF0, 0x9010, 8)]
+    monkeypatch.setattr(index_module, "SEARCHES", 0)
+    assert [
+        [unit.offset for unit in often.index._units_by_likelihood(at)] for at in range(0xFF0, 0x9010, 8)
+    ] == expected
+    assert {len(units) for units in expected} == {0, 1, 2}
+
+
 # --- Addresses ------------------------------------------------------------------------------------------------------
 
 
