@@ -110,6 +110,11 @@ def flushed(value: Any) -> Any:
     return np.where(small, np.copysign(value.dtype.type(0), value), value) if small.any() else value
 
 
+def multiplied_result(value: Any, factor: Any) -> Any:
+    """Return results after an output modifier: denormal ones are 0 before and after it, and -0 becomes +0."""
+    return flushed(flushed(value) * factor) + value.dtype.type(0)
+
+
 def clamped(value: Any) -> Any:
     """Return floats between 0 and 1; a NaN becomes 0."""
     kind = value.dtype.type
@@ -300,9 +305,7 @@ class BlockWriter:
                 text = f"negative({text})"
             if not is_float:
                 text = f"{text}.view('{numpy_kind}')"
-        if numpy_kind[0] == "f" and self.flushes(numpy_kind):
-            text = f"flushed({text})"
-        return text
+        return self.flushed_source(text, numpy_kind)
 
     def operation(self, name: str, function: Any, kind: str) -> str:
         """Return a name for an operation with results of a type, as MODE rounds them."""
@@ -314,10 +317,13 @@ class BlockWriter:
             rounded = quieted(rounded)
         return self.name(rounded)
 
-    def flushes(self, numpy_kind: str) -> bool:
-        """Return whether denormal floats of a type are taken for 0 (MODE, FP_DENORM)."""
-        denormals = self.mode >> 4 & 3 if numpy_kind == "f4" else self.mode >> 6 & 3
-        return denormals != 3
+    def denormals(self, numpy_kind: str) -> int:
+        """Return MODE.FP_DENORM of a type of floats: bit 0 keeps denormal sources, bit 1 denormal results."""
+        return self.mode >> (4 if numpy_kind == "f4" else 6) & 3
+
+    def flushed_source(self, text: str, numpy_kind: str) -> str:
+        """Return a source, in which denormal floats are 0 if MODE says so."""
+        return text if numpy_kind[0] != "f" or self.denormals(numpy_kind) & 1 else f"flushed({text})"
 
     def _source(self, operand: GpuOperand, kind: str, instruction: GpuInstruction, position: int) -> str:
         size = int(kind[1])
@@ -384,7 +390,11 @@ class BlockWriter:
             return lane_moves.part_text(word, selection, is_signed=operand.sign_extended)
         if variant in ("dpp", "dpp8") and position == 0:
             if variant == "dpp":
-                source, valid = lane_moves.dpp_sources(modifiers.get("dpp_ctrl", 0), self.lanes)
+                control = modifiers.get("dpp_ctrl", 0)
+                written = dict(instruction.form.writers)["dpp_ctrl"](control, modifiers)
+                if "/*" in written:  # a control that other processors have
+                    raise UnknownInstruction(f"{instruction.mnemonic}: {written.strip(' /*')}")
+                source, valid = lane_moves.dpp_sources(control, self.lanes)
                 enabled = lane_moves.dpp_enabled(
                     modifiers.get("row_mask", 0), modifiers.get("bank_mask", 0), self.lanes
                 )
@@ -459,15 +469,21 @@ class BlockWriter:
         return f"{text}.astype('u4') | {old} & 0xffff0000" if keeps else f"{text}.astype('u4')"
 
     def float_result(self, text: str, kind: str, instruction: GpuInstruction) -> str:
-        """Return a float result after the output modifiers and what MODE says of denormal numbers."""
+        """Return a float result after the output modifiers and what MODE says of denormal numbers.
+
+        Output modifiers are ignored where denormal results are kept, and where MODE.IEEE is set (ISA documents, "Output
+        Modifiers"; GFX12 has no such bit).
+        """
         kind = KINDS[kind]
         if kind[0] != "f":
             return text
         omod = instruction.modifiers.get("omod", 0)
-        if omod:
-            text = f"flushed(({text}) * {self.name(np.dtype(kind).type((1, 2, 4, 0.5)[omod]))})"
-        elif self.flushes(kind):
-            text = f"flushed({text})"
+        if not self.denormals(kind) & 2:
+            if omod and not (self.mode & IEEE and self.generation <= 11):
+                factor = self.name(np.dtype(kind).type((1, 2, 4, 0.5)[omod]))
+                text = f"{self.name(multiplied_result)}({text}, {factor})"
+            else:
+                text = f"flushed({text})"
         if not instruction.modifiers.get("clamp"):
             return text
         keeps_nans = self.generation <= 11 and not self.mode & DX10_CLAMP

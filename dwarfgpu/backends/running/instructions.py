@@ -416,6 +416,9 @@ def _permute_row(*, crosses: bool) -> Callable[[BlockWriter, GpuInstruction], No
 
 
 def _exchange_halves(writer: BlockWriter, instruction: GpuInstruction) -> None:
+    """Write v_permlane64_b32, which performs no operation in waves of 32 lanes."""
+    if writer.lanes == 32:
+        return
     target, source = instruction.operands[:2]
     writer.write_register(_register(target), f"{writer.name(lane_moves.halves_exchanged)}(b, {_register(source)})")
 

@@ -287,4 +287,4 @@ def permuted_by_lane(
 
 def halves_exchanged(batch: WaveBatch, register: Lanes) -> Lanes:
     """Return for each lane what the lane of the other half of the wave has (v_permlane64_b32)."""
-    return np.roll(_wide(register, batch), 32, axis=1) if batch.lanes == 64 else register
+    return np.roll(_wide(register, batch), 32, axis=1)

@@ -83,9 +83,7 @@ def _write_packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
             text = writer.part(operand, kind, is_high=is_high)
             if place >= 0 and negated[half] >> place & 1:
                 text = f"negative({text})"
-            if KINDS[kind][0] == "f" and writer.flushes(KINDS[kind]):
-                text = f"flushed({text})"
-            texts.append(text)
+            texts.append(writer.flushed_source(text, KINDS[kind]))
         writer.write(f"d{half} = {writer.operation(single, function, kind)}({', '.join(texts)})")
     destination = instruction.destinations[0]
     if BITS[kind] == 32:
@@ -133,7 +131,7 @@ def _write_mixed(writer: BlockWriter, instruction: GpuInstruction) -> None:
             text = f"absolute({text})"
         if operand.negated:
             text = f"negative({text})"
-        texts.append(f"flushed({text})" if writer.flushes("f4") else text)
+        texts.append(writer.flushed_source(text, "f4"))
     call = f"{writer.name(_MIXED[instruction.name])}({', '.join(texts)})"
     destination = instruction.destinations[0]
     if instruction.name.endswith("f32"):

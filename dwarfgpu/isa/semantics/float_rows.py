@@ -300,21 +300,27 @@ def logarithm(value: Lanes) -> Lanes:
     return _through(np.log2, value)
 
 
-def _turns(function: Any, value: Lanes) -> Lanes:
+def _turned(value: Lanes, quarters: int) -> Lanes:
+    """Return the sine of numbers of turns and some quarter turns: exactly 0, 1 or -1 where that is a quarter turn."""
     turns = value.astype(np.float64)
-    return function((turns - np.floor(turns)) * (2 * np.pi)).astype(value.dtype)
+    turns -= np.floor(turns)
+    nearest = np.rint(4 * turns)
+    rest = (turns - nearest / 4) * (2 * np.pi)
+    quadrant = nearest + quarters
+    sines = np.where(quadrant % 2 == 1, np.cos(rest), np.sin(rest))
+    return np.where(quadrant % 4 >= 2, 0 - sines, sines).astype(value.dtype)
 
 
 @vector("v_sin_f32", "f32 -> f32", "D = sin(S0 * 2 pi)")
 @vector("v_sin_f16", "f16 -> f16", "D = sin(S0 * 2 pi)")
 def sine(value: Lanes) -> Lanes:
-    return _turns(np.sin, value)
+    return np.where(value == 0, value, _turned(value, 0))  # the sine of -0 is -0
 
 
 @vector("v_cos_f32", "f32 -> f32", "D = cos(S0 * 2 pi)")
 @vector("v_cos_f16", "f16 -> f16", "D = cos(S0 * 2 pi)")
 def cosine(value: Lanes) -> Lanes:
-    return _turns(np.cos, value)
+    return _turned(value, 1)
 
 
 # --- Faces of cubes ---------------------------------------------------------------------------------------------

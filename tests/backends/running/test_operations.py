@@ -829,6 +829,86 @@ def test_mode_says_whether_a_clamped_nan_becomes_0(bench, processor, keeps):
         assert it.read(2, "f4")[0, 0] == 1
 
 
+@pytest.mark.parametrize(
+    "processor, mode, factor",
+    [
+        ("gfx90a", 0x00, 2),
+        ("gfx90a", 0x50, 2),  # denormal sources are kept, denormal results are not
+        ("gfx90a", 0xA0, 1),  # denormal results are kept
+        ("gfx90a", 0xF0, 1),
+        ("gfx1100", 1 << 9, 1),  # IEEE
+        ("gfx1200", 1 << 9, 2),  # GFX12 has no such bit
+    ],
+)
+def test_output_modifiers_count_without_denormal_results_and_ieee(bench, processor, mode, factor):
+    """They are ignored else, and make +0 of -0 (ISA documents, "Output Modifiers")."""
+    it = bench(processor, 64 if processor == "gfx90a" else 32, mode=mode)
+    lanes = it.lanes
+    it.vector(0, np.full(lanes, 1.5, np.float32))
+    it.vector(1, np.full(lanes, 1.5, np.float16))
+    it.vector(2, np.full(lanes, 1.5, np.float64))
+    it.vector(4, np.full(lanes, -0.0, np.float32))
+    it.run(
+        "v_add_f32 v8, v0, v0 mul:2\nv_add_f16 v9, v1, v1 mul:2\nv_add_f64 v[10:11], v[2:3], v[2:3] mul:2"
+        if processor != "gfx1200"
+        else "v_add_f32 v8, v0, v0 mul:2\nv_add_f16 v9.l, v1.l, v1.l mul:2\nv_add_f64 v[10:11], v[2:3], v[2:3] mul:2"
+    )
+    it.run("v_mul_f32 v12, 1.0, v4 mul:2")
+    found = [it.read(8, "f4")[0, 0], it.read(9, "f2")[0, 0], it.read(10, "f8")[0, 0]]
+    assert found == [3 * factor] * 3
+    assert np.signbit(it.read(12, "f4")[0, 0]) == (factor == 1)
+
+
+@pytest.mark.parametrize("mode, kept", [(0x00, (0, 0)), (0x10, (0, 1)), (0x20, (0, 0)), (0x30, (1, 1))])
+def test_mode_keeps_denormal_sources_and_results(bench, mode, kept):
+    """FP_DENORM: bit 0 is for sources, bit 1 for results."""
+    it = bench("gfx1100", 32, mode=mode)
+    smallest = np.finfo(np.float32).tiny
+    it.vector(0, np.full(32, smallest / 2, np.float32))
+    it.vector(1, np.full(32, smallest, np.float32))
+    it.run("v_mul_f32 v2, 1.0, v0\nv_mul_f32 v3, 4.0, v0\nv_mul_f32 v4, 0.5, v1")
+    assert it.read(2, "f4")[0, 0] == smallest / 2 * kept[0]
+    assert it.read(3, "f4")[0, 0] == smallest * 2 * kept[1]
+    assert it.read(4, "f4")[0, 0] == smallest / 2 * bool(mode & 0x20)
+
+
+def test_sines_and_cosines_of_quarter_turns_are_exact(bench):
+    it = bench("gfx1100", 32)
+    it.vector(0, np.resize(np.array([0.25, 0.5, 0.75, 1.0, -0.25, 0.125, 65536.5, 0.0], np.float32), 32))
+    it.run("v_sin_f32 v1, v0\nv_cos_f32 v2, v0")
+    half = np.float32(math.sqrt(0.5))
+    assert it.read(1, "f4")[0, :8].tolist() == [1, 0, -1, 0, -1, half, 0, 0]
+    assert it.read(2, "f4")[0, :8].tolist() == [0, -1, 0, 1, 0, half, -1, 1]
+    assert not np.signbit(it.read(2, "f4")[0, [0, 2, 4]]).any()
+    it.vector(0, np.full(32, -0.0, np.float32))
+    it.run("v_sin_f32 v1, v0")
+    assert np.signbit(it.read(1, "f4")[0, 0])
+
+
+def test_the_halves_of_a_wave_of_32_lanes_are_not_exchanged(bench):
+    it = bench("gfx1100", 32)
+    it.vector(1, words(32))
+    it.vector(2, np.full(32, 7, np.uint32))
+    it.run("v_permlane64_b32 v2, v1")
+    assert (it.read(2) == 7).all()
+
+
+@pytest.mark.parametrize(
+    "processor, control, name",
+    [
+        ("gfx1100", 0x142, "row_bcast is not supported starting from GFX10"),
+        ("gfx1030", 0x130, "wave_shl is not supported starting from GFX10"),
+        ("gfx900", 0x161, "row_xmask is not supported on ASICs earlier than GFX10"),
+        ("gfx900", 0x151, "row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10"),
+    ],
+)
+def test_controls_of_dpp_that_other_processors_have_stop_the_wave(bench, processor, control, name):
+    it = bench(processor, 64 if processor == "gfx900" else 32)
+    code = (0x7E0402FA).to_bytes(4, "little") + (0xFF000001 | control << 8).to_bytes(4, "little")
+    with pytest.raises(UnknownInstruction, match=f"v_mov_b32_dpp: {name}"):
+        it.execute([code])
+
+
 @pytest.mark.parametrize("text", ["flat_load_dword v4, v[0:1]", "flat_store_dword v[0:1], v4",
                                   "flat_atomic_add v[0:1], v4"])  # fmt: skip
 def test_flat_accesses_outside_of_local_memory_are_errors(bench, text):
