@@ -80,7 +80,7 @@ def _variable(debugger: Debugger, name: str) -> Variable | None:
         return quantity
     parts = tuple(name.split("::"))
     if not all(part.isidentifier() or not part for part in parts):
-        raise UsageError(f'No symbol "{name[:80]}" in current context.', kind="no_name")
+        return None
     variable: Variable | None = variable_called(debugger.frame, parts)
     return variable
 

@@ -129,7 +129,7 @@ def _lanes(mask: int) -> list[int]:
 
 def _position_json(position: CodePosition) -> dict[str, Any]:
     return {
-        "pc": f"{position.address:#x}", "function": position.function, "file": position.file,
+        "pc": f"{position.address:#x}", "function": position.place, "file": position.file,
         "line": position.line or None,
     }  # fmt: skip
 
@@ -151,12 +151,12 @@ class TraceWriter:
         if step.text is None:
             if changed:
                 yield f"    {changed}"
-            function = "" if position.function is None else f" in {position.function.partition('+')[0]}"
+            function = "" if position.function is None else f" in {position.function}"
             yield f"{self._style('name', f'{position.file}:{position.line}')}{function}, {lanes_text(step.active)}"
             return
         if (position.file, position.line) != self._line:
             self._line = position.file, position.line
-            where = f"{position.file}:{position.line}" if position.file else position.function or "no line"
+            where = f"{position.file}:{position.line}" if position.file else position.place or "no line"
             yield f"{self._style('name', where)}, {lanes_text(step.active)}"
         result = f"  # {changed}" if changed else ""
         yield f"  {position.address:#x}  {step.text}{self._style('dim', result)}"

@@ -207,22 +207,25 @@ class Image:
         return self._symbol_table().all_named(name)
 
     def symbols_called(self, name: str) -> list[Symbol]:
-        """Return the defined symbols of code with a short name: without parameters, scopes or template arguments.
+        """Return the defined symbols of code with a name, with or without parameters, scopes, template arguments.
 
         A kernel has two symbols, of which the one of its code is returned.
         """
-        from dwarfgpu.encoding.demangle import short_names
+        from dwarfgpu.encoding.demangle import short_names, without_parameters
 
-        last = name.rpartition("::")[2].partition("<")[0]
+        last = without_parameters(name).rpartition("::")[2].partition("<")[0]
         if not last:
             return []
+        if "operator" in name:
+            last = "_Z"  # mangled, the name of an operator is two letters
+        whole = "".join(name.split()) if name.endswith(")") else None
         return [
             symbol
             for symbol in self._symbol_table().containing(last)
             if symbol.name.startswith("_Z")
             and symbol.is_defined
             and symbol.section in self.code_sections
-            and name in short_names(symbol.name)
+            and (name in short_names(symbol.name) or whole == "".join(symbol.demangled.split()))
         ]
 
     def symbols_marked(self, suffix: str, symbol_type: int) -> Iterator[Symbol]:

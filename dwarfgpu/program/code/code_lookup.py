@@ -119,8 +119,23 @@ class Named:
 
 
 _LINE = re.compile(r"(.*[^:]):(\d{1,9})$")
+_OFFSET = re.compile(r"(.+?)\s*\+\s*(\d\w*)\s*", re.DOTALL)
 MAX_LISTED = 8
 """How many of several meanings of a name an error lists."""
+_ADDRESSES = "an address is a number such as 0x1900, a function such as main or main+0x10, or a line such as k.c:17"
+
+
+def name_and_offset(text: str) -> tuple[str, int | None]:
+    """Return the name in ``kernel+0x10`` and the offset, if a number follows the last plus: ``operator+`` is a name."""
+    match = _OFFSET.fullmatch(text)
+    return (text, None) if match is None else (match[1], _number(match[2], text))
+
+
+def _number(digits: str, text: str) -> int:
+    try:
+        return int(digits, 0)
+    except ValueError:
+        raise UsageError(f"{text!r} is not an address", hint=_ADDRESSES) from None
 
 
 def parse_address(file: CodeObject, text: str) -> int:
@@ -131,20 +146,13 @@ def parse_address(file: CodeObject, text: str) -> int:
     line = _LINE.match(text)
     if line is not None:
         return _only(text, parse_addresses(file, text))
-    name, plus, rest = text.rpartition("+")
-    if not plus:
-        name, rest = rest, "0"
-    try:
-        if text[:1].isdigit():
-            return int(text, 0)
-        offset = int(rest, 0)
-    except ValueError:
-        hint = "an address is a number such as 0x1900, a function such as main or main+0x10, or a line such as k.c:17"
-        raise UsageError(f"{text!r} is not an address", hint=hint) from None
+    if text[:1].isdigit():
+        return _number(text, text)
+    name, offset = name_and_offset(text)
     symbol = file.symbol_image.symbol_named(name)
     if symbol is not None and symbol.is_defined:
-        return symbol.value + offset
-    return _only(name, addresses_of_function(file, name)) + offset
+        return symbol.value + (offset or 0)
+    return _only(name, addresses_of_function(file, name)) + (offset or 0)
 
 
 def parse_addresses(file: CodeObject, text: str) -> dict[int, str]:

@@ -253,8 +253,7 @@ class Debugging:
             frames = ()
         if frames and frames[0].name is not None:
             return frames[0].name
-        symbol = running.position(address).function
-        return None if symbol is None else symbol.partition("+")[0]
+        return running.position(address).function
 
     def _function_of(self, frame: Frame) -> tuple[tuple[int, int], ...]:
         """Return the addresses of the function that a frame executes."""

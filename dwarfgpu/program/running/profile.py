@@ -130,8 +130,7 @@ def by_line(counted: Iterable[tuple[int, Counts]], running: Running, lane_count:
     lines: dict[tuple[str | None, int, str | None], Counts] = {}
     for address, counts in counted:
         position = running.position(address)
-        function = None if position.function is None else position.function.partition("+")[0]
-        key = (position.file, position.line, None if position.file else function)
+        key = (position.file, position.line, None if position.file else position.function)
         lines.setdefault(key, Counts()).add(counts)
     rows = [ProfileRow(file, line, function, counts, lane_count) for (file, line, function), counts in lines.items()]
     return sorted(rows, key=lambda row: (-row.counts.instructions, row.file or "", row.line))

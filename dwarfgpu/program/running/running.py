@@ -14,6 +14,7 @@ from dwarfgpu import progress
 from dwarfgpu.backends.running.halts import Breakpoint
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.program import Program
 from dwarfgpu.program.running.printf import printed
 from dwarfgpu.program.running.stepping import CodeReader
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
 _LINE = re.compile(r"(?:.*:)?\d+")
-_RELATIVE = re.compile(r"\*?([A-Za-z_$][\w$.:]*)\+(0[xX][0-9a-fA-F]+|\d+)$")
 
 
 @frozen
@@ -41,13 +41,19 @@ class CodePosition:
 
     address: int
     function: str | None = None
-    """With how far it is behind its start: ``saxpy+20``."""
+    offset: int = 0
+    """How far it is behind the start of the function."""
     file: str | None = None
     line: int = 0
 
+    @property
+    def place(self) -> str | None:
+        """The function and the offset: ``saxpy+20``."""
+        return f"{self.function}+{self.offset}" if self.offset else self.function
+
     def __str__(self) -> str:
         source = f" at {self.file}:{self.line}" if self.file else ""
-        function = f" in {self.function}" if self.function else ""
+        function = f" in {self.place}" if self.function else ""
         return f"{self.address:#x}{function}{source}"
 
 
@@ -108,9 +114,9 @@ class Running:
         number = _OFFSET.match(text)
         if number:
             return [self._checked(int(number[1], 0))]
-        relative = _RELATIVE.match(text)
-        if relative:
-            return [self._checked(address + int(relative[2], 0)) for address in self.addresses(relative[1])]
+        name, offset = name_and_offset(text)
+        if offset is not None:
+            return [self._checked(address + offset) for address in self.addresses(name.removeprefix("*"))]
         try:
             specs = LinespecReader(self.program.outside, self._here).read(text)
         except UsageError:
@@ -142,7 +148,7 @@ class Running:
     def stops(self, place: str) -> list[int]:
         """Return the addresses at which a breakpoint at a place stops: that of a function is behind its prologue."""
         addresses, text = self.addresses(place), place.strip()
-        if text.startswith("*") or any(form.fullmatch(text) for form in (_OFFSET, _RELATIVE, _LINE)):
+        if text.startswith("*") or _OFFSET.match(text) or _LINE.fullmatch(text) or name_and_offset(text)[1] is not None:
             return addresses
         return sorted({self.reader.at(address).body or address for address in addresses})
 
@@ -162,10 +168,10 @@ class Running:
     def position(self, address: int) -> CodePosition:
         """Return what an address of the code is in the source."""
         line = self.line_at(address)
-        symbol = self.attached.state.symbol_at(address)
+        name, offset = self.attached.state.symbol_place(address) or (None, 0)
         if line is None:
-            return CodePosition(address, symbol)
-        return CodePosition(address, symbol, line.file.name, line.line)
+            return CodePosition(address, name, offset)
+        return CodePosition(address, name, offset, line.file.name, line.line)
 
     def line_at(self, address: int) -> LineAt | None:
         """Return the line of an address."""

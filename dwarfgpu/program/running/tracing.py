@@ -106,8 +106,7 @@ class WaveTrace:
 
     def _line(self, batch: WaveBatch, row: int) -> None:
         position = self.running.position(batch.pc)
-        function = None if position.function is None else position.function.partition("+")[0]
-        place = (position.file, position.line, function)
+        place = (position.file, position.line, position.function)
         if place == self._last or not position.line:
             return
         self._last = place

@@ -71,13 +71,17 @@ class Execution:
 
     def symbol_at(self, address: int) -> str | None:
         """Return the symbol that an address belongs to, and how far behind its start: ``name+4``."""
+        place = self.symbol_place(address)
+        return None if place is None else f"{place[0]}+{place[1]}" if place[1] else place[0]
+
+    def symbol_place(self, address: int) -> tuple[str, int] | None:
+        """Return the name of the symbol that an address belongs to, and how far behind its start the address is."""
         for code in self.loaded.codes:
             inside = code.in_file(address)
             symbol = code.file.symbol_image.symbol_at(inside)
             if symbol is None or (not symbol.size and symbol.type in ("OBJECT", "NOTYPE")):
                 continue
-            offset = inside - symbol.value
-            return f"{symbol.demangled}+{offset}" if offset else symbol.demangled
+            return symbol.demangled, inside - symbol.value
         return None
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:

@@ -12,6 +12,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.objfile.kernels.kernel import CODE_SIZE
+from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.stack.frame import frames_at
 from dwarfgpu.program.types.model import Array, Function
 from dwarfgpu.program.types.sizes import resolved
@@ -97,11 +98,11 @@ class LinespecReader:
             value = self.frame.expression(text).object(self._lane())
             address = address_of(value)
         except DwarfGpuError:
-            name, _, offset = text.strip().partition("+")
-            symbol = next(self.functions(name.strip()), None) if name.strip() else None
-            if symbol is None or not re.fullmatch(r"\s*(0x[0-9a-fA-F]+|\d+)?\s*", offset):
+            name, offset = name_and_offset(text)
+            symbol = next(self.functions(name), None)
+            if symbol is None:
                 raise
-            return symbol.entry + int(offset.strip() or "0", 0)
+            return symbol.entry + (offset or 0)
         if address is None:
             raise UsageError(f"{text[:60]!r} is not an address", hint="it is a number, such as 0x1900 or $pc")
         return address
@@ -147,7 +148,8 @@ class LinespecReader:
         return Linespec(line.file, line.line, address, function, is_address)
 
     def functions(self, name: str) -> Iterator[CodeSpan]:
-        """Yield the functions with a name that have code; else where they are inlined; else symbols of code."""
+        """Yield the functions with a name that have code; else where they are inlined; else those of symbols."""
+        name = name.strip().strip("'\"")
         seen = set()
         entries = list(self.frame.state.names.find(name, ("function",)))
         for spans in (
@@ -167,7 +169,10 @@ class LinespecReader:
                 if symbol.is_defined and code.holds(address) and address not in seen:
                     seen.add(address)
                     entry = behind_header(code, address)
-                    yield CodeSpan(symbol.name, entry, address + symbol.size, entry, is_symbol=True)
+                    known = self.function_at(entry)
+                    if known is None or known.entry != entry or known.is_symbol:
+                        known = CodeSpan(symbol.name, entry, address + symbol.size, entry, is_symbol=True)
+                    yield known
 
     def _names(self) -> set[str]:
         """Return the names of functions that symbols have, for what else a name may mean."""

@@ -68,8 +68,7 @@ class Sightings:
         """Return the name of the function at an address, and how far the address is behind its start."""
         known = self._names.get(pc)
         if known is None:
-            name, _, offset = (self.running.attached.state.symbol_at(pc) or "??").partition("+")
-            known = self._names[pc] = name, int(offset or "0")
+            known = self._names[pc] = self.running.attached.state.symbol_place(pc) or ("??", 0)
         return known
 
     def counts(self, pc: int) -> FunctionCounts:
