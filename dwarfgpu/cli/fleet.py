@@ -20,8 +20,6 @@ from dwarfgpu.regular_files import whole_output
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from distributed import Client
-
     from dwarfgpu.fleet.cluster import Batch
     from dwarfgpu.fleet.inputs import Input
     from dwarfgpu.fleet.parts import InputOutcome
@@ -115,7 +113,8 @@ def _run(
             workers = sum(client.nthreads().values()) or 1
             batches = make_batches(question, left, str(folder.path), workers)
             folder.begin(question, batches[0].token, resume=bool(given["resume"]))
-            _say_dashboard(session, client)
+            if client.dashboard_link and local_workers(given["scheduler"] or "local") is None:
+                session.err.write(f"dashboard: {client.dashboard_link}\n")
             try:
                 run_batches(client, batches, shown.add)
             finally:
@@ -128,16 +127,6 @@ def _run(
     finally:
         shown.line.end()
     folder.clean()
-
-
-def _say_dashboard(session: Session, client: Client) -> None:
-    """Say where Dask shows what the workers do."""
-    from importlib.util import find_spec
-
-    link = client.dashboard_link
-    if link:
-        note = "" if find_spec("bokeh") else " (its pages need `pip install bokeh`)"
-        session.err.write(f"dashboard: {link}{note}\n")
 
 
 class _FleetProgress:

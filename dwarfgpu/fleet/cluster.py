@@ -43,18 +43,22 @@ PATIENCE = 60
 """Seconds in which a worker says why it could not write a part."""
 NOT_SHARED = "--out must name a folder that this machine and all workers share, and what a worker wrote is not here"
 ENDED = "the run has ended, or the worker does not share its folder"
-INSTALL = "`pip install dwarfgpu[fleet]` installs what it needs"
+INSTALL = "`pip install '.[fleet]'` in a checkout of dwarfgpu installs what it needs"
 LOCAL = {
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "1s",
     "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.scheduler.http.routes": [],
     "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
 }
-"""How Dask runs on this machine: it measures itself seldom, because here it does so on the processors that answer.
+"""How Dask runs on this machine: without pages, which every user of the machine could read, and with few measurements
+of itself, which take time of the processors that answer.
 
 A worker has the batch that it answers and no other, so that the last ones go to those that are ready first.
 """
+HERE = "127.0.0.1"
 FORKS = "forkserver"
 """How workers of this machine begin: as copies of one process that has imported what they need, where that is safe."""
 IMPORTED = ("distributed", "pyarrow.parquet", "dwarfgpu.fleet.cluster", "dwarfgpu.questions.variables")
@@ -198,9 +202,9 @@ def needs_extra() -> None:
     """Raise an error if what the fleet needs is not installed."""
     from importlib.util import find_spec
 
-    missing = [name for name in ("distributed", "pyarrow") if find_spec(name) is None]
+    missing = [name for name in ("cryptography", "distributed", "pyarrow") if find_spec(name) is None]
     if missing:
-        names = " and ".join(missing)
+        names = ", ".join(missing)
         raise UsageError(f"fleet needs {names}, not installed here", kind="not_installed", hint=INSTALL)
 
 
@@ -250,13 +254,18 @@ def _way_to_begin() -> dict[str, str]:
 
 
 @contextmanager
-def connected(scheduler: str = "local", *, memory: str | None = None, dashboard: str = ":0") -> Iterator[Client]:
-    """Connect with a scheduler, or start one with workers on this machine, which ends with the block."""
+def connected(scheduler: str = "local", *, memory: str | None = None) -> Iterator[Client]:
+    """Connect with a scheduler, or start one with workers on this machine, which ends with the block.
+
+    The scheduler and the workers of this machine run what they receive, so they speak only with each other: over TLS,
+    with a certificate of this run, on 127.0.0.1. They show no pages.
+    """
     needs_extra()
     import logging
 
     import dask.config
     from distributed import Client, LocalCluster
+    from distributed.security import Security
 
     workers = local_workers(scheduler)
     if workers is None:
@@ -275,7 +284,11 @@ def connected(scheduler: str = "local", *, memory: str | None = None, dashboard:
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=dashboard,
+                host=HERE,
+                protocol="tls://",
+                security=Security.temporary(),
+                dashboard_address=f"{HERE}:0",
+                scheduler_kwargs={"dashboard": False},
                 scheduler_port=0,
                 memory_limit=memory or "auto",
                 silence_logs=logging.CRITICAL,

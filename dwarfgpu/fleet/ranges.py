@@ -40,6 +40,8 @@ BLOCK = 1 << 16
 """The bytes that are fetched at once, at least."""
 MOST = 1 << 22
 """The most that are fetched at once where blocks are used one after the other."""
+LARGEST = 1 << 40
+"""The most bytes of a file; the table of its blocks is then 16 MB."""
 KEPT_CODE = 4
 """How many files of code stay, because states that follow each other mostly have the same."""
 PROT_NONE, PROT_READ, PROT_WRITE = 0, 1, 2
@@ -66,7 +68,9 @@ def file_system(url: str) -> tuple[Any, str]:
         import fsspec
     except ImportError:
         raise UsageError(
-            f"{url} needs fsspec", kind="not_installed", hint="`pip install dwarfgpu[fleet]` installs it"
+            f"{url} needs fsspec",
+            kind="not_installed",
+            hint="`pip install '.[fleet]'` in a checkout of dwarfgpu installs it",
         ) from None
     try:
         system, path = fsspec.core.url_to_fs(url)
@@ -125,21 +129,27 @@ class RemoteFile:
         self._system, self._name = file_system(url)
         try:
             size = self._system.info(self._name).get("size")
+            self.size = -1 if size is None else int(size)
         except Exception as error:  # noqa: BLE001 (each file system has errors of its own)
             raise MalformedFile("unreadable", f"{url}: {_reason(error)}") from None
-        if size is None:
+        if self.size < 0:
             raise MalformedFile("unreadable", f"{url}: its size is not known", hint="copy it to this machine")
-        self.size = int(size)
+        if self.size > LARGEST:
+            message = f"{url}: its server claims {self.size} bytes, and at most {LARGEST} can be read by ranges"
+            raise MalformedFile("unreadable", message)
         os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
         self._time = next(_times)
         self._number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        os.truncate(self._number, self.size)
+        weakref.finalize(self, os.close, self._number)
+        try:
+            os.truncate(self._number, self.size)
+        except OSError as error:  # the file system of this machine has smaller files only
+            raise MalformedFile("unreadable", f"{url}: a file of {self.size} bytes: {error.strerror}") from None
         os.utime(self._number, ns=(self._time, self._time))
         self._here = bytearray(-(-self.size // BLOCK))
         """Which blocks are here: 1 for each that is."""
         self._next = -1
         self._step = 1
-        weakref.finalize(self, os.close, self._number)
 
     def need(self, start: int, end: int) -> None:
         """Fetch what is missing of a range."""
@@ -312,6 +322,7 @@ class _Mirror:
 
     def drop(self, path: str) -> None:
         """Forget a file."""
+        self.code.pop(path, None)
         regular_files.remote_files.pop(path, None)
         with suppress(OSError):
             os.unlink(path)  # noqa: PTH108
@@ -367,14 +378,12 @@ def fetched(item: Input) -> Iterator[Input]:
             problem = error
         yield local if problem is None else evolve(item, problem=problem)
     finally:
-        for path in states:
-            mirror.drop(path)
         for path in codes:
             mirror.keep(path)
-        for path in [path for path in mirror.code if regular_files.remote_files[path].error is not None]:
-            mirror.drop(mirror.code.pop(path))
+        for path in [*states, *(path for path in mirror.code if regular_files.remote_files[path].error is not None)]:
+            mirror.drop(path)
         while len(mirror.code) > KEPT_CODE:
-            mirror.drop(mirror.code.popitem(last=False)[0])
+            mirror.drop(next(iter(mirror.code)))
 
 
 def _without_part(url: str) -> tuple[str, str]:

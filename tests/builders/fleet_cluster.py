@@ -59,7 +59,7 @@ def main() -> None:
         n_workers=int(workers),
         threads_per_worker=1,
         processes=True,
-        dashboard_address=":0",
+        dashboard_address="127.0.0.1:0",
         scheduler_port=0,
         memory_limit=memory if memory != "0" else 0,
         silence_logs=logging.CRITICAL,

@@ -21,6 +21,8 @@ class RangeServer:
         self.has_ranges = has_ranges
         self.sent: dict[str, int] = {}
         self.fails_from: dict[str, int] = {}
+        self.claims: dict[str, int] = {}
+        """The sizes of files about which the server lies."""
         self.url = ""
 
     def total(self) -> int:
@@ -62,11 +64,11 @@ def serving(folder: Path, *, has_ranges: bool = True) -> Iterator[RangeServer]:
                 return
             body = data[start:end]
             self.send_response(206 if is_part else 200)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(body) if with_body else state.claims.get(name, len(body))))
             if state.has_ranges:
                 self.send_header("Accept-Ranges", "bytes")
             if is_part:
-                self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(data)}")
+                self.send_header("Content-Range", f"bytes {start}-{end - 1}/{state.claims.get(name, len(data))}")
             self.end_headers()
             if with_body:
                 state.sent[name] = state.sent.get(name, 0) + len(body)

@@ -330,8 +330,8 @@ def test_without_the_extra_one_error_says_what_to_install(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 2
     assert done.stderr == (
-        "dwarfgpu: error: fleet needs distributed and pyarrow, not installed here\n"
-        "hint: `pip install dwarfgpu[fleet]` installs what it needs\n"
+        "dwarfgpu: error: fleet needs distributed, pyarrow, not installed here\n"
+        "hint: `pip install '.[fleet]'` in a checkout of dwarfgpu installs what it needs\n"
     )
 
 

@@ -76,11 +76,43 @@ def test_local_workers_answer_every_input_once(tmp_path):
 
     assert done.returncode == 3, done.stderr
     assert "40 inputs, 35 answered, 5 not" in done.stdout
-    assert "dashboard: http://" in done.stderr
+    assert done.stderr == ""
     check_each_once(tmp_path / "out", tmp_path / "dumps", broken)
-    values = {row["input"]: row["number"] for row in rows(tmp_path / "out") if row["variable"] == "even"}
-    assert values == {str(tmp_path / "dumps" / f"rank{n:05}.json"): n for n in range(40) if n % 8 != 7}
-    assert "even" in (tmp_path / "out" / "summary.html").read_text("utf-8")
+
+
+def test_local_workers_listen_to_nobody_else(tmp_path):
+    """Everything listens on 127.0.0.1, wants a certificate of the run, and shows no page."""
+    script = tmp_path / "script.py"
+    script.write_text("""\
+import json, socket, ssl, sys, urllib.error, urllib.request
+import psutil
+from dwarfgpu.fleet.cluster import connected
+
+def answer(port, wrapped):
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as plain, wrapped(plain) as stream:
+            stream.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
+            return stream.recv(12).decode(errors="replace")
+    except OSError as error:
+        return "closed"
+
+if __name__ == "__main__":
+    with connected("local:1") as client:
+        processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        known = [each for process in processes for each in process.net_connections("tcp")]
+        listening = {each.laddr for each in known if each.status == "LISTEN"}
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        told = [(answer(each.port, lambda plain: plain), answer(each.port, context.wrap_socket)) for each in listening]
+        print(json.dumps([sorted({place.ip for place in listening}), sorted(told)]))
+""")
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, env=environment(), timeout=TIMEOUT, check=True
+    )
+    hosts, told = json.loads(done.stdout)
+    assert hosts == ["127.0.0.1"]
+    assert {tuple(pair) for pair in told} == {("closed", "closed"), ("HTTP/1.1 404", "closed")}
+    assert [plain for plain, _ in told].count("HTTP/1.1 404") == 2, "a scheduler and a worker"
 
 
 def test_an_input_that_ends_workers_is_set_aside_and_the_others_are_answered(tmp_path):

@@ -49,6 +49,31 @@ def served(tmp_path):
         yield server
 
 
+@pytest.mark.parametrize(
+    "size,message",
+    [
+        (1 << 62, "its server claims 4611686018427387904 bytes, and at most 1099511627776 can be read by ranges"),
+        ((1 << 40) + 1, "its server claims 1099511627777 bytes, and at most 1099511627776 can be read by ranges"),
+        (0, "it is empty"),
+    ],
+)
+def test_a_server_that_lies_about_a_size_is_an_error_of_its_input(served, size, message):
+    served.claims["a/k.co"] = size
+    (row,) = asked("info", f"{served.url}/a/k.co")
+    assert row["state"] == "error"
+    assert message in row["message"]
+    assert asked("eval", f"{served.url}/a/states/s.json", "even")[0]["state"] == "error"
+    served.claims.clear()
+    assert asked("info", f"{served.url}/a/k.co")[0]["state"] == "answer"
+
+
+def test_a_file_is_an_input_and_the_code_of_another(served):
+    state, code = f"{served.url}/a/states/s.json", f"{served.url}/a/k.co"
+    for _ in range(2):
+        assert asked("eval", state, "even")[0]["number"] == 11
+        assert asked("info", code)[0]["state"] == "answer"
+
+
 def test_a_state_and_its_large_code_are_read_by_ranges(served):
     answer = asked("eval", f"{served.url}/a/states/s.json", "even")
     assert [row["number"] for row in answer] == [11]

@@ -557,7 +557,7 @@ def parse_yaml(text: str, fail: Callable[[int, str], Exception]) -> Any:
     try:
         import yaml
     except ImportError:
-        raise Unsupported("no_yaml", "the metadata of code object V2 is YAML: pip install dwarfgpu[yaml]") from None
+        raise Unsupported("no_yaml", "the metadata of code object V2 is YAML: pip install PyYAML") from None
     if len(text) > MAX_SIZE:
         raise fail(1, f"more than {MAX_SIZE} characters")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -543,7 +543,7 @@ def test_without_pyyaml_a_file_of_version_2_opens(monkeypatch):
     assert file.target.target.name == "amdgcn-gfx803"
     assert file.kernels.kernels
     (problem,) = [error for error in file.kernels.problems if error.kind == "no_yaml"]
-    assert problem.message == "the metadata of code object V2 is YAML: pip install dwarfgpu[yaml]"
+    assert problem.message == "the metadata of code object V2 is YAML: pip install PyYAML"
     with pytest.raises(Unsupported, match="pip install"):
         plan(file, file.kernels.kernels[0].name, (64,), (64,), [1, 2])
 
