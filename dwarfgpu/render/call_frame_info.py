@@ -166,10 +166,10 @@ def row_text(
         return [f"{lines[0]}  {NO_INFORMATION}"]
     if before is None or before.is_empty:
         return lines + _rules(row.cfa, row.registers, entry, frames, style)
-    changed: dict[int, Rule | None] = {
-        number: rule for number, rule in row.registers.items() if before.registers.get(number) != rule
-    }
-    changed |= dict.fromkeys(number for number in before.registers if number not in row.registers)
+    changed: dict[int, Rule | None] = {}
+    if row.registers is not before.registers:  # rows between which no rule changes share them
+        changed = {number: rule for number, rule in row.registers.items() if before.registers.get(number) != rule}
+        changed |= dict.fromkeys(number for number in before.registers if number not in row.registers)
     same_cfa = row.cfa == before.cfa
     if same_cfa and not changed:
         return [f"{lines[0]}  as before"]
