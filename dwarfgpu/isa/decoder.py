@@ -36,6 +36,8 @@ SIZES = {2: 192, 3: 192, 4: 128}
 """The bits of matrices of 6-bit and 4-bit floats."""
 WORDS = 12
 """The bytes of the longest instruction without a literal or further addresses."""
+WITH_UNUSED_FIELDS = {"VOP1", "VOP2", "VOPC", "VOP3", "VOPD", "DS", "SOPP"}
+"""The formats in which a field that an operation does not have changes nothing else."""
 INVALID = InstructionForm(".long", ".long", "", "", 0)
 """The form of what is not an instruction."""
 
@@ -224,6 +226,23 @@ class CompiledRow:
             self.modifier_mask |= bits_of(pieces)
         self.sets: dict[int, dict[str, int]] = {}
         self.has_fetch_inactive = layout.variant == "dpp8fi"
+        self.ignored = self._ignored(layout) if layout.name in WITH_UNUSED_FIELDS else 0
+        """Bits that must be 0 by the tables, and that hardware ignores."""
+
+    def _ignored(self, layout: InstructionFormat) -> int:
+        """Return the bits of operands that the operation does not have, and those of an output modifier of integers."""
+        names = {plan.spec.name for plan in self.plans}
+        fields = [bits_of(pieces) for name, pieces in layout.operands.items() if name not in names]
+        present = {POSITIONS.get(name) for name in names}
+        fields += [
+            1 << bit for name, bit in layout.bits.items() if name[:3] in ("neg", "abs") and int(name[3]) not in present
+        ]
+        if not any(key == "omod" for key, _ in self.modifiers):
+            fields.append(bits_of(layout.modifiers.get("omod", ())))
+        used = self.modifier_mask
+        for plan in self.plans:
+            used |= bits_of(plan.pieces)
+        return sum({field for field in fields if not field & (self.match | used)}) & self.mask
 
     def _reads(self, token: str) -> bool:
         """Return whether a token is one that only rows of a special format have."""
@@ -492,6 +511,7 @@ class DualRow:
 
     def __init__(self, first: CompiledRow, second: CompiledRow, opcode: int) -> None:
         self.first, self.second = first, second
+        self.ignored = first.ignored | second.ignored
         name = f"{first.form.name} :: {second.form.name}"
         self.form = InstructionForm(name, name, "VOPD", "", opcode)
 
@@ -560,6 +580,18 @@ class Decoder:
 
     def decode(self, code: bytes, offset: int = 0) -> GpuInstruction:
         """Return the instruction at an offset; one with the name ``.long`` for what is not an instruction."""
+        return self._decode(code, offset) or invalid(code[offset : offset + 4])
+
+    def executed(self, code: bytes, offset: int = 0) -> GpuInstruction:
+        """Return the instruction that hardware executes, which ignores unused fields; LLVM wants 0 there."""
+        found = self._decode(code, offset)
+        if found is None:
+            found = self._decode(code, offset, ignores=-1)
+            if found is None or any("/*" in operand.text for operand in found.operands):
+                return invalid(code[offset : offset + 4])
+        return found
+
+    def _decode(self, code: bytes, offset: int, ignores: int = 0) -> GpuInstruction | None:
         head = code[offset : offset + WORDS]
         word = int.from_bytes(head, "little")
         available = len(head)
@@ -568,11 +600,12 @@ class Decoder:
                 if word & rows.mask == rows.match and rows.size <= available:
                     opcode = extract(word, rows.opcode)
                     for row in rows.rows(opcode):
-                        if word & row.mask == row.match:
-                            instruction = row.make(word, code, offset)
+                        read = word & ~(row.ignored & ignores)
+                        if read & row.mask == row.match:
+                            instruction = row.make(read, code, offset)
                             if instruction is not None:
                                 return instruction
-        return invalid(head[:4])
+        return None
 
 
 def text(instruction: GpuInstruction) -> str:
@@ -607,6 +640,11 @@ def decoder(processor: str, wave_size: int) -> Decoder:
 def decode(code: bytes, offset: int, processor: str, wave_size: int) -> GpuInstruction:
     """Return the instruction at an offset of some code."""
     return decoder(processor, wave_size).decode(code, offset)
+
+
+def executed(code: bytes, offset: int, processor: str, wave_size: int) -> GpuInstruction:
+    """Return the instruction at an offset of some code as hardware reads it."""
+    return decoder(processor, wave_size).executed(code, offset)
 
 
 # --- What an instruction reads and writes -------------------------------------------------------------------------
@@ -644,7 +682,7 @@ def _role_of(name: str, encoding: str, field: str, position: int) -> OperandRole
         return OperandRole.DST_SRC
     if field not in DESTINATIONS or READ_ONLY.match(name):
         return OperandRole.SRC
-    if ACCUMULATING.match(name) or HALF_LOADS.search(name):
+    if (ACCUMULATING.match(name) and encoding != "VINTERP") or HALF_LOADS.search(name):
         return OperandRole.DST_SRC
     return OperandRole.DST
 

@@ -223,6 +223,12 @@ for _kind in ("f16", "f32", "f64"):
     _size = 16 if _kind == "f16" else 32
     MODELS[f"v_frexp_exp_i{_size}_{_kind}"] = lambda s0, k=_kind, b=_size: wrap(split(number(s0, k))[1], b)
 on_sums("s_fmaak_f32 s_fmamk_f32", "f32", lambda s0, s1, s2: [(s0, s1), (s2,)])
+for _name in ("v_interp_p10_f32", "v_interp_p2_f32"):
+    MODELS[_name] = MODELS["v_fma_f32"]
+MODELS["v_interp_p10_f16_f32"] = lambda s0, s1, s2: summed([(half(s0), number(s1, "f32")), (half(s2),)], "f32")
+MODELS["v_interp_p2_f16_f32"] = lambda s0, s1, s2: MODELS["v_cvt_f16_f32"](
+    summed([(half(s0), number(s1, "f32")), (number(s2, "f32"),)], "f32")
+)
 on_sums("v_fma_legacy_f16", "f16", lambda s0, s1, s2: [(s0, s1), (s2,)])
 MODELS["v_mad_legacy_f16"] = MODELS["v_mad_f16"]
 

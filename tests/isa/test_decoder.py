@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.errors import Unsupported
-from dwarfgpu.isa.decoder import decode, decoder, text
+from dwarfgpu.isa.decoder import decode, decoder, executed, text
 from dwarfgpu.isa.instruction import OperandKind, OperandRole
 from dwarfgpu.isa.names import wait_counters
 from dwarfgpu.isa.tables import GENERATIONS, table
@@ -158,6 +158,29 @@ def test_counters_of_waits():
     found = instruction("gfx90a", "bf8c0070")
     assert text(found) == "s_waitcnt vmcnt(0) lgkmcnt(0)"
     assert wait_counters(found.operands[0].value, 9) == {"vmcnt": 0, "lgkmcnt": 0}
+
+
+@pytest.mark.parametrize(
+    "processor, words, written",
+    [
+        ("gfx1100", "bfbd0007", "s_barrier"),
+        ("gfx1100", "ca10c902 02000081", "v_dual_mov_b32 v2, v2 :: v_dual_mov_b32 v1, 1"),  # vsrc1 of X
+        ("gfx1100", "d8d80004 01230005", "ds_load_b32 v1, v5 offset:4"),  # data0 and data1
+        ("gfx1100", "d44a0006 0a020501", "v_cmp_eq_u32_e64 s6, v1, v2"),  # omod
+        ("gfx1100", "d5810401 80000102", "v_mov_b32_e64 v1, v2"),  # abs2 and neg2
+    ],
+)
+def test_hardware_ignores_fields_that_an_operation_does_not_have(processor, words, written):
+    code = b"".join(int(word, 16).to_bytes(4, "little") for word in words.split())
+    assert decode(code, 0, processor, 32).name == ".long"
+    found = executed(code, 0, processor, 32)
+    assert (text(found), found.data) == (written, code)
+
+
+def test_hardware_does_not_ignore_what_selects_another_operation():
+    clamped = bytes.fromhex("06807ed4 01050200")  # v_cmp_class_f32 with clamp
+    assert executed(clamped, 0, "gfx1100", 32).name == ".long"
+    assert executed(bytes.fromhex("ffffffff"), 0, "gfx1100", 32).name == ".long"
 
 
 def test_immediates_of_scalar_operations_are_signed_numbers():

@@ -385,6 +385,8 @@ class BlockWriter:
     def rearranged(self, word: str, operand: GpuOperand, instruction: GpuInstruction, position: int) -> str:
         """Return a source after SDWA or DPP."""
         variant, modifiers = instruction.variant, instruction.modifiers
+        if (lane := lane_moves.PARAMETER_LANES.get((instruction.name[:12], position))) is not None:
+            return f"{self.name(lane_moves.of_quads)}({word}, {lane})"
         if variant == "sdwa" and position in (0, 1):
             selection = modifiers.get(f"src{position}_sel", 0)
             return lane_moves.part_text(word, selection, is_signed=operand.sign_extended)

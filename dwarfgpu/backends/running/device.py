@@ -33,7 +33,7 @@ from dwarfgpu.backends.running.stops import (
     UnknownInstruction,
 )
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
@@ -445,7 +445,7 @@ class Device:
 
     def _trap(self, batch: WaveBatch) -> None:
         """Stop waves at a trap. Those of a debugger go on behind it, and only stop if they are watched."""
-        instruction = decode(self.code_at(batch.pc), 0, self.processor, self.lanes)
+        instruction = executed(self.code_at(batch.pc), 0, self.processor, self.lanes)
         number = next((operand.value & 0xFF for operand in instruction.operands if operand.name == "simm16"), 0)
         reason = TRAPS.get(number, "TRAP")
         if reason in ("DEBUG_TRAP", "BREAKPOINT"):
@@ -571,7 +571,7 @@ class Device:
 
     def _instruction(self, address: int) -> GpuInstruction:
         """Return the instruction at an address; raise a fault if none is there."""
-        instruction = decode(self.code_at(address), 0, self.processor, self.lanes)
+        instruction = executed(self.code_at(address), 0, self.processor, self.lanes)
         if instruction.name == ".long":
             raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
         for part in (instruction, *instruction.components):
@@ -586,7 +586,7 @@ class Device:
     def _unable(self, problem: Exception, address: int) -> MachineFault:
         """Return the fault of an instruction that cannot be compiled."""
         code = self.code_at(address)
-        instruction = decode(code, 0, self.processor, self.lanes)
+        instruction = executed(code, 0, self.processor, self.lanes)
         what = str(problem) if isinstance(problem, UnknownInstruction) else f"{instruction.mnemonic} with such operands"
         return MachineFault(f"{what}: {instruction.data.hex(' ', 4)}")
 

@@ -165,8 +165,12 @@ def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: Instructi
         return
     names = "hijk"[: len(meaning.results)]
     writer.write(f"{', '.join(names)} = {call}")
+    limits_carry = bool(instruction.modifiers.get("clamp")) and meaning.results == ("u32", "mask")
+    if limits_carry:  # a sum with a carry is the greatest number, a difference with a borrow 0
+        limit = writer.name(np.uint32(LOW if "add" in meaning.name else 0))
+        writer.write(f"h = {writer.name(np.where)}(i, {limit}, h)")
     for name, kind, operand in zip(names, meaning.results, destinations, strict=False):
-        writer.set_vector(operand, name, kind, instruction)
+        writer.set_vector(operand, name, kind, instruction, clamps=not limits_carry)
 
 
 def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:

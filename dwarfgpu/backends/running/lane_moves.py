@@ -22,6 +22,17 @@ SIGN_EXTENDED, PRESERVED = 1, 2
 """What becomes of the rest of a register that SDWA writes a part of; else it becomes 0."""
 
 
+# --- Interpolation ------------------------------------------------------------------------------------------------
+
+PARAMETER_LANES = {("v_interp_p10", 0): 1, ("v_interp_p10", 2): 0, ("v_interp_p2_", 0): 2}
+"""The lane of each quad that has the parameter which a source of an interpolation stands for (GFX11 and later)."""
+
+
+def of_quads(register: Lanes, lane: int) -> Lanes:
+    """Return for each lane what a lane of its quad has, whether that lane executes or not."""
+    return register if register.shape[1] == 1 else np.repeat(register[:, lane::4], 4, axis=1)
+
+
 # --- DPP ----------------------------------------------------------------------------------------------------------
 
 

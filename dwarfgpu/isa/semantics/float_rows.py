@@ -323,6 +323,25 @@ def cosine(value: Lanes) -> Lanes:
     return _turned(value, 1)
 
 
+# --- Interpolation (GFX11 and later): P0, P10 and P20 are in lanes 0, 1 and 2 of each quad ------------------------
+
+
+@vector("v_interp_p10_f32", "f32 f32 f32 -> f32", "D = fma(S0 of lane 1 of the quad, S1, S2 of lane 0)")
+@vector("v_interp_p2_f32", "f32 f32 f32 -> f32", "D = fma(S0 of lane 2 of the quad, S1, S2)")
+def interpolate(parameter: Lanes, place: Lanes, other: Lanes) -> Lanes:
+    return floats.fused_single(parameter, place, other)
+
+
+@vector("v_interp_p10_f16_f32", "f16 f32 f16 -> f32", "the same with halfs as parameters")
+def interpolate_first_half(parameter: Lanes, place: Lanes, other: Lanes) -> Lanes:
+    return floats.fused_single(parameter.astype(np.float32), place, other.astype(np.float32))
+
+
+@vector("v_interp_p2_f16_f32", "f16 f32 f32 -> f16", "the same with a half as parameter; the single becomes a half")
+def interpolate_half(parameter: Lanes, place: Lanes, other: Lanes) -> Lanes:
+    return floats.fused_single(parameter.astype(np.float32), place, other).astype(np.float16)
+
+
 # --- Faces of cubes ---------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.backends.running import halts
 from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.instruction import CALLS, JUMPS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class CodeReader:
     def _read(self, pc: int) -> CodeFacts:
         device, state = self._device, self._attached.state
         try:
-            instruction = decode(device.code_at(pc), 0, device.processor, device.lanes)
+            instruction = executed(device.code_at(pc), 0, device.processor, device.lanes)
             name, size = instruction.name, instruction.size
         except MachineFault:
             name, size = "", 4

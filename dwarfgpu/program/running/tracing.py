@@ -8,7 +8,7 @@ from dwarfgpu.backends.running.batch import VCC
 from dwarfgpu.backends.running.halts import Arrival, executing
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.decoder import decode, text
+from dwarfgpu.isa.decoder import executed, text
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.lanes import first_lane
 
@@ -87,7 +87,7 @@ class WaveTrace:
         if self._pending is not None:
             self._tell_pending(batch, row)
         device = self.running.machine.device
-        instruction = decode(device.code_at(batch.pc), 0, device.processor, device.lanes)
+        instruction = executed(device.code_at(batch.pc), 0, device.processor, device.lanes)
         mask = _mask(batch, row)
         lane = self._lane(mask)
         self._pending = instruction, self.running.position(batch.pc), mask, lane

@@ -872,6 +872,45 @@ def test_mode_keeps_denormal_sources_and_results(bench, mode, kept):
     assert it.read(4, "f4")[0, 0] == smallest / 2 * bool(mode & 0x20)
 
 
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx1200"])
+def test_interpolation_takes_parameters_from_lanes_of_the_quad(bench, processor):
+    it = bench(processor, 32)
+    parameters, places, halfs = (NUMBERS.normal(size=32).astype(kind) for kind in ("f4", "f4", "f2"))
+    it.vector(0, parameters)
+    it.vector(1, places)
+    it.vector(2, halfs.view(np.uint16).astype(np.uint32) << 16)
+    it.run("v_interp_p10_f32 v4, v0, v1, v0\nv_interp_p2_f32 v5, v0, v1, v4 wait_exp:7")
+    it.run("v_interp_p10_f16_f32 v6, v2.h, v1, v2.h op_sel:[1,0,1,0]")
+    it.run("v_interp_p2_f16_f32 v7.h, v2.h, v1, -v6 op_sel:[1,0,0,1]")
+    for lane in range(32):
+        quad, x = lane & ~3, float(places[lane])
+        first = np.float32(float(parameters[quad + 1]) * x + float(parameters[quad]))
+        assert it.read(4, "f4")[0, lane] == first
+        assert it.read(5, "f4")[0, lane] == np.float32(float(parameters[quad + 2]) * x + float(first))
+        first = np.float32(float(halfs[quad + 1]) * x + float(halfs[quad]))
+        assert it.read(6, "f4")[0, lane] == first
+        second = np.float32(float(halfs[quad + 2]) * x - float(first)).astype(np.float16)
+        assert it.read(7)[0, lane] >> 16 == second.view(np.uint16)
+
+
+@pytest.mark.parametrize("processor", ["gfx803", "gfx900", "gfx1030", "gfx1100"])
+def test_clamped_sums_with_a_carry_end_at_the_greatest_number(bench, processor):
+    is_wide = processor in ("gfx803", "gfx900")
+    it = bench(processor, 64 if is_wide else 32)
+    it.vector(0, np.resize(np.array([5, 0xFFFFFFFF, 0x80000000, 1], np.uint32), it.lanes))
+    it.vector(1, np.resize(np.array([3, 1, 0x80000000, 2], np.uint32), it.lanes))
+    add, sub, addc = {
+        "gfx803": ("v_add_u32_e64", "v_sub_u32_e64", "v_addc_u32_e64"),
+        "gfx900": ("v_add_co_u32_e64", "v_sub_co_u32_e64", "v_addc_co_u32_e64"),
+    }.get(processor, ("v_add_co_u32", "v_sub_co_u32", "v_add_co_ci_u32_e64"))
+    mask = "s[2:3]" if is_wide else "s2"
+    it.run(f"{add} v2, {mask}, v0, v1 clamp\n{addc} v4, {mask}, v0, v1, {mask} clamp\n{sub} v3, {mask}, v0, v1 clamp")
+    assert it.read(2)[0, :4].tolist() == [8, 0xFFFFFFFF, 0xFFFFFFFF, 3]
+    assert it.read(4)[0, :4].tolist() == [8, 0xFFFFFFFF, 0xFFFFFFFF, 3]
+    assert it.read(3)[0, :4].tolist() == [2, 0xFFFFFFFE, 0, 0]
+    assert int(it.batch.scalar[2]) & 15 == 0b1000
+
+
 def test_sines_and_cosines_of_quarter_turns_are_exact(bench):
     it = bench("gfx1100", 32)
     it.vector(0, np.resize(np.array([0.25, 0.5, 0.75, 1.0, -0.25, 0.125, 65536.5, 0.0], np.float32), 32))
