@@ -10,7 +10,6 @@ import ast
 import importlib
 import importlib.util
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 import clauses
 import isa_meanings
 from sessions import refreshed, sessions_of
+from shell_words import words_of
 from ways import rewalked, ways_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,7 +50,7 @@ def example(*commands: str) -> list[str]:
     """Return a block that shows commands and what they print."""
     lines = ["```console"]
     for command in commands:
-        words = [sys.executable, "-m", *shlex.split(command)]
+        words = [sys.executable, "-m", *words_of([command])[0]]
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
         lines += [f"$ {command}", *(done.stdout + done.stderr).splitlines()]
     return [*lines, "```", ""]

@@ -8,11 +8,12 @@ written.
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+from shell_words import words_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PROMPT = "(dwarfgpu) "
@@ -70,7 +71,7 @@ def _read_block(found: list[Session], lines: list[str], start: int, end: int) ->
 def run(session: Session) -> list[Step]:
     """The steps with what is written now."""
     mark = ("-ex", f"echo {MARK}\\n")
-    words = [*shlex.split(session.command)[1:], "-nx", *mark]
+    words = [*words_of([session.command])[0][1:], "-nx", *mark]
     for step in session.steps[1:]:
         words += ["-ex", step.typed, *mark]
     environment = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "COLUMNS")}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
+import os
+import subprocess
+import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 from tests.builders.commands import run as run_command
 from tools.sessions import Session, run, sessions_of
+from tools.shell_words import words_of
 from tools.ways import Way, ways_of
 
 ROOT = Path(__file__).resolve().parents[2]
+MARK = "=-=-="
 
 
 def examples() -> list[tuple[str, str, str]]:
@@ -49,11 +54,60 @@ def test_way(way: Way, tmp_path: Path) -> None:
     assert way.walk(tmp_path) == way.shown
 
 
-@pytest.mark.parametrize("page,command,expected", examples(), ids=lambda value: value[:60])
+EXAMPLES = examples()
+WORDS = dict(zip((command for _, command, _ in EXAMPLES), words_of([each[1] for each in EXAMPLES]), strict=True))
+"""The words of each command, as bash reads it."""
+
+
+@pytest.mark.parametrize("page,command,expected", EXAMPLES, ids=lambda value: value[:60])
 def test_example(page: str, command: str, expected: str) -> None:
-    done = run_command(*shlex.split(command)[1:])
+    done = run_command(*WORDS[command][1:])
 
     assert done.stdout + done.stderr == expected, f"{page}: {command}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted({page for page, _, _ in EXAMPLES}))
+def test_examples_in_bash(page: str, tmp_path: Path) -> None:
+    """What somebody types in a checkout, with the command of the environment."""
+    for name in ("fixtures", "docs", "tests", "README.md"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    shown = [(command, expected) for name, command, expected in EXAMPLES if name == page]
+    script = "\n".join(f"{command}\necho {MARK}" for command, _ in shown)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "DWARFGPU"))}
+    done = subprocess.run(
+        ["bash", "--norc", "-c", script],
+        cwd=tmp_path,
+        env=environment | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert list(zip((command for command, _ in shown), done.stdout.split(f"{MARK}\n"), strict=False)) == shown
+    assert {path.name for path in tmp_path.iterdir()} == {"fixtures", "docs", "tests", "README.md"}, (
+        "nothing is written"
+    )
+
+
+def sh_blocks() -> list[tuple[str, str]]:
+    """The blocks of commands that pages show without what they print."""
+    blocks: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        start = None
+        for number, line in enumerate(path.read_text().splitlines()):
+            if line.startswith("```"):
+                start = number if line == "```sh" else None
+            elif start is not None:
+                blocks[path.name, start].append(line)
+    return [(f"{page}:{number + 1}", "\n".join(lines)) for (page, number), lines in blocks.items()]
+
+
+@pytest.mark.parametrize("place,block", sh_blocks(), ids=lambda value: value if ":" in value[:40] else "")
+def test_bash_reads_a_block(place: str, block: str) -> None:
+    done = subprocess.run(["bash", "-n", "-c", block], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.stderr == "", place
 
 
 @pytest.mark.parametrize("page,session", sessions(), ids=lambda value: str(getattr(value, "command", value))[:60])
