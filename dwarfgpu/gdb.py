@@ -64,7 +64,7 @@ def selected() -> Frame:
 
 
 def eval(text: str, lanes: Iterable[int] | int | str | None = None) -> Values:  # noqa: A001 (`dg.eval`)
-    """Evaluate an expression in the selected frame, in some lanes: numbers, ``active``, or (without) all of them."""
+    """Evaluate an expression in the selected frame, in some lanes, as `Quantity.values` does."""
     return selected().eval(text, lanes)
 
 

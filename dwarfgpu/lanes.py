@@ -228,6 +228,12 @@ class LaneResults(Generic[T]):
                 places[slot] = (group, index)
         return places
 
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, position: int) -> T | DwarfGpuError:
+        return self.of(range(self.count)[position])
+
     def __iter__(self) -> Iterator[T | DwarfGpuError]:
         return (self.of(position) for position in range(self.count))
 

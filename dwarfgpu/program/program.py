@@ -76,6 +76,9 @@ class Program:
 
         return Frame(self.state, self.state.loaded.codes[0], None)
 
+    __iter__ = None
+    """The names of a program are looked up, not listed."""
+
     def __getitem__(self, name: str) -> Quantity:
         """Return a global or static variable, or the value of another expression."""
         return self.outside[name]

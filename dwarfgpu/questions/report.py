@@ -707,10 +707,11 @@ def _values_at(attached: Attached, group: WaveGroup) -> Iterator[str]:
         yield f"<h3><code>{html.text(name)}</code></h3>"
         numbers = [cell.number for row in rows for cell in row.cells if cell.number is not None]
         if len(set(numbers)) <= 1:
-            yield html.note(_summed_up(cell.text for row in rows for cell in row.cells))
+            executing = [cell.text for row in rows for cell in row.cells if not cell.is_idle]
+            yield html.note(_summed_up(executing) if executing else "No lane executes this code.")
             continue
         yield html.picture(heat_map_svg(f"{name} in lanes and waves", rows, is_alone=False), f"values of {name}")
-        drawn = histogram_svg(f"How many lanes have a value of {name}", numbers, is_alone=False)
+        drawn = histogram_svg(f"How many executing lanes have a value of {name}", numbers, is_alone=False)
         yield html.picture(drawn, f"histogram of {name}")
     if not names:
         yield html.note("No variables here.")

@@ -272,7 +272,7 @@ class HeatCell:
     text: str
     """What a reader sees who points at it."""
     number: float | None = None
-    """None where there is no value, or one that is no number."""
+    """None where there is no value, or one that is no number, and in a lane that does not execute the code."""
     is_idle: bool = False
     """Whether the lane is inactive."""
 
@@ -304,7 +304,7 @@ def _heat_cell(answer: LaneAnswer, look: Look) -> HeatCell:
         return HeatCell(f"{answer.state}{why[:LONGEST_REASON]}{idle}", is_idle=bool(idle))
     try:
         words = " ".join(value_text(answer.value, look).split())
-        number = python_value(answer.value)
+        number = python_value(answer.value) if answer.is_active else None
     except DwarfGpuError as error:
         return HeatCell(f"<{error.what}>{idle}", is_idle=bool(idle))
     is_number = isinstance(number, (int, float)) and number == number  # noqa: PLR0124 (not a number)
@@ -312,8 +312,9 @@ def _heat_cell(answer: LaneAnswer, look: Look) -> HeatCell:
 
 
 def heat_map_svg(title: str, rows: Sequence[HeatRow], *, is_alone: bool = True) -> Iterator[str]:
-    """Draw a row for each wave and a cell for each lane, in a shade for its value; a cell without a value is empty."""
-    numbers = [number for row in rows for cell in row.cells if (number := _finite(cell.number)) is not None]
+    """Draw a row for each wave and a cell for each lane: a shade for a value, an outline for none, grey if inactive."""
+    cells = [cell for row in rows for cell in row.cells if not cell.is_idle]
+    numbers = [number for cell in cells if (number := _finite(cell.number)) is not None]
     low, high = (min(numbers), max(numbers)) if numbers else (0, 0)
     lanes = max((len(row.cells) for row in rows), default=0)
     left = MARGIN + MAP_LABELS
@@ -326,10 +327,12 @@ def heat_map_svg(title: str, rows: Sequence[HeatRow], *, is_alone: bool = True) 
         yield f'<text class="quiet" x="{MARGIN}" y="{y + 9}">{_text(_short(row.label, MAP_LABELS // CHARACTER))}</text>'
         for first, last, cell in _runs(row.cells):
             where = f"lane {first}" if last == first + 1 else f"lanes {first}-{last - 1}"
-            kind = _shade(cell.number, low, high) + (" idle" if cell.is_idle else "")
+            kind = "idle" if cell.is_idle else _shade(cell.number, low, high)
+            height = MAP_CELL // 4 if cell.is_idle else MAP_CELL
+            pointed = _text(f"{row.label}, {where}: {cell.text}")
             yield (
-                f'<rect class="{kind}" x="{left + first * MAP_CELL}" y="{y}" width="{(last - first) * MAP_CELL - 1}" '
-                f'height="{MAP_CELL}"><title>{_text(f"{row.label}, {where}: {cell.text}")}</title></rect>'
+                f'<rect class="{kind}" x="{left + first * MAP_CELL}" y="{y + (MAP_CELL - height) // 2}" '
+                f'width="{(last - first) * MAP_CELL - 1}" height="{height}"><title>{pointed}</title></rect>'
             )
     y = top + len(rows) * (MAP_CELL + 2) + 10
     words = []
@@ -339,10 +342,10 @@ def heat_map_svg(title: str, rows: Sequence[HeatRow], *, is_alone: bool = True) 
             yield f'<rect class="s{number}" x="{left + number * BAR}" y="{y}" width="{BAR}" height="{BAR}"/>'
         words.append(f"{high:.6g}")
         left += len(SHADES) * BAR + 6
-    if any(_finite(cell.number) is None for row in rows for cell in row.cells):
-        words.append("an outline: no number")
+    if len(numbers) < len(cells):
+        words.append("outline: no number")
     if any(cell.is_idle for row in rows for cell in row.cells):
-        words.append("faint: inactive")
+        words.append("small and grey: inactive")
     yield f'<text class="quiet" x="{left}" y="{y + 11}">{_text("; ".join(words))}</text>'
     yield "</svg>"
 
@@ -419,7 +422,7 @@ def heat_style() -> str:
         ".heat .quiet { fill: #59636e; }",
         ".heat .head { font-weight: bold; }",
         ".heat .bar { fill: #0072b2; }",
-        ".heat .idle { fill-opacity: 0.45; }",
+        ".heat .idle { fill: #8c959f; }",
         ".heat .empty { fill: none; stroke: #8c959f; stroke-width: 0.7; }",
         *(f".heat .s{number} {{ fill: {colour}; }}" for number, colour in enumerate(SHADES)),
         f".heat rect[class^=s] {{ stroke: {TRACK[0]}; stroke-width: 0.5; }}",

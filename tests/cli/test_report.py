@@ -138,7 +138,7 @@ def test_equal_stacks_are_shown_once(with_state):
 def test_values_are_maps_histograms_or_words(with_state):
     text = with_state.texts["values"]
     assert "1:1:1:1, lane 1: 1" in text  # the variable `lane` in lane 1
-    assert "How many lanes have a value of left" in text
+    assert "How many executing lanes have a value of left" in text
     assert "24 in 24 lanes" in text  # `limit` does not differ
     assert "absent: " in text  # and why
 

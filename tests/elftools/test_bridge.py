@@ -126,7 +126,7 @@ def test_locations_of_a_die_are_those_of_its_attribute(bridge, dies):
 
 
 def test_values_of_a_die(bridge, dies, frame):
-    assert bridge.variable(dies["left"], frame).values().array[:4].tolist() == [0, 2, 4, 6]
+    assert bridge.variable(dies["left"], frame).values("all").array[:4].tolist() == [0, 2, 4, 6]
     assert bridge.variable(dies["tile"], frame).kind == "static"
     assert bridge.variable(dies["limit"], frame).value() == 20
 

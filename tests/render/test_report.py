@@ -179,8 +179,10 @@ def test_neighbours_with_equal_values_are_one_cell():
     assert "<title>wave, lane 2: 2</title>" in content
 
 
-def test_inactive_lanes_are_faint_and_the_legend_says_so():
+def test_inactive_lanes_have_no_shade_and_the_legend_says_so():
     row = pictures.HeatRow("wave", (pictures.HeatCell("1", 1), pictures.HeatCell("2 (inactive)", 2, is_idle=True)))
     content = "".join(pictures.heat_map_svg("x", [row]))
-    assert 'class="s7 idle"' in content
-    assert "faint: inactive" in content
+    assert 'class="idle"' in content
+    assert "small and grey: inactive</text>" in content
+    assert ">1; small" in content
+    assert ">2</text>" not in content

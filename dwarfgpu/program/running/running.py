@@ -224,7 +224,7 @@ class Running:
         flags = np.zeros((len(waves), machine.target.lane_count), bool)
         rows = {machine.ids[wave]: row for row, wave in enumerate(waves)}
         self.condition_problem = None
-        for values in all_waves(self.attached, text, waves=waves):
+        for values in all_waves(self.attached, text, waves=waves, lanes="all"):
             places = [rows[name] for name in values.names]
             if values.has_failed:
                 _count, reason = next(values.missing(inactive=False))

@@ -41,12 +41,13 @@ def all_waves(
     text: str,
     *,
     waves: list[int] | None = None,
-    lanes: Sequence[int] | None = None,
+    lanes: Sequence[int] | str | None = None,
     frame: int = 0,
 ) -> Iterator[Values]:
     """Evaluate a variable or an expression in all lanes of all waves; yield one result for each place in the code.
 
-    ``waves`` and ``lanes`` choose some, by number. Each result is yielded as soon as it is known.
+    ``waves`` and ``lanes`` choose some, by number. Without ``lanes`` those that do not execute the code are masked in
+    the arrays, and not with ``all``. Each result is yielded as soon as it is known.
     """
     for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame):
         yield values
@@ -57,7 +58,7 @@ def by_place(
     texts: Sequence[str],
     *,
     waves: list[int] | None = None,
-    lanes: Sequence[int] | None = None,
+    lanes: Sequence[int] | str | None = None,
     frame: int = 0,
 ) -> Iterator[tuple[int, Values]]:
     """Evaluate several expressions at each place in the code; yield each result with the index of its expression."""
@@ -66,10 +67,14 @@ def by_place(
     stopped = attached.stopped
     machine = waves_of(stopped)
     count = machine.target.lane_count
-    chosen = tuple(range(count)) if lanes is None else tuple(lane_in(machine.target, lane) for lane in lanes)
+    if isinstance(lanes, str) and lanes != "all":
+        raise UsageError(f"{lanes!r} names no lanes of waves", hint="give numbers, or all")
+    is_every = lanes is None or isinstance(lanes, str)
+    chosen = tuple(range(count)) if is_every else tuple(lane_in(machine.target, lane) for lane in lanes or ())
     for group in wave_groups(stopped, waves):
         for index, text in enumerate(texts):
             for values in _of_group(attached, group, text, chosen, frame):
+                values.only_executing = lanes is None
                 yield index, values
 
 

@@ -755,6 +755,9 @@ class Frame:
         """Return the variables of the unit that belong to no function."""
         return iter(()) if self.unit is None else self.state.names.statics(self, self.unit)
 
+    __iter__ = None
+    """`variables` lists them."""
+
     def __getitem__(self, name: str) -> Quantity:
         """Return what a name means here: a variable, or another quantity such as a member of ``this``.
 
@@ -786,7 +789,7 @@ class Frame:
         return SourceExpression(self, text)
 
     def eval(self, text: str, lanes: Iterable[int] | int | str | None = None) -> Values:
-        """Evaluate an expression in some lanes. Without lanes: in all of them."""
+        """Evaluate an expression in some lanes, as `Quantity.values` does."""
         return self.expression(text).values(lanes)
 
     def assign(self, target: Quantity, text: str, lanes: Iterable[int] | int | str | None = None) -> None:

@@ -22,8 +22,9 @@ from dwarfgpu.program.types.sizes import known_size, resolved
 from dwarfgpu.program.values.arrays import MAX_READ
 from dwarfgpu.program.values.objects import Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
-from dwarfgpu.program.variables.columns import MAX_DEPTH, MAX_ELEMENTS, column_of, python_value
+from dwarfgpu.program.variables.columns import MAX_DEPTH, MAX_ELEMENTS, WORD, column_of, python_value
 from dwarfgpu.program.variables.reasons import (
+    INACTIVE,
     NO_MEMORY,
     NO_REGISTER,
     UNDEFINED,
@@ -139,12 +140,14 @@ class _Chunk:
 class Values(ShownInNotebooks):
     """What something is in some lanes of one wave, or of several waves that are at one place.
 
-    ``array`` has one element a lane, of a numpy type that is like the type of the program: a number for a scalar, a
-    record for a structure, bytes (``V8``) for what numpy has no type for; without numpy it is a list of numbers, lists
-    and dictionaries. Where lanes have no whole value it is a masked array (`numpy.ma`) in which they are masked, and in
-    a list they are None; `filled` gives them a number instead. ``states`` says why: ``active`` and ``inactive`` lanes
-    have a value, ``absent``, ``undefined`` and ``error`` lanes a reason. ``of`` gives what one lane has as an object,
-    which may have parts without a value.
+    A sequence of the values of lanes. A lane counts if it has a whole value, and executes the code or was asked for by
+    its number or by ``all``. The value of any other lane is masked in ``array``, NaN for `numpy.asarray` and `filled`,
+    None where the values are iterated, and an error for ``values[lane]``. ``states`` says why: ``active`` and
+    ``inactive`` lanes have a value, ``absent``, ``undefined`` and ``error`` lanes a reason. ``of`` gives what one lane
+    has as an object, whether it counts or not.
+
+    ``array`` is of a numpy type that is like the type of the program: a number for a scalar, a record for a structure,
+    bytes (``V8``) for what numpy has no type for. Without numpy it is a list of numbers, lists and dictionaries.
 
     Of several waves the array is ``array[wave, lane]``, and what else has one item a lane has a list a wave.
     """
@@ -159,6 +162,7 @@ class Values(ShownInNotebooks):
         active: Any = None,
         waves: Any = None,
         names: Sequence[str] = (),
+        only_executing: bool = False,
     ) -> None:
         self.lanes = lanes
         self.frame = frame
@@ -171,6 +175,8 @@ class Values(ShownInNotebooks):
         """The numbers of the waves, ascending; None where the question is about one frame."""
         self.names = names
         """What the waves are called."""
+        self.only_executing = only_executing
+        """Whether the values of lanes that do not execute the code are masked."""
         self.pc: int | None = None
         """Where the waves are; None where that is not known, and for one frame, which knows it."""
         self.type: Type | None = None
@@ -230,18 +236,62 @@ class Values(ShownInNotebooks):
 
     def refuse(self, error: DwarfGpuError, slots: Any = None) -> None:
         """Give some slots, by their ascending numbers, an error in place of a value; by default all."""
-        self._missing.append((range(len(self)) if slots is None else slots, lambda _index: error))
+        self._missing.append((range(self.slot_count) if slots is None else slots, lambda _index: error))
 
     # --- Lane by lane ---------------------------------------------------------------------------------------------
 
-    def __len__(self) -> int:
+    @property
+    def slot_count(self) -> int:
+        """How many lanes of waves there are."""
         return len(self.lanes) * (1 if self.waves is None else len(self.waves))
 
+    def __len__(self) -> int:
+        return len(self.lanes) if self.waves is None else len(self.waves)
+
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.lanes) if self.waves is None else map(self._key, range(len(self)))
+        """Yield the value of each lane, or None; of several waves a list for each wave."""
+        masked = self._masked()
+        if isinstance(masked, list):
+            return iter(self.array)
+        elements = self.elements
+        rows = elements if elements.dtype.kind == "V" else elements.tolist()
+        if self.waves is None:
+            return (_counted(row, gone) for row, gone in zip(rows, masked, strict=True))
+        return (
+            [_counted(*pair) for pair in zip(row, gone, strict=True)] for row, gone in zip(rows, masked, strict=True)
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        """Return the values for numpy as `filled` does, because `numpy.asarray` forgets masks."""
+        import numpy as np
+
+        filled = self.filled()
+        if dtype is not None and np.dtype(dtype).kind not in "fcO" and np.any(self._masked()):
+            message = f"some lanes have no value that counts, and {np.dtype(dtype)} has no NaN for them"
+            raise UsageError(message, kind="no_array", hint="use .array, which is masked, or .filled(0)")
+        return np.array(filled, dtype=dtype)
+
+    @property
+    def _mask(self) -> Any:
+        """Which values are masked; `numpy.ma.array` asks for it."""
+        return self._masked()
+
+    def __eq__(self, other: object) -> Any:
+        """Compare the value in each lane, as arrays do; without numpy the result is a list."""
+        array = self.array
+        if isinstance(array, list):
+            others = other if isinstance(other, (list, Values)) else [other] * len(array)
+            return [mine == yours for mine, yours in zip(array, others, strict=True)]
+        return array == (other.array if isinstance(other, Values) else other)
+
+    def __ne__(self, other: object) -> Any:
+        equal = self == other
+        return [not each for each in equal] if isinstance(equal, list) else ~equal
+
+    __hash__ = None  # type: ignore[assignment]  # as of all that compares lane by lane
 
     def __getitem__(self, key: Any) -> Any:
-        """Return the value in a lane as a Python object; raise the error with its reason where there is none.
+        """Return the value in a lane as a Python object; raise the error with its reason where none counts.
 
         For several waves ``key`` is the name of a wave and the lane.
         """
@@ -251,7 +301,11 @@ class Values(ShownInNotebooks):
         if key in self.reasons:
             raise Unavailable(self.reasons[key])
         position = self.lanes.index(lane)
-        value = self.elements[position if name is None else (self.names.index(name), position)]
+        wave = 0 if name is None else self.names.index(name)
+        if self.only_executing and not self.is_active(wave * len(self.lanes) + position):
+            message = f'lane {lane} does not execute this code; values("all") has the value of each lane'
+            raise Unavailable(Reason(INACTIVE, message))
+        value = self.elements[position if name is None else (wave, position)]
         if isinstance(self._array, list) or value.dtype.names is not None or value.dtype.kind == "V":
             return value
         return value.item()
@@ -276,7 +330,7 @@ class Values(ShownInNotebooks):
     @cached_property
     def by_lane(self) -> tuple[LaneAnswer, ...]:
         """What each lane has, wave by wave."""
-        answers: list[Any] = [None] * len(self)
+        answers: list[Any] = [None] * self.slot_count
         for chunk in self._chunks:
             for group in chunk.groups:
                 for index, slot in enumerate(chunk.slots(group.positions)):
@@ -334,7 +388,7 @@ class Values(ShownInNotebooks):
         """The state of each lane: ``active``, ``inactive``, ``absent``, ``undefined`` or ``error``."""
         if self.waves is not None:
             return [[STATES[code] for code in codes] for codes in self.codes.tolist()]
-        states = ["active" if self.is_active(slot) else "inactive" for slot in range(len(self))]
+        states = ["active" if self.is_active(slot) else "inactive" for slot in range(self.slot_count)]
         for lane, reason in self.reasons.items():
             states[self.lanes.index(lane)] = reason.state
         return states
@@ -425,41 +479,58 @@ class Values(ShownInNotebooks):
 
     # --- The array ------------------------------------------------------------------------------------------------
 
+    def _masked(self) -> Any:
+        """Return for each lane whether its value is masked: an array, or without numpy a list."""
+        if isinstance(self.elements, list):
+            gone = {slot for slots, _error_at in self._missing for slot in slots}
+            idle = self.only_executing
+            return [slot in gone or (idle and not self.is_active(slot)) for slot in range(self.slot_count)]
+        import numpy as np
+
+        shape = (len(self.lanes),) if self.waves is None else (len(self.waves), len(self.lanes))
+        mask = ~self.executing if self.only_executing else np.zeros(shape, dtype=bool)
+        for slots, _error_at in self._missing:
+            mask.reshape(-1)[slots] = True
+        return mask
+
     @property
     def array(self) -> np.ndarray[Any, Any]:
-        """The values, one for each lane; lanes without one are masked."""
+        """The values, one for each lane; those that do not count are masked."""
         plain: np.ndarray[Any, Any] = self.elements
-        if not self._missing or isinstance(plain, list):
+        mask = self._masked()
+        if isinstance(plain, list):
+            return [None if gone else value for value, gone in zip(plain, mask, strict=True)]
+        if not mask.any():
             return plain
         import numpy as np
 
-        mask = np.zeros(len(self), dtype=bool)
-        for slots, _error_at in self._missing:
-            mask[slots] = True
-        shape = (mask.size,) if self.waves is None else (len(self.waves), len(self.lanes))
         masked: np.ndarray[Any, Any] = np.ma.MaskedArray(plain)
-        masked[mask.reshape(shape)] = np.ma.masked
+        masked[mask] = np.ma.masked
         return masked
 
     def filled(self, value: Any = None) -> np.ndarray[Any, Any]:
-        """Return the values as a plain array in which lanes without one have ``value``; by default NaN, or 0."""
+        """Return the values as a plain array in which lanes that do not count have ``value``; by default NaN.
+
+        Where no type of numbers has all values and NaN, the array is one of objects, and those lanes have None.
+        """
         plain: np.ndarray[Any, Any] = self.elements
-        if not self._missing:
-            return plain
+        mask = self._masked()
         if isinstance(plain, list):
-            return [value if item is None else item for item in plain]
+            return [value if gone else item for item, gone in zip(plain, mask, strict=True)]
+        if not mask.any():
+            return plain
         import numpy as np
 
-        if value is None and plain.dtype.kind in "iuf":
+        if self._is_empty:
+            return np.full(plain.shape, np.nan if value is None else value)
+        if value is None and (plain.dtype.kind == "f" or _is_exact_as_float(plain)):
             plain = plain.astype(np.result_type(plain.dtype, np.float32))
             value = np.nan
-        if self._is_empty:
-            return np.full(plain.shape, value)
+        elif value is None:
+            plain = plain.astype(object)
         copy: np.ndarray[Any, Any] = plain.copy()
-        flat = copy.reshape(len(self), *copy.shape[1 if self.waves is None else 2 :])
         try:
-            for slots, _error_at in self._missing if value is not None else ():
-                flat[slots] = value
+            copy[mask] = value
         except (TypeError, ValueError, OverflowError):
             message = f"{value!r:.40} does not fit into the array, which is of {copy.dtype}"
             raise UsageError(message, kind="no_array") from None
@@ -470,11 +541,11 @@ class Values(ShownInNotebooks):
         """The values, one for each lane; 0, or None in a list, where there is none."""
         self.read()
         if self._array is None and not b.has_arrays():
-            self._array = [None] * len(self)
+            self._array = [None] * self.slot_count
         elif self._array is None:
             import numpy as np
 
-            self._array = np.zeros(len(self), dtype=np.uint8)
+            self._array = np.zeros(self.slot_count, dtype=np.uint8)
             self._is_empty = True
         if self.waves is None:
             return self._array
@@ -520,7 +591,7 @@ class Values(ShownInNotebooks):
     def _read_alone(self, slot: int, value: Object) -> None:
         """Read the value of one lane, without numpy."""
         if self._array is None:
-            self._array = [None] * len(self)
+            self._array = [None] * self.slot_count
         try:
             self._array[slot] = listed(value)
         except DwarfGpuError as error:
@@ -533,7 +604,7 @@ class Values(ShownInNotebooks):
         count = chunk.lanes.count if positions is None else len(positions)
         slots = chunk.slots(positions)
         is_one_each = isinstance(numbers, np.ndarray) and not column.kind.shape and numbers.shape == (count,)
-        if count == len(self) and is_one_each:
+        if count == self.slot_count and is_one_each:
             self._array = numbers.astype(column.kind)
         else:
             error = self._make_room(column.kind)
@@ -555,7 +626,7 @@ class Values(ShownInNotebooks):
         import numpy as np
 
         if self._array is None:
-            self._array = np.zeros((len(self), *kind.shape), dtype=kind.base)
+            self._array = np.zeros((self.slot_count, *kind.shape), dtype=kind.base)
             return None
         before = self._array.dtype
         if before == kind.base and self._array.shape[1:] == kind.shape:
@@ -574,7 +645,7 @@ def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | 
     """Ask for something in some lanes of its frame, each at its own place (A.2.5.1 current program location)."""
     frame = quantity.frame
     numbers = frame.lane_numbers(lanes)
-    values = Values(numbers, frame, quantity, text, active=frame.active_mask)
+    values = Values(numbers, frame, quantity, text, active=frame.active_mask, only_executing=lanes is None)
     places = frame.by_place(numbers)
     is_together = len(places) == 1 and places[0][0] is frame
     if not is_together and not quantity.depends_on_place:
@@ -630,6 +701,21 @@ def _type_of(quantity: Quantity) -> Type | None:
         return quantity.type
     except DwarfGpuError:
         return None
+
+
+def _counted(value: Any, gone: bool) -> Any:  # noqa: FBT001 (of the mask)
+    return None if gone else value
+
+
+EXACT = 1 << 53
+"""Up to here a double has every integer."""
+
+
+def _is_exact_as_float(array: Any) -> bool:
+    """Return whether all numbers of an array are exact as the float of numpy that is wide enough for its type."""
+    if array.dtype.kind not in "iu":
+        return False
+    return bool(array.dtype.itemsize < WORD or not array.size or (array.max() <= EXACT and array.min() >= -EXACT))
 
 
 def _index_in(slots: Any, slot: int) -> int:

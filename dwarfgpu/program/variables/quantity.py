@@ -125,7 +125,8 @@ class Quantity(ABC):
     def values(self, lanes: Iterable[int] | int | str | None = None) -> Values:
         """Return the value in many lanes: an array, and a state for each lane. An unknown name is an error.
 
-        ``lanes`` are numbers, ``active``, or all. Without numpy the array is a list.
+        ``lanes`` are numbers, ``active``, or ``all``. By default all lanes have a state, and the values of those that
+        do not execute the code are masked. Without numpy the array is a list.
         """
         values = values_of(self, self.text, lanes)
         values.raise_misuse()

@@ -118,7 +118,7 @@ def test_states_are_those_of_the_execution_mask(lanes):
     frame = kernel(lanes, EVEN, 0b10110)
     assert [lane.number for lane in frame.wave.lanes if lane.is_active] == [1, 2, 4]
     values = frame["even"].values()
-    assert [lane for lane, state in zip(values, values.states, strict=True) if state == "active"] == [1, 2, 4]
+    assert [lane for lane, state in zip(values.lanes, values.states, strict=True) if state == "active"] == [1, 2, 4]
     assert frame["even"].values("active").lanes == (1, 2, 4)
     found = answer(frame["lane"], "lane", [0, 1])
     assert [each.state for each in found.by_lane] == ["inactive", "active"]
@@ -315,7 +315,7 @@ def test_all_address_spaces(lanes):
         "generic#0x2000000000044": list(range(1000, 1000 + lanes)),
     }
     for address, expected in truth.items():
-        assert frame.eval(f"*(int *){address}").array.tolist() == expected, address
+        assert frame.eval(f"*(int *){address}", "all").array.tolist() == expected, address
     assert {each.partition("#")[0] for each in truth} == set(SPACES)
 
 
@@ -343,10 +343,10 @@ def test_variables_in_all_address_spaces(lanes, tmp_path):
 
     for name, (_, where, expected) in truth.items():
         variable = frame[name]
-        assert variable.values().array.tolist() == expected, name
+        assert variable.values("all").array.tolist() == expected, name
         assert [variable.value(lane) for lane in range(lanes)] == expected, name
-        assert frame.eval(f"*&{name}").array.tolist() == expected
-        assert frame.eval(f"&{name} == (int *){where}").array.tolist() == [1] * lanes
+        assert frame.eval(f"*&{name}", "all").array.tolist() == expected
+        assert frame.eval(f"&{name} == (int *){where}", "all").array.tolist() == [1] * lanes
     assert {where.partition("#")[0] for _, where, _ in truth.values()} == set(SPACES)
 
 
