@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from dwarfgpu.encoding.cursor import encode_unsigned as uleb
 from dwarfgpu.errors import UsageError
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS
 from tests.builders import lines
 from tests.builders.dwarf import die
@@ -349,6 +351,16 @@ def test_a_compressed_line_program_as_compilers_write_it_costs_nothing(tmp_path:
     data = gpu(variable("a"), extra=extra, unit_attributes=unit, compressed=[".debug_line"])
     outcome = checked(bounded("info", Case(tmp_path, data).file, "--pc", hex(CODE), "--budget", "0"))
     assert "b.c:2" in outcome.out
+
+
+def test_compressed_abbreviations_that_no_entry_uses(tmp_path: Path) -> None:
+    section = Image(gpu(variable("a"))).section(".debug_abbrev")
+    assert section is not None
+    unused = b"".join(uleb(number) + b"\x34\0\x03\x08\0\0" for number in range(200, 600_000))
+    extra = {".debug_abbrev": bytes(section.data)[:-1] + unused}
+    case = Case(tmp_path, gpu(variable("a"), extra=extra, compressed=[".debug_abbrev"]))
+    assert "DW_TAG_subprogram" in checked(bounded("dump", case.file, "--depth", "1")).out
+    assert "more abbreviations" in checked(bounded("verify", case.file)).text
 
 
 def test_many_section_headers_of_the_same_bytes(tmp_path: Path) -> None:
