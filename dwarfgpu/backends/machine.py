@@ -71,6 +71,19 @@ class Dispatch:
     """The address of its AQL packet."""
 
 
+@frozen
+class NamedBuffer:
+    """The memory of an argument."""
+
+    name: str
+    address: int
+    size: int
+
+    def distance(self, address: int) -> int:
+        """Return how far an address is behind the end, or, as a negative number, before the start."""
+        return address - self.address if address < self.address else address - (self.address + self.size)
+
+
 class Machine(WaveBackend):
     """Waves with their registers, and the memory they reach. It begins empty."""
 
@@ -111,6 +124,8 @@ class Machine(WaveBackend):
         self.memory = MachineMemory(self)
         self.scratch_base = 0
         """The global address of the scratch memory of the first wave."""
+        self.buffers: list[NamedBuffer] = []
+        """The memory of the arguments of all launches."""
         self.seed: int | None = None
         """What chooses the order of waves that run, among all that are possible; None is the usual one."""
         self.weak_memory: WeakSettings | None = None

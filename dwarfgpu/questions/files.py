@@ -135,7 +135,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     waves = counted(len(launched.waves), "wave")
     groups = counted(launched.geometry.group_count, "work-group")
     debugger.output.line(f"[Launched {launched.plan.kernel.name}: {groups}, {waves}]")
-    for problem in launched.plan.problems:
+    for problem in (*launched.plan.problems, *launched.plan.notes):
         debugger.output.line(debugger.output.style("error", f"warning: {problem}"))
     _show_focus(debugger)
 

@@ -170,6 +170,7 @@ class Device:
     def _adopt(self) -> None:
         """Take over the waves that the machine has."""
         machine = self.machine
+        self.memory.memory.buffers = machine.buffers
         self.memory.use(_instances(machine, LOCAL), _rows_of_groups(machine), _instances(machine, PRIVATE_WAVE))
         rows = np.arange(machine.wave_count)
         if machine.seed is not None:

@@ -31,6 +31,20 @@ class MachineFault(Exception):
         self.lanes = lanes
         """Flags of the waves in the batch that it concerns, or of their lanes, ``[wave, lane]``; None for all."""
 
+    @classmethod
+    def of_private(cls, address: int, size: int, lanes: Any) -> MachineFault:
+        """Return the fault of lanes that reach beyond the private memory of a work-item, where its stack is."""
+        detail = f"no private memory at {address:#x}"
+        if address >= size:
+            detail = f"stack overflow: {detail} (a work-item has {size} bytes; --private-size gives more)"
+        return cls(detail, lanes, kind=MEMORY_VIOLATION)
+
+    @classmethod
+    def of_local(cls, address: int, size: int, lanes: Any) -> MachineFault:
+        """Return the fault of lanes that reach beyond the local memory of their work-group."""
+        detail = f"no local memory at {address:#x} (a work-group has {size} bytes; --dynamic-local gives more)"
+        return cls(detail, lanes, kind=ADDRESS_ERROR)
+
     @property
     def reason(self) -> str:
         """Why, in the words of a stopped wave."""
