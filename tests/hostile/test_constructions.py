@@ -47,6 +47,26 @@ NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+def test_a_type_that_refers_to_itself_takes_no_other_variable_away(tmp_path):
+    loop = die("enumeration_type", named("E"), typed("E"), ("byte_size", "data1", 4), label="E")
+    case = Case(tmp_path, gpu(variable("before"), variable("bad", "E"), variable("after"), types=[loop]))
+    message = "a type leads through more than 64 others, or back to itself"
+    for found in (
+        checked(case("locals", "--lane", 3)).out,
+        checked(case("locals")).out,
+        checked(case("bt", "--full")).out,
+        checked(case.debug("info locals")).out,
+    ):
+        assert re.findall(r"^ *(before|bad|after)\b", found, re.MULTILINE) == ["before", "bad", "after"]
+        assert message in " ".join(found.split())
+    variables = json.loads(checked(case("locals", "--json", "--lane", 3)).out)["frames"][0]["variables"]
+    lanes = {each["name"]: each["lanes"]["3"] for each in variables}
+    assert lanes["before"]["value"] == lanes["after"]["value"] == 3
+    assert lanes["bad"]["reason"]["error"]["kind"] == "type_cycle"
+    frame = json.loads(checked(case("bt", "--full", "--json")).out)["stacks"][0]["frames"][0]
+    assert [each["name"] for each in frame["locals"]] == ["before", "bad", "after"]
+
+
 def checked(outcome: Outcome) -> Outcome:
     """An outcome that is within all limits: an answer or an error in plain text."""
     assert not outcome.ended, outcome.ended
