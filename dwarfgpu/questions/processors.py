@@ -216,7 +216,7 @@ def register_runs(target: Target) -> list[RegisterRun]:
     """Return the registers of a target; those without a DWARF number come last."""
     runs: list[RegisterRun] = []
     for register in (*target.registers(), *_unnumbered(target)):
-        rule = target.unspecified_rule(register.number).replace("_", " ") if register.number >= 0 else "not known"
+        rule = target.in_callers(register.number)
         prefix = register.name.rstrip("0123456789")
         last = runs[-1] if runs else None
         if (

@@ -12,6 +12,7 @@ import dwarfgpu
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.file_summary import summary
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.program.types.sizes import stripped
 
@@ -63,6 +64,14 @@ def test_a_note_that_names_no_target_does_not_hide_another(bad):
     assert b"amdgcn-amd-amdhsa--gfx901" in data
     found = opened(data.replace(b"amdgcn-amd-amdhsa--gfx901", bad)).target
     assert (found.target_id, found.reason) == ("gfx900:xnack+", "a note says so")
+
+
+def test_the_stepping_in_the_note_says_that_xnack_is_on():
+    """CLRX writes no flags, and gfx901, which is gfx900 with xnack."""
+    data = bytearray((COMPILERS / "cl.clang13.gfx900.w64.O2.v5.hsa2.co").read_bytes())
+    data[0x30:0x34] = bytes(4)
+    found = summary(opened(bytes(data)))
+    assert (found.target.target_id, found.flags.xnack) == ("gfx900:xnack+", "on")
 
 
 # --- Address classes ------------------------------------------------------------------------------------------------
