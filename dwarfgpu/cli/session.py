@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
 from dwarfgpu.questions.document import OK, exit_status
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.written_text import STYLES, SafeStream, styled
@@ -132,7 +132,8 @@ class Session:
             except MalformedFile as lost:
                 error = lost
         text = f"{file}: {error}" if file else str(error)
-        self.err.write(f"{self.style('error', 'dwarfgpu: error:', self.err)} {_one_line(text)}\n")
+        kind = "warning" if isinstance(error, Unread) else "error"
+        self.err.write(f"{self.style('error', f'dwarfgpu: {kind}:', self.err)} {_one_line(text)}\n")
         if error.hint:
             self.hint(error.hint)
         return exit_status(error)
