@@ -100,6 +100,13 @@ def test_clang_before_22_calls_private_memory_1_and_local_memory_2(path):
     assert spaces["out"] is None
 
 
+@pytest.mark.parametrize("path", sorted(COMPILERS.glob("hip.*")), ids=lambda path: path.name)
+def test_pointers_of_hip_are_generic_although_clang_before_22_does_not_say_so(path):
+    spaces = spaces_of(dwarfgpu.open(str(path)))
+    assert spaces
+    assert set(spaces.values()) == {1}
+
+
 @pytest.mark.parametrize(
     "attributes, where, scratch, out",
     [("llvm-21", 5, 3, None), ("llvm-current", 1, 2, None), ("llvm-old", 1, 2, None), ("amdgpu-2020", 0, 2, 1)],
