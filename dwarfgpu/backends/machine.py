@@ -22,7 +22,6 @@ from dwarfgpu.targets.amdgpu.numbers import GENERIC
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from dwarfgpu.backends.protocol import WaveStop
     from dwarfgpu.backends.running.device import Device
     from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Condition, Halt
     from dwarfgpu.backends.running.weak_memory import WeakSettings
@@ -72,6 +71,19 @@ class Dispatch:
     """The address of its AQL packet."""
 
 
+@frozen
+class NamedBuffer:
+    """The memory of an argument."""
+
+    name: str
+    address: int
+    size: int
+
+    def distance(self, address: int) -> int:
+        """Return how far an address is behind the end, or, as a negative number, before the start."""
+        return address - self.address if address < self.address else address - (self.address + self.size)
+
+
 class Machine(WaveBackend):
     """Waves with their registers, and the memory they reach. It begins empty."""
 
@@ -107,13 +119,13 @@ class Machine(WaveBackend):
         """The waves whose program counter is a place in a code object, which its reader turns into an address."""
         self._index_of: dict[str, int] | None = None
         self._groups: array[int] | None = None
-        self.stops: dict[int, WaveStop] = {}
+        self.stop_reasons: dict[int, str] = {}
         """Why waves have stopped, where it is known."""
-        self.warnings: list[DwarfGpuError] = []
-        """What its file has that was not read."""
         self.memory = MachineMemory(self)
         self.scratch_base = 0
         """The global address of the scratch memory of the first wave."""
+        self.buffers: list[NamedBuffer] = []
+        """The memory of the arguments of all launches."""
         self.seed: int | None = None
         """What chooses the order of waves that run, among all that are possible; None is the usual one."""
         self.weak_memory: WeakSettings | None = None
@@ -204,8 +216,8 @@ class Machine(WaveBackend):
             self._index_of = {name: index for index, name in enumerate(self.ids)}
         return self._index_of.get(name)
 
-    def stop_of(self, wave: int) -> WaveStop | None:
-        return self.stops.get(wave)
+    def stop_text(self, wave: int) -> str | None:
+        return self.stop_reasons.get(wave)
 
     def remove_waves(self) -> None:
         """Remove all waves with their registers and their memory. Global memory stays."""
@@ -213,7 +225,7 @@ class Machine(WaveBackend):
         self._file_of, self._unknown_lanes, self.named_pcs = {}, {}, {}
         self.has_gaps = False
         self._groups = self._index_of = None
-        self.stops.clear()
+        self.stop_reasons.clear()
         self.memory.remove_instances()
         self.changes += 1
 

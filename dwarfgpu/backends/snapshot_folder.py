@@ -18,8 +18,7 @@ from dwarfgpu.backends.columns import (
     unit_type,
 )
 from dwarfgpu.backends.machine import NONE, PLACES
-from dwarfgpu.backends.protocol import stop_json
-from dwarfgpu.backends.snapshot_json import MANIFEST, STOP_KEYS, read_head, read_stop, write_head
+from dwarfgpu.backends.snapshot_json import KEYS, MANIFEST, read_head, read_target, write_head
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.regular_files import mapped, open_input
 
@@ -53,7 +52,9 @@ class FolderReader:
 
     def open(self, node: Node, make: Callable[[Target], Machine]) -> Machine:
         """Return the machine of a manifest."""
-        machine, fields = read_head(node, ("registers", "memory"), make)
+        fields = node.fields(("schema", "target", "waves"), (*KEYS, "registers", "memory"))
+        machine = make(read_target(fields))
+        read_head(fields, machine)
         self._waves(fields["waves"], machine)
         seen: set[int] = set()
         for item in fields["registers"].items() if "registers" in fields else ():
@@ -70,7 +71,7 @@ class FolderReader:
         return open_array(f"{self.folder}/{name}", kinds, shape, node.path)
 
     def _waves(self, node: Node, machine: Machine) -> None:
-        fields = node.fields(("count", "id"), (*PLACES, "stops"), machine.warnings)
+        fields = node.fields(("count", "id"), tuple(PLACES))
         count = fields["count"].unsigned(32)
         ids = texts(self._array(fields["id"], ("<U",), (count,)))
         if ids is None:
@@ -86,14 +87,9 @@ class FolderReader:
                 if numbers and not NONE <= min(numbers) <= max(numbers) < limit:
                     raise fields[name].fail(f"a number is not in the range from {NONE} to {limit - 1}")
                 machine.places[name] = column.shaped(count, width)
-        for item in fields["stops"].items() if "stops" in fields else ():
-            own = item.fields(("wave",), STOP_KEYS, machine.warnings)
-            stop = read_stop(own, machine)
-            if stop is not None:
-                machine.stops[own["wave"].unsigned(32, below=count)] = stop
 
     def _registers(self, node: Node, machine: Machine, seen: set[int]) -> None:
-        fields = node.fields(("names", "data"), ("known", "unknown_lanes"), machine.warnings)
+        fields = node.fields(("names", "data"), ("known", "unknown_lanes"))
         registers = _registers_named(fields["names"], machine)
         for register in registers:
             if register.number in seen:
@@ -110,11 +106,13 @@ class FolderReader:
             (register,) = _registers_named(parts["register"], machine)
             if register not in registers or not register.lane_bits:
                 raise parts["register"].fail(f"{register.name} is no vector register of this array")
-            wave = parts["wave"].unsigned(32, below=machine.wave_count)
+            wave = parts["wave"].unsigned(32)
+            if wave >= machine.wave_count:
+                raise parts["wave"].fail(f"there is no wave {wave}")
             machine.set_unknown_lanes(register, wave, parts["lanes"].unsigned(register.bit_size // register.lane_bits))
 
     def _memory(self, node: Node, machine: Machine, spaces: set[int]) -> None:
-        fields = node.fields(("space", "extents", "data"), (), machine.warnings)
+        fields = node.fields(("space", "extents", "data"))
         space = machine.target.space_named(fields["space"].string())
         if space is None or space.alias is not None:
             names = ", ".join(candidate.name for candidate in machine.target.spaces() if candidate.alias is None)
@@ -174,10 +172,6 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
         if (column != NONE).any():
             waves[name] = f"wave-{name.replace('_', '-')}.npy"
             write_array(folder / waves[name], np.asarray(column, dtype="<i8"))
-    entries = (stop_json(machine.stop_of(wave)) for wave in range(machine.wave_count))
-    stops = [{"wave": wave, **entry} for wave, entry in enumerate(entries) if entry]
-    if stops:
-        waves["stops"] = stops
     manifest["waves"] = waves
     if machine.files:
         manifest["registers"] = [_write_files(machine, files, folder) for files in _by_kind(machine.files)]

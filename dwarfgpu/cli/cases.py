@@ -46,7 +46,7 @@ def answer_cases(
             continue
         try:
             with budget.question(cost):
-                session.print(json.dumps(run(parse_line(line, number), number)))
+                session.out.write(f"{json.dumps(run(parse_line(line, number), number))}\n")
         except NotACase as error:
             bad += 1
             if bad <= MAX_REPORTED:

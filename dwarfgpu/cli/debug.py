@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import dwarfgpu
 from dwarfgpu.errors import UsageError
-from dwarfgpu.questions.registry import operand, option
+from dwarfgpu.questions.registry import EXECUTE, LOOK, START, operand, option
 from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
 from dwarfgpu.questions.table import AT_ONCE, LIMIT, MORE_MEMORY, SEED, SIZES
 from dwarfgpu.regular_files import read_input, whole_output
@@ -91,7 +91,7 @@ def _gdb_script(session: Session, _options: Any) -> int:
     if session.wants_json:
         session.print_json({"path": path})
     else:
-        session.print(path)
+        session.out.write(f"{path}\n")
     return 0
 
 
@@ -105,6 +105,15 @@ SUMMARIES = {
     "gdb-script": "print the path of the script that loads dwarfgpu into GDB",
     "completion": "print the script with which a shell completes dwarfgpu's words",
 }
+GROUPS = {
+    "debug": START,
+    "run": EXECUTE,
+    "serve": EXECUTE,
+    "fleet": LOOK,
+    "gdb-script": START,
+    "completion": START,
+}
+"""The group of `dwarfgpu --help` in which each is."""
 DESCRIPTIONS = {
     "debug": """\
 A debugger with the commands of GDB and ROCgdb, over a snapshot, a core file, or a file of code alone. `help` lists the

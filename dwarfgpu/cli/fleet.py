@@ -166,9 +166,7 @@ def _report(session: Session, folder: AnswerFolder, question: Question, *, is_ke
             file.writelines(f"{line}\n" for line in page(summary))
     data = summary.json()
     document = Document(data, lambda output: summary_text(summary, output.width), rows=lambda: _rows(folder))
-    from dwarfgpu.questions.output import Output
-
-    document.write(Output(session.out.write, session.style), session.form)
+    document.write(session.output(), session.form)
     return _status(summary)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,11 +14,12 @@ from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK, USAGE
-from dwarfgpu.questions.registry import Arguments
+from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.regular_files import check_mappings
-from dwarfgpu.render.written_text import silence
+from dwarfgpu.render.layout import WIDTH, folded, wrapped
+from dwarfgpu.render.written_text import SafeStream, silence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +31,7 @@ SHORT = {"verbose": ("-v",)}
 """Options that have a short name at the shell."""
 TALKING = ("debug", "serve")
 """The commands that talk to a user or a debugger, so that there is no answer that a file could hold."""
+SHELLS = ("bash", "zsh", "fish")
 
 
 class _ArgumentParser(argparse.ArgumentParser):
@@ -40,6 +43,9 @@ class _ArgumentParser(argparse.ArgumentParser):
         near = nearest(unknown, flags) if unknown.startswith("-") else None
         hint = f"did you mean {near}?" if near else f"`{self.prog} --help` shows the options"
         raise UsageError(message, hint=hint)
+
+    def format_help(self) -> str:
+        return "\n".join(part for line in super().format_help().split("\n") for part in folded(line, _help_width()))
 
 
 def run(words: Sequence[str]) -> int:
@@ -138,10 +144,7 @@ def _other_parser(name: str) -> _ArgumentParser:
     if name == "debug":
         debug.add_arguments(parser)
     if name == "completion":
-        from dwarfgpu.cli.completion import SCRIPTS
-
-        parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell")
-        parser.add_argument("words", nargs="*", help="behind --: print what the last of these words can become")
+        parser.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
     _add_common(parser, has_answer=name not in TALKING)
     return parser
 
@@ -161,13 +164,9 @@ def _other(name: str, words: list[str]) -> Any:
 
 
 def _completion(session: Session, options: Any) -> int:
-    from dwarfgpu.cli.completion import SCRIPTS, completed
+    from dwarfgpu.cli.completion_scripts import commands_of, script
 
-    if options.words:
-        for line in completed(options.shell, options.words, summaries(), _parser_of):
-            session.print(line)
-    else:
-        session.out.write(SCRIPTS[options.shell])
+    session.out.write(script(options.shell, commands_of(parsers())))
     return OK
 
 
@@ -189,8 +188,8 @@ def _parser(name: str, description: str, examples: Sequence[str] = ()) -> _Argum
     return _ArgumentParser(
         prog=f"dwarfgpu {name}",
         description=description,
-        formatter_class=_formatter,
-        epilog="\n".join(("examples:", *(f"  {example}" for example in examples))) if examples else None,
+        formatter_class=_HelpFormatter,
+        epilog=_EXAMPLES + "\n".join(f"  {example}" for example in examples) if examples else None,
         allow_abbrev=False,
     )
 
@@ -335,16 +334,11 @@ def _dest(argument: Argument) -> str:
 
 def _help(command: Command) -> str:
     """Return what help says above the options."""
-    from dwarfgpu.render.layout import WIDTH, wrapped
-
-    summary = f"{command.summary[0].upper()}{command.summary[1:]}. {command.details}"
-    texts = [" ".join(paragraph.split()) for paragraph in summary.split("\n\n")]
-    return "\n\n".join("\n".join(wrapped(text, WIDTH - 2)) for text in texts)
+    return f"{command.summary[0].upper()}{command.summary[1:]}. {command.details}"
 
 
 def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     """Ask a question, and print the answer."""
-    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.selection import Selection, select
 
     if command.name == "eval" and given["file"] is None and given["state"] not in (None, "-"):
@@ -355,7 +349,7 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
         from dwarfgpu.cli import cases
 
         return cases.evaluate(session, given, _budget(given))
-    output = Output(session.out.write, session.style)
+    output = session.output()
     output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
     select(selection, _selected(command, given), read_input)
@@ -420,13 +414,40 @@ def _is_negative(word: str) -> bool:
     return word[:1] == "-" and word[1:2] not in ("", "-") and word not in ("-h", "-o", *chain(*SHORT.values()))
 
 
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Return what argparse writes help with. It would ask `shutil` for the width, which costs start-up time."""
-    try:
-        width = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(1).columns
-    except (ValueError, OSError):
-        width = 80
-    return argparse.RawDescriptionHelpFormatter(prog, width=width - 2)
+class _HelpFormatter(argparse.HelpFormatter):
+    """Writes help as wide as the screen. Words stay whole, and an example that is cut goes on as shells have it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_help_width() - 2)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith(_EXAMPLES):
+            return "\n".join(line for each in text.split("\n") for line in _example(each, width))
+        texts = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+        return "\n\n".join("\n".join(wrapped(text, width)) for text in texts)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrapped(" ".join(text.split()), width)
+
+
+_EXAMPLES = "examples:\n"
+_SHELL_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
+
+
+def _example(line: str, width: int) -> list[str]:
+    """Return a line of a shell in lines that fit, each but the last with a backslash at its end."""
+    lines = [line[: len(line) - len(line.lstrip())]]
+    for word in _SHELL_WORD.findall(line):
+        if lines[-1].strip() and len(lines[-1]) + 1 + len(word) > width - 2:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += f" {word}" if lines[-1].strip() or len(lines) > 1 else word
+    return lines
+
+
+def _help_width() -> int:
+    """Return how wide help is: argparse would ask `shutil`, which costs start-up time."""
+    return SafeStream(sys.stdout).width or WIDTH
 
 
 def _add_common(parser: argparse.ArgumentParser, *, has_answer: bool = True) -> None:
@@ -452,38 +473,32 @@ def summaries() -> dict[str, str]:
 def parsers() -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
     """Yield each command of the shell: its name, what it is for, and its parser."""
     for name, summary in summaries().items():
-        parser = _parser_of(name)
-        assert parser is not None  # noqa: S101 (it is a command)
-        yield name, summary, parser
-
-
-def _parser_of(name: str) -> argparse.ArgumentParser | None:
-    """Return the parser of a command of the shell, if it is one."""
-    if name in AT_SHELL:
-        return _question_parser(name, AT_SHELL[name])
-    if name in debug.SUMMARIES:
-        return _other_parser(name)
-    return _cases_parser(name) if name == "lists" else None
+        if name in AT_SHELL:
+            yield name, summary, _question_parser(name, AT_SHELL[name])
+        elif name in debug.SUMMARIES:
+            yield name, summary, _other_parser(name)
+        else:
+            yield name, summary, _cases_parser(name)
 
 
 def _overview() -> str:
     known = summaries()
     width = max(map(len, known))
-    lines = [f"  {name:{width}}  {summary}" for name, summary in known.items()]
-    return "\n".join(
-        [
-            "usage: dwarfgpu COMMAND [OPTION...]",
-            "       dwarfgpu --version",
-            "",
-            "Evaluate the DWARF that GPU compilers emit, without a GPU.",
-            "",
-            "commands:",
-            *lines,
-            "",
-            "`dwarfgpu COMMAND --help` shows the options of a command.",
-            "",
-        ]
-    )
+    lines = ["usage: dwarfgpu COMMAND [OPTION...]", "       dwarfgpu --version", ""]
+    lines += ["Evaluate the DWARF that GPU compilers emit, without a GPU.", ""]
+    for group in SHELL_GROUPS:
+        lines.append(f"{group}:")
+        lines += (f"  {name:{width}}  {summary}" for name, summary in known.items() if _group(name) == group)
+        lines.append("")
+    lines += ["`dwarfgpu COMMAND --help` shows the options of a command."]
+    return "".join(f"{part}\n" for line in lines for part in folded(line, _help_width(), width + 4))
+
+
+def _group(name: str) -> str:
+    """Return what a command is for."""
+    if name in AT_SHELL:
+        return AT_SHELL[name].at_shell.group
+    return debug.GROUPS.get(name, CONVERT)
 
 
 def _unknown(name: str) -> UsageError:

@@ -11,15 +11,17 @@ from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.document import OK, exit_status
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
+from dwarfgpu.render.layout import WIDTH, folded
 from dwarfgpu.render.written_text import STYLES, SafeStream, styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.questions.document import Document
+    from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.written_text import StyleName
 
@@ -66,8 +68,8 @@ class Session:
                 self._colors[self.out] = _wants_color(self._color, self.out)
 
     def print(self, text: str = "") -> None:
-        """Write a line of data."""
-        self.out.write(f"{text}\n")
+        """Write a line of data, or several if it is longer than the screen is wide."""
+        self.out.write(f"{_folded(text, self.out)}\n")
 
     def style(self, style: StyleName, text: str, stream: SafeStream | None = None) -> str:
         """Return text in a style, where the stream shows colour."""
@@ -83,7 +85,7 @@ class Session:
         if self.as_lines:
             import json
 
-            self.print(json.dumps({"schema": 1, **document}))
+            self.out.write(f"{json.dumps({'schema': 1, **document})}\n")
         else:
             from dwarfgpu.questions.document import write_json
 
@@ -114,9 +116,9 @@ class Session:
         for first, *others in list(groups.values())[:MAX_REPORTED]:
             self.report(first)
             if others:
-                self.err.write(f"dwarfgpu: error: and {len(others)} more of these\n")
+                self._say("error", "dwarfgpu: error:", f"and {len(others)} more of these")
         if len(groups) > MAX_REPORTED:
-            self.err.write(f"dwarfgpu: error: and {len(groups) - MAX_REPORTED} more, which --json has\n")
+            self._say("error", "dwarfgpu: error:", f"and {len(groups) - MAX_REPORTED} more, which --json has")
         return max((exit_status(first) for first, *_ in groups.values()), default=OK)
 
     @property
@@ -132,8 +134,7 @@ class Session:
             except MalformedFile as lost:
                 error = lost
         text = f"{file}: {error}" if file else str(error)
-        kind = "warning" if isinstance(error, Unread) else "error"
-        self.err.write(f"{self.style('error', f'dwarfgpu: {kind}:', self.err)} {_one_line(text)}\n")
+        self._say("error", "dwarfgpu: error:", text)
         if error.hint:
             self.hint(error.hint)
         return exit_status(error)
@@ -141,7 +142,23 @@ class Session:
     def hint(self, text: str) -> None:
         """Say on standard error what can be done."""
         self.out.flush()
-        self.err.write(f"{self.style('hint', 'hint:', self.err)} {_one_line(text)}\n")
+        self._say("hint", "hint:", text)
+
+    def _say(self, style: StyleName, head: str, text: str) -> None:
+        """Write one line, or the lines of a terminal that it fills."""
+        line = f"{self.style(style, head, self.err)} {_one_line(text)}"
+        self.err.write(f"{_folded(line, self.err)}\n")
+
+    def output(self) -> Output:
+        """Return where a question writes its answer."""
+        from dwarfgpu.questions.output import Output
+
+        return Output(self.out.write, self.style, width=self.out.width or WIDTH, fold=self.out.fold)
+
+
+def _folded(text: str, stream: SafeStream) -> str:
+    columns = stream.fold
+    return text if columns is None else "\n".join(folded(text, columns))
 
 
 def _one_line(text: str) -> str:

@@ -232,17 +232,20 @@ class CompiledRow:
     def _ignored(self, layout: InstructionFormat) -> int:
         """Return the bits of operands that the operation does not have, and those of an output modifier of integers."""
         names = {plan.spec.name for plan in self.plans}
-        fields = [bits_of(pieces) for name, pieces in layout.operands.items() if name not in names]
         present = {POSITIONS.get(name) for name in names}
-        fields += [
-            1 << bit for name, bit in layout.bits.items() if name[:3] in ("neg", "abs") and int(name[3]) not in present
-        ]
-        if not any(key == "omod" for key, _ in self.modifiers):
+        fields = [bits_of(pieces) for name, pieces in layout.operands.items() if name not in names and name != "sdst"]
+        for name, bit in layout.bits.items():
+            if name[:3] in ("neg", "abs") and int(name[3]) not in present:
+                fields.append(1 << bit)
+        if all(key != "omod" for key, _ in self.modifiers):
             fields.append(bits_of(layout.modifiers.get("omod", ())))
-        used = self.modifier_mask
+        used = self.match | self.modifier_mask
         for plan in self.plans:
             used |= bits_of(plan.pieces)
-        return sum({field for field in fields if not field & (self.match | used)}) & self.mask
+        ignored = 0
+        for field in fields:
+            ignored |= 0 if field & used else field
+        return ignored & self.mask
 
     def _reads(self, token: str) -> bool:
         """Return whether a token is one that only rows of a special format have."""

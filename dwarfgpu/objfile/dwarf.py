@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LOADED = 1 << 26
 """How many bytes of units are held in pieces besides the section itself."""
+ABBREVIATIONS = 1 << 18
+"""So many abbreviations a section may have in any case; more of them only if the entries have as many bytes."""
 MAX_PROBLEMS = 1000
 
 
@@ -244,7 +247,13 @@ class Dwarf:
         table = self._tables.get(key)
         if table is None:
             data = self.source.data(section)
-            room = self._room.setdefault(section, [len(data)])
+            room = self._room.get(section)
+            if room is None:
+                count = 0
+                for name in (".debug_info", ".debug_types"):
+                    with suppress(DwarfGpuError):  # reading the section says so
+                        count += len(self.source.view(section.replace(".debug_abbrev", name)))
+                room = self._room[section] = [min(len(data), max(ABBREVIATIONS, count))]
             table = self._tables[key] = AbbreviationTable(data, offset, format, section, room)
         return table
 

@@ -102,7 +102,8 @@ def _chosen(
     if arguments.has("svg"):
         drawn = _worst_functions(records, worst or WORST) if function is None else records[:worst]
         title = f"{file.name}: {render.percent(total.share)} of the scopes of {total.variables} variables"
-        return Document({"svg": "\n".join(render.coverage_svg(title, drawn))}, render.coverage_svg(title, drawn))
+        lines = list(render.coverage_svg(title, drawn))
+        return Document({"svg": "\n".join(lines)}, lines, is_file=True)
     if worst is not None:
         records = sorted(records, key=_missing)[:worst]
     name = function if variable is None else variable if function is None else f"{function} > {variable}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,8 +24,6 @@ def exit_status(error: DwarfGpuError) -> int:
     """Return the exit status that tells a branch of the errors."""
     if isinstance(error, UsageError):
         return USAGE
-    if isinstance(error, Unread):
-        return OK
     return BAD_FILE if isinstance(error, MalformedFile) else NO_ANSWER
 
 
@@ -44,9 +42,12 @@ class Document:
         row: Json | None = None,
         problems: Iterable[DwarfGpuError] = (),
         has_failed: bool = False,
+        is_file: bool = False,
     ) -> None:
         self.data = data
         self._text = text
+        self._is_file = is_file
+        """Whether the text is a file of some format, such as HTML or CSV, whose lines are as long as they are."""
         self._rows = rows
         self._row = row or {}
         self.problems: list[DwarfGpuError] = list(problems)
@@ -83,11 +84,14 @@ class Document:
             import json
 
             for row in self.rows():
-                output.line(json.dumps(row))
+                output.write(f"{json.dumps(row)}\n")
         else:
             for line in self.text(output):
                 self.is_empty = False
-                output.line(line)
+                if self._is_file:
+                    output.write(f"{line}\n")
+                else:
+                    output.line(line)
 
 
 # --- JSON documents that are written while they become known ------------------------------------------

@@ -119,7 +119,7 @@ def _page(
         history = recorder.run(arguments.get("limit"))
     command = "dwarfgpu judge FILE KERNEL ... --all"
     lines = list(judged_page(f"{kernel} judged", judgement, report, history, judge_.texts.lines, command))
-    document = Document({"file": report.name, "html": "\n".join(lines)}, lines)
+    document = Document({"file": report.name, "html": "\n".join(lines)}, lines, is_file=True)
     if _is_wrong(report) or not judgement.halt.has_ended:
         document.status = NO_ANSWER
     return document

@@ -32,7 +32,7 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
             raise arguments.wrong(f"needs -{name}")
     file = selection.opened.file
     check_has_kernels(file)
-    private_size = arguments.get("private-size")
+    private_size, dynamic_local = arguments.get("private-size"), arguments.get("dynamic-local")
     dispatch = planning.plan(
         file,
         words[0],
@@ -40,7 +40,7 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
         planning.sizes(arguments.get("work-group"), "--work-group"),
         planning.arguments(arguments.many("arg"), "--arg"),
         private_size=None if private_size is None else planning.number(private_size, "--private-size"),
-        dynamic_local=planning.number(arguments.get("dynamic-local") or "0", "--dynamic-local"),
+        dynamic_local=None if dynamic_local is None else planning.number(dynamic_local, "--dynamic-local"),
     )
     number, count = planning.number(arguments.get("wave") or "1", "--wave"), dispatch.geometry.wave_count
     if not 1 <= number <= count:

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.regular_files import check_output
-from dwarfgpu.render.layout import WIDTH, plain_style
+from dwarfgpu.render.layout import WIDTH, folded, plain_style
 from dwarfgpu.render.written_text import without_styles, written
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def plain_code(_kind: str, lines: Sequence[str], _file: str) -> list[str]:
 
 
 class Output:
-    """Writes lines. ``width`` and ``height`` are those of the screen; without one there is no height."""
+    """Writes lines. ``width`` and ``height`` are those of the screen; a stream without a screen has no height."""
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class Output:
         *,
         width: int = WIDTH,
         height: int | None = None,
+        fold: int | None = None,
         highlight: Highlight = plain_code,
     ) -> None:
         self.write = write
@@ -50,6 +51,8 @@ class Output:
         self.style = style
         self.width = width
         self.height = height
+        self.fold = fold
+        """The columns that no line exceeds; None where a line may have any length."""
         self.rows = 0
         """How many rows of the screen the command has filled so far."""
         self.highlight = highlight
@@ -57,7 +60,9 @@ class Output:
         """The file that bytes are written to; None where the output is a screen."""
 
     def line(self, text: str = "") -> None:
-        """Write a line."""
+        """Write a line, or several if it is longer than the screen is wide."""
+        if self.fold is not None:
+            text = "\n".join(folded(text, self.fold))
         self.write(f"{text}\n")
 
     def lines(self, texts: Iterable[str]) -> None:
@@ -75,14 +80,15 @@ class Output:
     @contextmanager
     def collected(self, width: int | None = None) -> Iterator[list[str]]:
         """Collect what is written, as plain text, instead of writing it."""
-        before = self.write, self.style, self.width, self.height, self.highlight
+        before = self.write, self.style, self.width, self.height, self.fold, self.highlight
         texts: list[str] = []
         self.write, self.style, self.height, self.highlight = texts.append, plain_style, None, plain_code
+        self.fold = None
         self.width = self.width if width is None else width
         try:
             yield texts
         finally:
-            self.write, self.style, self.width, self.height, self.highlight = before
+            self.write, self.style, self.width, self.height, self.fold, self.highlight = before
 
 
 # --- The log ------------------------------------------------------------------------------------------

@@ -89,10 +89,18 @@ class Argument:
         return value
 
 
+START, LOOK, EXECUTE = "start here", "look at code, and at waves that have stopped", "run kernels"
+JUDGE, CONVERT = "judge what a compiler made", "convert"
+SHELL_GROUPS = (START, LOOK, EXECUTE, JUDGE, CONVERT)
+"""What commands of the shell are for, in the order in which help shows them."""
+
+
 @frozen
 class Shell:
     """How a command is written at the shell: its names there, and what it needs besides its options."""
 
+    group: str
+    """One of `SHELL_GROUPS`."""
     names: tuple[str, ...]
     selects: tuple[Argument, ...] = ()
     """The arguments that say what the question is about: rows of `selection`, such as FILE and ``--wave``."""
@@ -295,11 +303,13 @@ def question(name: str, summary: str, run: str, **fields: Any) -> Command:
     return command(name, summary, run, is_question=True, **fields)
 
 
-def shell(names: str, *arguments: Argument, options: Iterable[Argument] = (), examples: Iterable[str] = ()) -> Shell:
+def shell(
+    group: str, names: str, *arguments: Argument, options: Iterable[Argument] = (), examples: Iterable[str] = ()
+) -> Shell:
     """Declare how a question is asked at the shell: what it is about first, then its operands."""
     operands = tuple(each for each in arguments if each.flag != "file" and not each.is_option)
     selects = tuple(each for each in arguments if each not in operands)
-    return Shell(tuple(names.split()), selects, operands, tuple(options), tuple(examples))
+    return Shell(group, tuple(names.split()), selects, operands, tuple(options), tuple(examples))
 
 
 # --- What follows the name of a command ---------------------------------------------------------------

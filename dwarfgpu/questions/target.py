@@ -10,7 +10,8 @@ from dwarfgpu.program.stack.register_contents import registers_of
 from dwarfgpu.program.stack.selectors import wave_of
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.selection import needs_state
-from dwarfgpu.render.layout import beside, range_text, shown, table, wrapped
+from dwarfgpu.render.layout import beside, folded, range_text, shown, table, wrapped
+from dwarfgpu.render.written_text import without_styles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -125,8 +126,8 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
     def lines(output: Output) -> Iterator[str]:
         for line in views_text(views, output.style):
             place, _, how = line.rpartition("  ")
-            if len(line) <= output.width or not place.strip():
-                yield from wrapped(line, output.width)
+            if len(without_styles(line)) <= output.width or not place.strip():
+                yield from folded(line, output.width, 0)
             else:
                 yield from (place.rstrip(), f"      {how}")
 
@@ -157,11 +158,16 @@ def print_registers(selection: Selection, arguments: Arguments) -> Document:
     if not registers:
         raise UsageError(f"no register matches {arguments.text[:40]!r}", kind="no_register")
 
+    def rule_of(register: Any) -> str:
+        if register.number < 0:
+            return "not known"
+        return str(target.unspecified_rule(register.number)).replace("_", " ")
+
     def text(output: Output) -> Iterable[str]:
         runs: list[list[Any]] = []
         for register in registers:
             prefix = register.name.rstrip("0123456789")
-            key = (prefix, register.bit_size, register.lane_bits, target.in_callers(register.number))
+            key = (prefix, register.bit_size, register.lane_bits, rule_of(register))
             if (
                 runs
                 and not arguments.text
@@ -181,7 +187,7 @@ def print_registers(selection: Selection, arguments: Arguments) -> Document:
             "number": None if register.number < 0 else register.number,
             "bits": register.bit_size,
             "lane_bits": register.lane_bits or None,
-            "in_callers": target.in_callers(register.number),
+            "in_callers": rule_of(register),
         }
         for register in registers
     )

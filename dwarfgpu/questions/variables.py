@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.types.declaration import type_text
-from dwarfgpu.program.variables.answers import answer
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.variables.answers import Values, answer
 from dwarfgpu.program.variables.reasons import Unavailable
 from dwarfgpu.program.variables.variable import PARAMETER, Variable
 from dwarfgpu.questions import asking
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.program import Attached, Program
     from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.variables.answers import LaneAnswer, Values
+    from dwarfgpu.program.variables.answers import LaneAnswer
     from dwarfgpu.program.variables.quantity import Quantity
     from dwarfgpu.program.variables.variable import Described
     from dwarfgpu.questions.output import Output
@@ -607,7 +607,7 @@ class _Variables(_VariablesDocument):
             lines = variable_lines(self._selection, writer, variable, self._lanes, indent)
             self._possible.update((repair.name, repair) for repair in variable.possible_repairs)
             return lines
-        return writer.text(self._notes.noted(self.noted(answer(variable, variable.name, self._lanes))), indent)
+        return writer.text(self._notes.noted(self.noted(_answered(variable, self._lanes))), indent)
 
 
 def _places(variable: Variable, arguments: Arguments) -> tuple[Described, ...]:
@@ -624,7 +624,7 @@ def _footnotes(selection: Selection, output: Output, notes: RepairNotes, others:
 
 
 def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
-    return not pattern.pattern or pattern.search(type_text(variable.type)) is not None
+    return not pattern.pattern or pattern.search(safe_text(variable.type)) is not None
 
 
 # --- One variable in one lane -----------------------------------------------------------------------------------------
@@ -633,7 +633,17 @@ def _has_type(variable: Variable, pattern: re.Pattern[str]) -> bool:
 def variable_document(writer: VariablesRenderer, variable: Variable, lanes: Any) -> Json:
     """Return what a variable is in lanes."""
     head: Json = {"name": variable.name, "kind": variable.kind, "shadowed": variable.is_shadowed}
-    return head | writer.document(answer(variable, variable.name, lanes))
+    return head | writer.document(_answered(variable, lanes))
+
+
+def _answered(variable: Variable, lanes: Any) -> Values:
+    """Return what a variable is in lanes. An error of its type is its own: the other variables have their values."""
+    try:
+        return answer(variable, variable.name, lanes)
+    except DwarfGpuError as error:
+        values = Values(variable.frame.lane_numbers(lanes), variable.frame, text=variable.name)
+        values.refuse(error)
+        return values
 
 
 def variable_lines(

@@ -164,20 +164,9 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
     from dwarfgpu.render.verification import sarif
 
     log = sarif(reports, list(rules.values()), __version__)
-    document = Document(log, lambda _output: [json.dumps(log, indent=2)])
+    document = Document(log, [json.dumps(log, indent=2)], is_file=True)
     document.status = status
     return document
-
-
-def check_names() -> dict[str, str]:
-    """Return the rules of `verify`, each with what it is about, and the parts that they belong to."""
-    from dwarfgpu.verification.rule_table import IDIOMS, PARTS, RULES
-
-    return {
-        IDIOMS: "what the producer always writes so",
-        **{name: rule.summary for name, rule in RULES.items()},
-        **dict.fromkeys(PARTS, "all rules of this part"),
-    }
 
 
 def _rules() -> Document:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from dwarfgpu.immutable import frozen
+from dwarfgpu.render.written_text import without_styles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 
 WIDTH = 80
+"""The columns of a text that is for no terminal."""
+NARROWEST = 20
+"""The columns of a screen that is narrower."""
 LABEL = 14
 LONGEST = 2048
 """The length at which a text of a file is cut for people."""
@@ -27,9 +32,8 @@ GAP = 1
 MARK = "* "
 BELOW = 4
 """The indent of a last cell that is below its row."""
-NARROWEST = 20
-"""The width of a screen that is narrower."""
 DEEPEST = 60
+_PIECE = re.compile(" *[^ ]+")
 
 
 # --- Text ---------------------------------------------------------------------------------------------------------
@@ -72,12 +76,39 @@ def labels(pairs: Iterable[tuple[str, str | None]], style: Style = plain_style, 
 
 def wrapped(text: str, width: int = WIDTH) -> list[str]:
     """Return a text in lines; a long word is not broken."""
-    text = shown(text)
-    if len(text) <= width:
-        return [text.rstrip()]
-    import textwrap
+    return folded(shown(text).rstrip(), width, 0)
 
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+def folded(text: str, width: int, indent: int | None = None) -> list[str]:
+    """Return a line in lines that are no longer than a width, broken at blanks; a longer word stays whole.
+
+    Lines after the first are indented, by default further than the first one. The text may have styles.
+    """
+    if len(text) <= width and "\t" not in text:
+        return [text]
+    bare = without_styles(text).expandtabs()
+    if len(bare) <= width:
+        return [text]
+    if "\t" in text:
+        text = bare
+    margin = len(bare) - len(bare.lstrip(" "))
+    further = margin + BELOW if indent is None else indent
+    lines: list[str] = []
+    line, length, has_word = "", 0, False
+    for piece in _PIECE.findall(text):
+        word = piece.lstrip(" ")
+        size = len(without_styles(word))
+        blanks = len(piece) - len(word)
+        if has_word and length + blanks + size > width:
+            lines.append(line)
+            line, length, has_word = "", 0, False
+            blanks = further
+        if not has_word:  # a long word begins further left
+            blanks = min(blanks, max(width - size, 0)) if size <= width else min(blanks, BELOW)
+        line += " " * blanks + word
+        length += blanks + size
+        has_word = has_word or size > 0
+    return [*lines, line]
 
 
 def packed(parts: Iterable[str], width: int = WIDTH) -> list[str]:
@@ -272,16 +303,5 @@ def _lines(cells: tuple[str, ...], widths: list[int], width: int, mark: str) -> 
 
 
 def fitted(text: str, width: int, indent: int = 0) -> list[str]:
-    """Return a text in lines that fit the screen, all but the first indented; a longer word is broken."""
-    text = shown(text)
-    if len(text) <= width:
-        return [text]
-    import textwrap
-
-    inner = text.lstrip()
-    room = max(width, NARROWEST)
-    rest = " " * indent
-    first = " " * (len(text) - len(inner))
-    if len(first) >= room:  # empty cells alone fill the line
-        first = rest
-    return textwrap.wrap(inner, room, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False) or [""]
+    """Return a text in lines that fit the screen, all but the first indented."""
+    return folded(shown(text), max(width, NARROWEST), indent)

@@ -6,12 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.layout import WIDTH, counted, lanes_text, plain_style, table
+from dwarfgpu.render.wave_tables import item_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.program.running.profile import ProfileRow
-    from dwarfgpu.program.running.report import BufferPreview, RunReport
+    from dwarfgpu.program.running.report import BufferPreview, RunReport, StoppedWave
     from dwarfgpu.program.running.running import CodePosition
     from dwarfgpu.program.running.tracing import TracedStep
     from dwarfgpu.program.values.objects import Object
@@ -47,7 +48,7 @@ def report_text(report: RunReport, width: int = WIDTH, style: Style = plain_styl
         for wave in report.waves[:MAX_WAVES]:
             group = ",".join(map(str, wave.work_group))
             lanes = f", {lanes_text(wave.lanes)}" if wave.lanes else ""
-            yield f"  wave {wave.id}, work-group ({group}){lanes}"
+            yield f"  wave {wave.id}, work-group ({group}){lanes}{_items_text(wave)}"
         more = len(report.waves) - MAX_WAVES
         if more > 0:
             yield f"  ... and {counted(more, 'more wave')} (--json has all)"
@@ -60,6 +61,14 @@ def report_text(report: RunReport, width: int = WIDTH, style: Style = plain_styl
         yield from profile_text(report.profile, width, style)
     if report.snapshot is not None:
         yield f"snapshot: {report.snapshot}"
+
+
+def _items_text(wave: StoppedWave) -> str:
+    """Return the work-items of the lanes of a wave in their work-group, ``, work-items [8,0,0] to [31,0,0]``."""
+    if wave.work_items is None:
+        return ""
+    first, last = map(item_text, wave.work_items)
+    return f", work-item {first}" if first == last else f", work-items {first} to {last}"
 
 
 def _is_end(report: RunReport) -> bool:
@@ -94,7 +103,10 @@ def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:
             "reason": halt.reason,
             **(_position_json(report.position) if report.position is not None else {}),
             "waves": [
-                {"id": wave.id, "work_group": list(wave.work_group), "lanes": _lanes(wave.lanes)}
+                {
+                    "id": wave.id, "work_group": list(wave.work_group), "lanes": _lanes(wave.lanes),
+                    "work_items": None if wave.work_items is None else [list(item) for item in wave.work_items],
+                }
                 for wave in report.waves
             ],
         },

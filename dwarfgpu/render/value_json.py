@@ -1,11 +1,11 @@
 """Values as JSON: nested as the types are, with exact numbers, or with the reason why there is no value.
 
-Every value is an object with its ``type``. ``value`` is the number of a scalar: an integer, true or false, a
-float where a double holds it and text with all digits where none does, ``"nan"``, ``"inf"`` and ``"-inf"``;
-``bits`` is the pattern of a float. Structures have ``members`` and ``bases``, arrays ``elements`` with
-``lower`` and ``length`` (``more`` counts those left out), complex numbers ``real`` and ``imaginary``. Without
-a value there is a ``state``: ``undefined``, ``error`` with the reason, ``omitted`` beyond a limit, ``repeated`` for a
-base that is at the place of an equal one before it.
+Every value is an object with its ``type``. ``value`` is the number of a scalar: an integer, true or false, a float
+where a double holds it and text with all digits where none does, ``"nan"``, ``"inf"`` and ``"-inf"``; ``bits`` is the
+pattern of a float, ``enumerator`` the name of a value of an enumeration. Structures have ``members`` and ``bases``,
+arrays ``elements`` with ``lower`` and ``length`` (``more`` counts those left out), complex numbers ``real`` and
+``imaginary``. Without a value there is a ``state``: ``undefined``, ``error`` with the reason, ``omitted`` beyond a
+limit, ``repeated`` for a base that is at the place of an equal one before it.
 
 Objects of the C++ library are what they contain: ``summary`` or ``text``, and ``elements``, ``entries`` with
 ``key`` and ``value``, or ``members``; ``raw`` has them as they are stored.
@@ -113,7 +113,7 @@ class _Json:
         if scalar.kind == "boolean" and pattern <= 1:
             return {"value": bool(pattern)}
         if isinstance(inner, model.Enumeration):
-            return {"value": number, "name": self.text.number(pattern, scalar, type)}
+            return {"value": number, "enumerator": self.text.number(pattern, scalar, type)}
         if scalar.kind == "character" or character_prefix(type) is not None:
             return {"value": number, "text": self.text.number(pattern, scalar, type).partition(" ")[2]}
         return {"value": number}

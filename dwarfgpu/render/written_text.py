@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
@@ -111,6 +112,23 @@ class SafeStream:
 
     def isatty(self) -> bool:
         return bool(self.raw.isatty())
+
+    @property
+    def width(self) -> int | None:
+        """The columns of the terminal, or those that COLUMNS asks for; None if neither is known."""
+        columns = 0
+        if self.isatty():
+            with suppress(OSError, ValueError):  # it has no file, or no size
+                columns = os.get_terminal_size(self.fileno()).columns
+        if not columns:
+            asked = os.environ.get("COLUMNS", "")
+            columns = int(asked) if asked.isdecimal() else 0
+        return max(columns, 20) if columns else None
+
+    @property
+    def fold(self) -> int | None:
+        """The columns of a terminal, which no line exceeds; None where a line may have any length."""
+        return self.width if self.isatty() else None
 
     def fileno(self) -> int:
         return int(self.raw.fileno())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import termios
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -90,19 +90,18 @@ class Terminal:
         width, height = self._settings["width"], self._settings["height"]
         output = self.output
         output.width = max(NARROWEST, min(columns if width == AUTOMATIC else width, UNLIMITED))
+        output.fold = self.session.out.fold if width == AUTOMATIC else output.width
         output.height = None
         if self.is_terminal and height != MAX_NUMBER:
             output.height = max(2, lines if height == AUTOMATIC else height)
 
     def size(self) -> tuple[int, int]:
+        """Return the columns and lines of the screen."""
+        lines = 0
         if self.is_terminal:
-            try:
-                terminal_size = os.get_terminal_size(sys.stdout.fileno())
-            except (OSError, ValueError):
-                return WIDTH, 24
-            if terminal_size.columns > 0 and terminal_size.lines > 0:
-                return terminal_size.columns, terminal_size.lines
-        return WIDTH, 24
+            with suppress(OSError, ValueError):  # it has no file, or no size
+                lines = os.get_terminal_size(sys.stdout.fileno()).lines
+        return self.session.out.width or WIDTH, lines or 24
 
     # --- Colours --------------------------------------------------------------------------------------------------
 

@@ -6,13 +6,19 @@ What only a process of its own shows, such as closed pipes and what is imported,
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
+import pty
+import struct
 import subprocess
+import termios
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from dwarfgpu import progress
 from dwarfgpu.cli import main
 
 if TYPE_CHECKING:
@@ -32,13 +38,54 @@ def run(*words: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> s
     return subprocess.CompletedProcess(words, status, out.getvalue().decode(), err.getvalue().decode())
 
 
+def run_at_terminal(*words: str, columns: int, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """What the same prints on a pseudo-terminal, standard error on another one; with colours, and lines as in files."""
+    screens = [_Screen(columns) for _ in range(2)]
+    with (
+        _in_the_checkout({"TERM": "xterm-256color", **(env or {})}),
+        mock.patch("sys.stdin", io.StringIO()),
+        mock.patch("dwarfgpu.progress.DELAY", float("inf")),
+        contextlib.redirect_stdout(screens[0].stream),
+        contextlib.redirect_stderr(screens[1].stream),
+    ):
+        try:
+            status = main([str(word) for word in words])
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        progress.show_on(None)
+    return subprocess.CompletedProcess(words, status, screens[0].close(), screens[1].close())
+
+
+class _Screen:
+    """A pseudo-terminal, and what is written to it."""
+
+    def __init__(self, columns: int) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.stream = os.fdopen(slave, "w", encoding="utf-8")
+        self._written: list[bytes] = []
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):  # Linux says so where a file would end
+            while block := os.read(self._master, 1 << 16):
+                self._written.append(block)
+
+    def close(self) -> str:
+        self.stream.close()
+        self._reader.join()
+        os.close(self._master)
+        return b"".join(self._written).decode().replace("\r\n", "\n")
+
+
 @contextlib.contextmanager
 def _in_the_checkout(env: dict[str, str]) -> Iterator[None]:
     before = Path.cwd()
-    plain = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    plain = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
     os.chdir(ROOT)
     try:
-        with mock.patch.dict(os.environ, {**plain, "COLUMNS": "80", **env}, clear=True):
+        with mock.patch.dict(os.environ, {**plain, **env}, clear=True):
             yield
     finally:
         os.chdir(before)

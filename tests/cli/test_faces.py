@@ -22,7 +22,7 @@ OPS = "DW_OP_lit3; DW_OP_LLVM_push_lane; DW_OP_plus; DW_OP_stack_value"
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run a command: its exit status, standard output and standard error."""
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*words: str) -> tuple[int, str, str]:
         status = main(list(words))

@@ -79,7 +79,7 @@ def test_a_breakpoint_and_a_snapshot_of_it(capsys, tmp_path):
     status, out, _err = run(capsys, *LAUNCH, "out=zeros(4)", "--break", "group_x", "--state", str(path))
     assert status == 0
     assert "group_x: breakpoint 1 at 0x7f" in out
-    assert "  wave 1:1:1:8, work-group (0,0,0), lanes 0-31\n" in out
+    assert "  wave 1:1:1:8, work-group (0,0,0), lanes 0-31, work-items [224,0,0] to [255,0,0]\n" in out
     assert "  ... and 2 more waves (--json has all)\n" in out
     status, out, _err = run(capsys, "waves", FILE, "--state", str(path), "--json")
     assert status == 0

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from dwarfgpu.encoding.cursor import encode_unsigned as uleb
 from dwarfgpu.errors import UsageError
 from dwarfgpu.lanes import LaneSet
+from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS
 from tests.builders import lines
 from tests.builders.dwarf import die
@@ -43,6 +45,26 @@ if TYPE_CHECKING:
 AT_DATA = "DW_OP_addr 0x10000"
 NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536"
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def test_a_type_that_refers_to_itself_takes_no_other_variable_away(tmp_path):
+    loop = die("enumeration_type", named("E"), typed("E"), ("byte_size", "data1", 4), label="E")
+    case = Case(tmp_path, gpu(variable("before"), variable("bad", "E"), variable("after"), types=[loop]))
+    message = "a type leads through more than 64 others, or back to itself"
+    for found in (
+        checked(case("locals", "--lane", 3)).out,
+        checked(case("locals")).out,
+        checked(case("bt", "--full")).out,
+        checked(case.debug("info locals")).out,
+    ):
+        assert re.findall(r"^ *(before|bad|after)\b", found, re.MULTILINE) == ["before", "bad", "after"]
+        assert message in " ".join(found.split())
+    variables = json.loads(checked(case("locals", "--json", "--lane", 3)).out)["frames"][0]["variables"]
+    lanes = {each["name"]: each["lanes"]["3"] for each in variables}
+    assert lanes["before"]["value"] == lanes["after"]["value"] == 3
+    assert lanes["bad"]["reason"]["error"]["kind"] == "type_cycle"
+    frame = json.loads(checked(case("bt", "--full", "--json")).out)["stacks"][0]["frames"][0]
+    assert [each["name"] for each in frame["locals"]] == ["before", "bad", "after"]
 
 
 def checked(outcome: Outcome) -> Outcome:
@@ -349,6 +371,16 @@ def test_a_compressed_line_program_as_compilers_write_it_costs_nothing(tmp_path:
     data = gpu(variable("a"), extra=extra, unit_attributes=unit, compressed=[".debug_line"])
     outcome = checked(bounded("info", Case(tmp_path, data).file, "--pc", hex(CODE), "--budget", "0"))
     assert "b.c:2" in outcome.out
+
+
+def test_compressed_abbreviations_that_no_entry_uses(tmp_path: Path) -> None:
+    section = Image(gpu(variable("a"))).section(".debug_abbrev")
+    assert section is not None
+    unused = b"".join(uleb(number) + b"\x34\0\x03\x08\0\0" for number in range(200, 600_000))
+    extra = {".debug_abbrev": bytes(section.data)[:-1] + unused}
+    case = Case(tmp_path, gpu(variable("a"), extra=extra, compressed=[".debug_abbrev"]))
+    assert "DW_TAG_subprogram" in checked(bounded("dump", case.file, "--depth", "1")).out
+    assert "more abbreviations" in checked(bounded("verify", case.file)).text
 
 
 def test_many_section_headers_of_the_same_bytes(tmp_path: Path) -> None:

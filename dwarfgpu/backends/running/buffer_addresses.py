@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.backends.running.batch import number_of
-from dwarfgpu.backends.running.stops import MEMORY_VIOLATION, MachineFault
+from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.isa.semantics.numbers import LOW
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class BufferAddresses:
         if outside.any():
             place = np.broadcast_to(last - first[:, None], outside.shape)[outside].view(np.int64)
             wanted = int(place[0]) // (4 * self.lanes) * 4
-            raise MachineFault(f"no private memory at {wanted:#x}", outside, kind=MEMORY_VIOLATION)
+            raise MachineFault.of_private(wanted, self.scratch_size // self.lanes, outside)
         return is_apart
 
     def stack_byte(self, address: Lanes, number: int) -> Lanes:

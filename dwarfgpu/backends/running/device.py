@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.backends.protocol import OTHER_TRAP, TRAP_REASONS, TRAPS, WaveStop
+from dwarfgpu.backends.gpu_core.stop_reasons import TRAPS
 from dwarfgpu.backends.running import halts, instructions
 from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
@@ -170,6 +170,7 @@ class Device:
     def _adopt(self) -> None:
         """Take over the waves that the machine has."""
         machine = self.machine
+        self.memory.memory.buffers = machine.buffers
         self.memory.use(_instances(machine, LOCAL), _rows_of_groups(machine), _instances(machine, PRIVATE_WAVE))
         rows = np.arange(machine.wave_count)
         if machine.seed is not None:
@@ -183,8 +184,6 @@ class Device:
         """Waves at a barrier."""
         self.ended: list[WaveBatch] = []
         self.stopped: list[tuple[WaveBatch, str]] = []
-        self.stops: dict[int, WaveStop] = {}
-        """Why each of the waves in `stopped` has stopped."""
         self.held: list[WaveBatch] = []
         """Waves that do not run while another one runs alone."""
         self.alone: int | None = None
@@ -443,7 +442,7 @@ class Device:
         elif pause == Pause.TRAP:
             self._trap(batch)
         else:
-            self._stop(batch, MachineFault("", executing(batch), kind="FATAL_HALT"))
+            self._stop(batch, "FATAL_HALT", executing(batch))
 
     def _trap(self, batch: WaveBatch) -> None:
         """Stop waves at a trap. Those of a debugger go on behind it, and only stop if they are watched."""
@@ -456,18 +455,15 @@ class Device:
             batch.pc += instruction.size
             self.batches.append(batch)
             return
-        self._stop(
-            batch, MachineFault("", executing(batch), kind=reason), trap=number if 0 < number < 16 else OTHER_TRAP
-        )
+        self._stop(batch, reason, executing(batch))
 
-    def _stop(self, batch: WaveBatch, fault: MachineFault, trap: int = 0) -> None:
-        """Stop waves for good; the fault has the lanes of all of them."""
-        self.stopped.append((batch, fault.reason))
-        masks = lane_masks(batch.waves, fault.lanes) or dict.fromkeys(batch.waves.tolist(), 0)
-        self.stops.update(zip(batch.waves.tolist(), fault.stops(trap), strict=True))
+    def _stop(self, batch: WaveBatch, reason: str, lanes: Any) -> None:
+        """Stop waves for good."""
+        self.stopped.append((batch, reason))
         if self._stops_at_faults and self.halt is None:
-            kind = halts.TRAP if fault.kind in TRAP_REASONS else halts.FAULT
-            self.halt = Halt(kind, fault.reason, batch.pc, masks)
+            kind = halts.TRAP if reason in ("ASSERT_TRAP", "TRAP") else halts.FAULT
+            masks = lane_masks(batch.waves, lanes) or dict.fromkeys(batch.waves.tolist(), 0)
+            self.halt = Halt(kind, reason, batch.pc, masks)
 
     def _by_group(self, batch: WaveBatch) -> Any:
         """Return how many waves of a batch each work-group has."""
@@ -508,13 +504,11 @@ class Device:
         if lanes is None or lanes.ndim == 1:
             lanes = executing(batch) if lanes is None else executing(batch) & lanes[:, None]
         waves = fault.waves
-        addresses = fault.addresses
-        stopping = batch
-        if waves is not None and not waves.all():
-            self.batches.append(batch.part(~waves))
-            stopping, lanes = batch.part(waves), lanes[waves]
-            addresses = addresses if addresses is None or isinstance(addresses, int) else addresses[waves]
-        self._stop(stopping, MachineFault(fault.detail, lanes, kind=fault.kind, addresses=addresses))
+        if waves is None or waves.all():
+            self._stop(batch, fault.reason, lanes)
+            return
+        self.batches.append(batch.part(~waves))
+        self._stop(batch.part(waves), fault.reason, lanes[waves])
 
     # --- Code -----------------------------------------------------------------------------------------------------
 
@@ -601,7 +595,7 @@ class Device:
         """Return the bytes of an instruction, and as many behind it as there may be."""
         segment = self.memory.memory.segment_of(address, address + 3)
         if segment is None:
-            raise MachineFault(f"no code at {address:#x}", kind=MEMORY_VIOLATION, addresses=address)
+            raise MachineFault(f"no code at {address:#x}", kind=MEMORY_VIOLATION)
         start = address - segment.start
         code: bytes = segment.data[start : start + 20].tobytes()
         return code
@@ -674,16 +668,11 @@ class Device:
     def write_back(self) -> None:
         """Put the registers of the waves into the machine, where they are read; memory is there already."""
         machine = self.machine
-        machine.stops.clear()
+        machine.stop_reasons.clear()
         for batch, reason in self.every_batch():
             self._write(batch)
             if reason is not None:
-                machine.stops.update(dict.fromkeys(batch.waves.tolist(), WaveStop(detail=reason)))
-        for batch, _reason in self.stopped:
-            machine.stops.update((wave, self.stops[wave]) for wave in batch.waves.tolist())
-        if self.halt is not None and self.halt.kind == halts.TRAP:  # at one of a debugger they can go on
-            for wave, lanes in (self.halt.lanes or {}).items():
-                machine.stops.setdefault(wave, WaveStop((self.halt.reason,), lanes))
+                machine.stop_reasons.update(dict.fromkeys(batch.waves.tolist(), reason))
         machine.changes += 1
         self._written = machine.changes
 
@@ -797,7 +786,7 @@ def _whole_copy(batch: WaveBatch) -> WaveBatch:
 
 def _raising(fault: MachineFault) -> Any:
     def raise_it() -> None:
-        raise MachineFault(fault.detail, kind=fault.kind, addresses=fault.addresses)
+        raise MachineFault(fault.detail, kind=fault.kind)
 
     return raise_it
 

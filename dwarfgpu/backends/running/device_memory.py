@@ -6,14 +6,21 @@ All of it is the storage of the machine itself, so what a wave writes is what a 
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dwarfgpu.backends.running.stops import MEMORY_VIOLATION, MachineFault
 from dwarfgpu.immutable import frozen
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dwarfgpu.backends.machine import NamedBuffer
+
 Lanes = Any
+NEAR = 1 << 16
+"""How near a buffer is, in bytes, that a fault names."""
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -40,6 +47,9 @@ class MemorySegment:
 class GlobalMemory:
     """The global address space."""
 
+    buffers: Sequence[NamedBuffer] = ()
+    """The memory of arguments, which faults name."""
+
     def __init__(self, segments: list[MemorySegment]) -> None:
         self.segments = sorted(segments, key=lambda segment: segment.start)
         self.starts = [segment.start for segment in self.segments]
@@ -56,11 +66,22 @@ class GlobalMemory:
         self._last = self.segments[index]
         return self._last
 
+    def missing(self, address: int) -> str:
+        """Return that an address has no memory, and the buffer that is near."""
+        near = [(buffer.distance(address), buffer) for buffer in self.buffers]
+        distance, buffer = min(near, key=lambda each: abs(each[0]), default=(NEAR, None))
+        text = f"no memory at {address:#x}"
+        if buffer is None or abs(distance) >= NEAR:
+            return text
+        where = f"{distance} bytes past the end" if distance > 0 else f"{-distance} bytes before the start"
+        where = "just past the end" if not distance else where
+        return f"{text} ({where} of {buffer.name}, which has {buffer.size} bytes)"
+
     def read(self, address: int, size: int) -> int:
         """Read a number at one address."""
         segment = self.segment_of(address, address + size - 1)
         if segment is None:
-            raise MachineFault(f"no memory at {address:#x}", kind=MEMORY_VIOLATION, addresses=address)
+            raise MachineFault(self.missing(address), kind=MEMORY_VIOLATION)
         start = address - segment.start
         return int.from_bytes(segment.data[start : start + size].tobytes(), "little")
 
@@ -101,7 +122,7 @@ class GlobalMemory:
             index = np.searchsorted(np.array(self.starts, np.uint64), addresses, side="right") - 1
             ends = np.array([segment.end for segment in self.segments], np.uint64)
             reaching |= lanes & ((index < 0) | (ends[index] - addresses < size) | (ends[index] < addresses))
-        raise MachineFault(f"no memory at {address:#x}", reaching, kind=MEMORY_VIOLATION, addresses=addresses)
+        raise MachineFault(self.missing(address), reaching, kind=MEMORY_VIOLATION)
 
 
 def gather(segment: MemorySegment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:

@@ -293,7 +293,7 @@ class MemoryAccess(BufferAddresses):
         old = np.zeros((batch.count, 1), np.uint32)
         for wave, (place, count) in enumerate(zip(places.tolist(), counts.tolist(), strict=True)):
             if place & 3 or place + 4 > self.local_size:
-                raise MachineFault(f"no local memory at {place:#x}", kind=MEMORY_VIOLATION)
+                raise MachineFault.of_local(place, self.local_size, batch.waves == batch.waves[wave])
             index = int(self.group_of[batch.waves[wave]]) * self.local_size + place >> 2
             old[wave] = view[index]
             view[index] = (int(view[index]) + count) & LOW
@@ -479,10 +479,6 @@ class MemoryAccess(BufferAddresses):
             is_shared, is_private = is_shared & mask, is_private & mask
         found = []
         if is_shared.any():
-            outside = is_shared & ((low < 0) | (low > self.local_size - size))
-            if outside.any():  # of a flat access, LDS reports an address outside of it (ISA documents, memory errors)
-                wanted = int(low[outside][0])
-                raise MachineFault(f"no local memory at {wanted:#x}", outside, kind=ADDRESS_ERROR)
             found += self._local_places(batch, low, is_shared, size)
         if is_private.any():
             found += self._scratch_places(batch, low, is_private, size)
@@ -495,12 +491,14 @@ class MemoryAccess(BufferAddresses):
     def _local_places(
         self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int
     ) -> list[tuple[MemorySegment, Lanes, Lanes]]:
-        if self.local_size < size:
-            return []
-        inside = (address >= 0) & (address <= self.local_size - size)
+        outside = (address < 0) | (address > self.local_size - size)
+        if outside.any():
+            outside = outside if mask is None else outside & mask
+            if outside.any():
+                raise MachineFault.of_local(int(address[outside][0]), self.local_size, outside)
+            if self.local_size < size:
+                return []
         rows = self.group_of[batch.waves][:, None] * self.local_size
-        if not inside.all():
-            mask = inside if mask is None else mask & inside
         return [(self.local, mask, address + rows)]
 
     def _scratch_places(
@@ -511,7 +509,7 @@ class MemoryAccess(BufferAddresses):
         outside = outside if mask is None else outside & mask
         if outside.any():
             wanted = int(address[outside][0])
-            raise MachineFault(f"no private memory at {wanted:#x}", outside, kind=MEMORY_VIOLATION)
+            raise MachineFault.of_private(wanted, limit, outside)
         if limit < size:
             return []
         rows = batch.waves[:, None] * self.scratch_size
@@ -834,7 +832,7 @@ class MemoryAccess(BufferAddresses):
         for wave, (segment, offset) in enumerate(self._wave_places(batch, address, shape.size)):
             view = segment.views.get(shape.size)
             if view is None or offset % shape.size:
-                raise MachineFault("the address of an atomic operation is not aligned", kind=ADDRESS_ERROR)
+                raise MachineFault("memory violation: the address of an atomic operation is not aligned")
             index = np.array([offset // shape.size])
             part = slice(wave, wave + 1)
             result[wave] = changed_in_turn(
@@ -850,7 +848,7 @@ class MemoryAccess(BufferAddresses):
             segment = self.memory.segment_of(place & ~3, (place & ~3) + size - 1)
             if segment is None:
                 waves = np.array([each == place for each in addresses])
-                raise MachineFault(f"no memory at {place:#x}", waves, kind=MEMORY_VIOLATION, addresses=place)
+                raise MachineFault(self.memory.missing(place), waves, kind=MEMORY_VIOLATION)
             found.append((segment, (place & ~3) - segment.start))
         return found
 

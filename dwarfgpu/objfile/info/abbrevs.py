@@ -93,7 +93,8 @@ class AbbreviationTable:
     """The abbreviations from an offset to the null entry that ends them, or to the end of the section.
 
     They are read as far as they are asked for. What is broken does not hide the abbreviations before it. ``room`` is
-    how many more there may be in this and other tables of the section: tables that overlap would fill the memory.
+    how many more there may be in this and other tables of the section: tables that overlap would fill the memory, and
+    a compressed section expands to millions that no entry uses.
     """
 
     def __init__(
@@ -211,7 +212,9 @@ class AbbreviationTable:
             return
         if code not in self._by_code:
             if not self._room[0]:
-                message = "tables overlap: they have more abbreviations than the section has bytes"
+                message = (
+                    "tables overlap or are too long: they have more abbreviations than the file has bytes of entries"
+                )
                 overlap = MalformedFile("limit_exceeded", message, spec="DWARF 5, 7.5.3")
                 self.problem = overlap.at(section=cursor.section, offset=position)
                 self._cursor = None

@@ -11,8 +11,11 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.types.model import Type
 
@@ -77,6 +80,25 @@ def _parameters(function: Die) -> list[KernelParameter]:
     return []
 
 
+def fitting(
+    parameters: Sequence[KernelParameter], arguments: Sequence[KernelArgument]
+) -> Sequence[KernelParameter] | None:
+    """Return the parameters if they are those of some arguments; else None.
+
+    Compilers may add pointers without a name behind those of the source, as Triton does for its scratch memory.
+    """
+    added = arguments[len(parameters) :]
+    is_fitting = len(parameters) == len(arguments) or (
+        0 < len(parameters) < len(arguments)
+        and all(argument.name is None and argument.value_kind == "global_buffer" for argument in added)
+        and all(
+            parameter.byte_size in (None, argument.size)
+            for parameter, argument in zip(parameters, arguments, strict=False)
+        )
+    )
+    return parameters if is_fitting else None
+
+
 def with_parameters(file: CodeObject, kernel: Kernel) -> Kernel:
     """Return a kernel with names and types from the debugging information where its metadata has none."""
     metadata = kernel.metadata
@@ -86,9 +108,10 @@ def with_parameters(file: CodeObject, kernel: Kernel) -> Kernel:
     if all(argument.name and argument.type_name for argument in explicit):
         return kernel
     parameters = parameters_of(file, kernel)
-    if parameters is None or len(parameters) != len(explicit):
+    found = fitting(parameters or (), explicit)
+    if found is None:
         return kernel
-    known = dict(zip(map(id, explicit), parameters, strict=True))
+    known = dict(zip(map(id, explicit), found, strict=False))
     arguments = tuple(
         argument
         if id(argument) not in known

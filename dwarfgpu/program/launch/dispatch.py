@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 FIRST_ADDRESS = 0x7F00_0000_0000
 """Where the memory of a dispatch begins by default: in the upper half of what a process has."""
+GAP = 256
+"""The bytes without memory before and behind each buffer, so that accesses just outside are faults."""
 QUEUE_PACKETS = 64
 PRINTF_BYTES = 1 << 20
 """Of the buffer for `printf`. What does not fit is lost, and the program is told."""
@@ -49,10 +51,10 @@ class Addresses:
         self.next = first
         self.loaded = loaded
 
-    def take(self, size: int, alignment: int) -> int:
-        """Return the address of a new block."""
-        address = align(self.next, alignment)
-        self.next = address + size
+    def take(self, size: int, alignment: int, gap: int = 0) -> int:
+        """Return the address of a new block; before and behind it there are so many bytes without memory, or more."""
+        address = align(self.next + gap, alignment)
+        self.next = address + size + gap
         return address
 
 
@@ -112,6 +114,8 @@ class PlannedDispatch:
     """The memory of the arrays that were given."""
     printf_buffer: int = 0
     """The address of the buffer for `printf`; 0 where the kernel needs none."""
+    notes: tuple[str, ...] = ()
+    """What the launch assumes that the user should know."""
 
     @property
     def geometry(self) -> Geometry:

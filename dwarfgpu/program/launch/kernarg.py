@@ -16,6 +16,7 @@ from attrs import evolve
 from dwarfgpu.errors import UsageError, nearest, shown
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.kernel_parameters import fitting
 from dwarfgpu.program.launch.argument_values import ArgumentType, converted
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.amdgpu.initial_state import align
@@ -74,6 +75,8 @@ class Kernarg:
     buffers: tuple[Buffer, ...]
     dynamic_local: int
     """Bytes of local memory that arguments ask for, from the end of the kernel's own."""
+    left_out: int = 0
+    """The last arguments that the source does not have and nobody has given a value."""
 
 
 @frozen
@@ -103,8 +106,9 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
     information knows of the arguments.
     """
     size, alignment = segment_size(kernel)
-    if kernel.metadata is None and isinstance(args, list) and len(args) == 1 and isinstance(args[0], bytes):
-        args = args[0]  # without metadata there is one argument: the segment
+    if kernel.metadata is None and isinstance(args, (list, Mapping)) and len(args) == 1:
+        (given,) = args.values() if isinstance(args, Mapping) else args
+        args = given if isinstance(given, bytes) else args  # without metadata there is one argument: the segment
     if isinstance(args, (bytes, bytearray)):
         if len(args) > size:
             message = f"the kernarg segment of {kernel.name} has {size} bytes, but {len(args)} are given"
@@ -115,7 +119,8 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
     parts: list[Written] = []
     buffers: list[Buffer] = []
     local = local_size
-    known = list(parameters) if len(parameters) == len(explicit) else []
+    known = list(fitting(parameters, explicit) or ())
+    left_out = len(explicit) - len(known) if known else 0
     names = _names(explicit)
     for index, (argument, given) in enumerate(_matched(kernel, explicit, args, known)):
         what = _described(index, argument, kernel)
@@ -123,7 +128,7 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
         data, contents = b"", None
         value = given
         if given is not _NOTHING:
-            value = converted(given, _type_of(argument, known[index] if known else None), what, read_input)
+            value = converted(given, _type_of(argument, known[index] if index < len(known) else None), what, read_input)
         if value is _NOTHING:
             data = bytes(length)
         elif argument.value_kind == "dynamic_shared_pointer":
@@ -140,7 +145,8 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
             form = ("|u1", ()) if kind is None else (str(kind.str), tuple(shape))
             buffers.append(Buffer(offset, contents, names[index], form))
         parts.append(Written(offset, length, names[index], data, is_given=value is not _NOTHING))
-    return Kernarg(size, alignment, tuple(parts), tuple(buffers), local - local_size)
+    left_out = sum(not part.is_given for part in parts[len(parts) - left_out :]) if left_out else 0
+    return Kernarg(size, alignment, tuple(parts), tuple(buffers), local - local_size, left_out)
 
 
 def segment_size(kernel: Kernel) -> tuple[int, int]:
@@ -196,6 +202,9 @@ def _matched(
         return _by_name(kernel, explicit, args, parameters)
     if isinstance(args, str) or not isinstance(args, Sequence):
         raise UsageError(f"arguments are a sequence, a mapping or bytes, not {type(args).__name__}")
+    left_out = len(explicit) - len(parameters) if parameters else 0
+    if len(explicit) - left_out <= len(args) <= len(explicit):
+        args = [*args, *[_NOTHING] * (len(explicit) - len(args))]
     if len(args) != len(explicit):
         noun = "argument" if len(explicit) == 1 else "arguments"
         message = f"{kernel.name} has {len(explicit)} {noun}, and {len(args)} values are given"
@@ -226,11 +235,12 @@ def _by_name(
         if index in values:
             raise UsageError(f"{_described(index, explicit[index], kernel)} is given twice")
         values[index] = value
-    missing = [explicit[index].name or f"number {index}" for index in range(len(explicit)) if index not in values]
+    needed = range(len(parameters) if parameters else len(explicit))
+    missing = [explicit[index].name or f"number {index}" for index in needed if index not in values]
     if missing:
         message = f"no value for {', '.join(missing[:6])} of {kernel.name}"
         raise UsageError(message, hint=_listed(kernel, explicit))
-    return [(argument, values[index]) for index, argument in enumerate(explicit)]
+    return [(argument, values.get(index, _NOTHING)) for index, argument in enumerate(explicit)]
 
 
 def _type_of(argument: KernelArgument, parameter: KernelParameter | None) -> ArgumentType:

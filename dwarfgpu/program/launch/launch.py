@@ -15,11 +15,11 @@ from dwarfgpu.backends.starting import RegisterCounts, StartingWaves, Waves, che
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened
-from dwarfgpu.program.launch.dispatch import FIRST_ADDRESS, Addresses
+from dwarfgpu.program.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
 from dwarfgpu.program.launch.planning import plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.running.weak_memory import WeakSettings
@@ -31,6 +31,18 @@ MAX_SCALAR = 106
 """s0 to s105 have numbers; what is allocated beyond them is VCC and the like, or cannot be named."""
 MOST_AGENTS = 8
 """More agents show nothing that these do not."""
+
+
+class _Buffers(dict[str, Any]):
+    """Buffers by the names of their arguments, which positions find as well."""
+
+    names: Mapping[int, str]
+
+    def __missing__(self, key: object) -> Any:
+        if isinstance(key, int) and key in self.names:
+            return self[self.names[key]]
+        known = ", ".join(f"{position}: {name}" for position, name in self.names.items())
+        raise KeyError(f"{key!r} (the buffers are {known or 'none'})")
 
 
 @frozen
@@ -51,12 +63,14 @@ class Launched:
 
     @property
     def buffers(self) -> dict[str, Any]:
-        """The memory of the arguments that are arrays, by their names: arrays that are what the machine has now."""
+        """The memory of the arguments that are arrays, by their names or positions: what the machine has now."""
         from dwarfgpu.program.launch.argument_values import array_at
 
         assert self.machine is not None  # noqa: S101 (`launch` made this)
         memory = self.machine.memory
-        return {buffer.name: array_at(memory, buffer) for buffer in self.plan.buffers}
+        buffers = _Buffers((buffer.name, array_at(memory, buffer)) for buffer in self.plan.buffers)
+        buffers.names = {buffer.position: buffer.name for buffer in self.plan.buffers}
+        return buffers
 
     @property
     def addresses(self) -> dict[str, int]:
@@ -81,7 +95,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     work_group: Sequence[int] | int,
     args: Any = None,
     private_size: int | None = None,
-    dynamic_local: int = 0,
+    dynamic_local: int | None = None,
     at_once: int | None = None,
     seed: int | None = None,
     weak_memory: int | None = None,
@@ -153,6 +167,9 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     )
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
+    machine.buffers += [
+        machines.NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size) for buffer in planned.buffers
+    ]
     machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
     machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
@@ -187,7 +204,7 @@ def _free(machine: Machine) -> int:
     """Return an address above all global memory of a machine."""
     extents = machine.memory.extents(machine.target.default_space)
     top = max((address + size for _owner, address, size in extents), default=0)
-    return max(top, FIRST_ADDRESS)
+    return max(top + GAP, FIRST_ADDRESS)
 
 
 def _loaded(machine: Machine, file: CodeObject) -> machines.LoadedCodeObject | None:

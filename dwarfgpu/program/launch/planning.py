@@ -16,6 +16,7 @@ from dwarfgpu.program.code.kernel_parameters import parameters_of, with_paramete
 from dwarfgpu.program.launch import kernarg
 from dwarfgpu.program.launch.argument_values import INTEGER, form_hint, is_written
 from dwarfgpu.program.launch.dispatch import (
+    GAP,
     MAX_SCRATCH,
     PRINTF_BYTES,
     QUEUE_PACKETS,
@@ -28,23 +29,27 @@ from dwarfgpu.program.launch.dispatch import (
     scratch_waves,
     structures,
 )
+from dwarfgpu.program.launch.triton import triton_launch
 from dwarfgpu.targets.amdgpu import queue
 from dwarfgpu.targets.amdgpu.geometry import AXES, geometry
-from dwarfgpu.targets.amdgpu.initial_state import Scratch, Start, rows, scratch_descriptor, scratch_wave_bytes
+from dwarfgpu.targets.amdgpu.initial_state import Scratch, Start, align, rows, scratch_descriptor, scratch_wave_bytes
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.launch.kernarg import Kernarg, Written
+    from dwarfgpu.program.launch.triton import TritonLaunch
     from dwarfgpu.targets.amdgpu.geometry import Geometry
     from dwarfgpu.targets.amdgpu.processors import Processor
     from dwarfgpu.targets.target import Target
 
 
 PAGE = 4096
+DYNAMIC_STACK = 1024
+"""The bytes that a work-item gets beside its own where the size of the stack is not known, as ROCm gives by default."""
 
 
 @frozen
@@ -70,13 +75,13 @@ def plan(
     *,
     addresses: Addresses | None = None,
     private_size: int | None = None,
-    dynamic_local: int = 0,
+    dynamic_local: int | None = None,
 ) -> PlannedDispatch:
     """Plan the dispatch of a kernel.
 
     ``args`` are as `kernarg.lay_out` takes them. ``private_size`` is the private memory of a work-item in bytes, where
     a kernel with a dynamic stack needs more than its own; ``dynamic_local`` is added to the local memory of a
-    work-group.
+    work-group. Without it, a kernel of Triton has what the file beside it says.
     """
     addresses = addresses or Addresses()
     facts = _facts(file, kernel_name)
@@ -85,7 +90,10 @@ def plan(
     _check_kernel(facts.kernel, shape)
     _check_processor(processor, shape)
     private = _private_size(facts, private_size)
-    if dynamic_local < 0:
+    triton = triton_launch(file, facts.kernel.name)
+    if dynamic_local is None:
+        dynamic_local = max(0, triton.local_size - facts.group_size) if triton is not None else 0
+    elif dynamic_local < 0:
         raise UsageError(f"{dynamic_local} bytes of local memory: the number cannot be negative")
     if args is not None and facts.kernel.metadata is None and not isinstance(args, (bytes, bytearray)):
         _check_readable(file)
@@ -117,14 +125,15 @@ def plan(
         *code,
         *structures(start, places, facts.object_address + bias),
         *buffers,
-        GlobalBlock("kernarg segment", places.kernarg, segment),
+        GlobalBlock("kernarg segment", places.kernarg, segment.ljust(align(len(segment), GAP), b"\0")),
         *([] if printf_buffer is None else [printf_buffer]),
     )
     address = 0 if printf_buffer is None else printf_buffer.address
     present = tuple(block for block in blocks if block.data)
     return PlannedDispatch(
-        file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, address
-    )
+        file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, address,
+        tuple(_notes(facts.kernel, shape, laid_out, triton)),
+    )  # fmt: skip
 
 
 # --- Kernel and processor -----------------------------------------------------------------------------------------
@@ -200,6 +209,20 @@ def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
         raise Unsupported("cluster", message, spec="LLVM 22, amdgpu-cluster-dims")
 
 
+def _notes(kernel: Kernel, shape: Geometry, laid_out: Kernarg, triton: TritonLaunch | None) -> Iterator[str]:
+    """Yield what a launch assumes that the user should know."""
+    left = [part.name for part in laid_out.parts if not part.is_given]
+    if laid_out.left_out:
+        verb = "is" if len(left) == 1 else "are"
+        yield f"{', '.join(left)} of {kernel.name} {verb} null: the source has no such name"
+    items = triton.work_items if triton is not None else 0
+    if laid_out.left_out and not items and kernel.metadata is not None:  # of Triton, the limit is exact
+        items = kernel.metadata.max_flat_workgroup_size or 0
+    x, y, z = shape.work_group
+    if x * y * z < items:
+        yield f"the work-group has {x * y * z} work-items; {kernel.name} was compiled for {items}"
+
+
 def _check_processor(processor: Processor, shape: Geometry) -> None:
     """Check that the registers of a processor can hold the numbers of a grid."""
     for axis in (1, 2):
@@ -211,7 +234,8 @@ def _check_processor(processor: Processor, shape: Geometry) -> None:
 def _private_size(facts: Facts, asked: int | None) -> int:
     """Return the bytes of private memory of a work-item."""
     if asked is None:
-        return facts.private_size
+        metadata = facts.kernel.metadata
+        return facts.private_size + (DYNAMIC_STACK if metadata is not None and metadata.uses_dynamic_stack else 0)
     if not facts.private_size <= asked < 1 << 32:
         message = f"{asked} bytes of private memory are not possible for {facts.kernel.name}"
         raise UsageError(message, hint=f"it needs {facts.private_size}, and the packet has 4 bytes for the size")
@@ -256,7 +280,7 @@ def _places(laid_out: Kernarg, addresses: Addresses) -> DispatchAddresses:
         doorbell=addresses.take(8, 8),
         doorbell_signal=addresses.take(queue.SIGNAL.size, queue.SIGNAL.alignment),
         completion_signal=addresses.take(queue.SIGNAL.size, queue.SIGNAL.alignment),
-        kernarg=addresses.take(laid_out.size, max(64, laid_out.alignment)),
+        kernarg=addresses.take(align(laid_out.size, GAP), max(64, laid_out.alignment)),
     )
 
 
@@ -282,7 +306,7 @@ def _arguments(
     printf_buffer: GlobalBlock | None,
 ) -> tuple[tuple[Written, ...], list[GlobalBlock]]:
     """Return all parts of the kernarg segment, and the memory of the arrays that were given."""
-    buffers = {buffer.offset: addresses.take(len(buffer.data), 256) for buffer in laid_out.buffers}
+    buffers = {buffer.offset: addresses.take(len(buffer.data), 256, GAP) for buffer in laid_out.buffers}
     blocks = [
         GlobalBlock(f"argument at {buffer.offset:#x}", buffers[buffer.offset], buffer.data)
         for buffer in laid_out.buffers

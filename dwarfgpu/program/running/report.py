@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.stack.wave_positions import place_of
 
 if TYPE_CHECKING:
+    from dwarfgpu.backends.machine import Machine
     from dwarfgpu.backends.running.halts import Halt
     from dwarfgpu.program.running.profile import ProfileRow
     from dwarfgpu.program.running.running import CodePosition, Running
+    from dwarfgpu.program.stack.wave_positions import Triple
 
 FIRST_ELEMENTS = 8
 """The elements of a buffer that are shown."""
@@ -25,6 +28,8 @@ class StoppedWave:
     work_group: tuple[int, int, int]
     lanes: int
     """As a mask."""
+    work_items: tuple[Triple, Triple] | None = None
+    """The positions of the first and the last lane in the work-group; None if a lane has none."""
 
 
 @frozen
@@ -76,9 +81,10 @@ def report(
 
     machine, plan = running.machine, running.launched.plan
     waves = [
-        StoppedWave(machine.ids[wave], machine.place_of(wave)[1], mask) for wave, mask in (halt.lanes or {}).items()
+        StoppedWave(machine.ids[wave], machine.place_of(wave)[1], mask, _work_items(machine, wave, mask))
+        for wave, mask in (halt.lanes or {}).items()
     ]
-    notices = [*plan.problems, *absent_parts(plan.kernel)]
+    notices = [*plan.problems, *plan.notes, *absent_parts(plan.kernel)]
     if running.condition_problem is not None and halt.breakpoint is not None:
         notices.append(f"the condition has no value, so the waves stopped: {running.condition_problem.text}")
     return RunReport(
@@ -96,6 +102,13 @@ def report(
         tuple(notices),
         snapshot,
     )
+
+
+def _work_items(machine: Machine, wave: int, mask: int) -> tuple[Triple, Triple] | None:
+    """Return the work-items of the first and the last of some lanes."""
+    where = place_of(machine, wave)
+    first, last = (where.item(lane) for lane in ((mask & -mask).bit_length() - 1, mask.bit_length() - 1))
+    return None if not mask or first is None or last is None else (first, last)
 
 
 def preview(running: Running, name: str, path: str | None = None) -> BufferPreview:

@@ -289,7 +289,7 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
     from dwarfgpu.program.launch import planning
     from dwarfgpu.program.launch.launch import launch, machine_for
 
-    private_size = option("private-size")
+    private_size, dynamic_local = option("private-size"), option("dynamic-local")
     launched = launch(
         machine_for(program.file, kernel),
         program.file,
@@ -298,7 +298,7 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
         work_group=planning.sizes(option("work-group"), "--work-group"),
         args=planning.mixed_arguments(words, "argument"),
         private_size=None if private_size is None else planning.number(private_size, "--private-size"),
-        dynamic_local=planning.number(option("dynamic-local") or "0", "--dynamic-local"),
+        dynamic_local=None if dynamic_local is None else planning.number(dynamic_local, "--dynamic-local"),
         at_once=option("at-once"),
         seed=option("seed"),
         weak_memory=option("weak-memory"),

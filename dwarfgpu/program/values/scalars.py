@@ -15,7 +15,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.expr.floats import FloatFormat, float_format
 from dwarfgpu.immutable import immutable
 from dwarfgpu.program.types import model as t
-from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
+from dwarfgpu.program.types.sizes import MAX_DEPTH, byte_size, cycle, known_size, resolved, stripped
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
@@ -164,10 +164,20 @@ def _prefix(type: t.Base) -> str | None:
     return None
 
 
+def _underlying(type: t.Enumeration) -> t.Type:
+    """Return the type that is stored for an enumeration: the first one that is no enumeration of another type."""
+    under: t.Type = type
+    for _ in range(MAX_DEPTH):
+        if not isinstance(under, t.Enumeration) or under.underlying is None:
+            return under
+        under = resolved(under.underlying.get())
+    raise cycle(type)
+
+
 def _enumeration_sign(type: t.Enumeration) -> bool:
     """Return whether values are signed: as the underlying type says, else where an enumerator is negative."""
     if type.underlying is not None:
-        under = scalar_of(type.underlying.get())
+        under = scalar_of(_underlying(type))
         if under is not None and under.is_signed:
             return True if type.is_cplus else any(enumerator.value < 0 for enumerator in type.enumerators)
         if under is not None:

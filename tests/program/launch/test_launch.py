@@ -455,3 +455,40 @@ def test_a_wave_size_that_the_processor_has_not(monkeypatch):
     monkeypatch.setattr(planning, "_facts", lambda *_: facts)
     with pytest.raises(UsageError, match="group_x has waves of 32 lanes, which gfx90a does not support"):
         plan(file, "group_x", (1,), (1,))
+
+
+# --- Triton -------------------------------------------------------------------------------------------------------
+
+TRITON = "fixtures/llvm24/triton.gfx942.w64.co"
+SCALED = {"x_ptr": "arange(1024)", "y_ptr": "ones(1024)", "out_ptr": "zeros(1024)", "n": 1024, "scale": 2}
+
+
+@pytest.mark.parametrize("args", [SCALED, list(SCALED.values()), [*SCALED.values(), 0, 0]])
+def test_arguments_that_the_source_does_not_have_are_null(args):
+    machine = machine_for(TRITON, "add_scaled")
+    done = launch(machine, TRITON, "add_scaled", grid=1024, work_group=256, args=args)
+    notes = ("argument 5, argument 6 of add_scaled are null: the source has no such name",) if len(args) == 5 else ()
+    assert done.plan.notes == notes
+    assert machine.run().has_ended
+    assert done.buffers["out_ptr"][:4].tolist() == [1, 3, 5, 7]
+    assert done.buffers[2] is not None
+    with pytest.raises(KeyError, match="the buffers are 0: x_ptr, 1: y_ptr, 2: out_ptr"):
+        done.buffers["out"]
+
+
+@pytest.mark.parametrize("text, local, notes", [
+    ('{"name": "add_scaled", "shared": 4096, "num_warps": 4, "threads_per_warp": 64}', 4096, 1),
+    ('{"name": "add_scaled", "shared": 512, "num_warps": 1, "warp_size": 64}', 512, 0),
+    ('{"name": "other", "shared": 4096}', 0, 0),
+    ('{"name": "add_scaled", "shared": "4", "num_warps": [], "threads_per_warp": true}', 0, 0),
+    ("[1", 0, 0),
+])  # fmt: skip
+def test_triton_says_how_large_local_memory_is(tmp_path, text, local, notes):
+    path = str(tmp_path / "add_scaled.hsaco")
+    (tmp_path / "add_scaled.hsaco").write_bytes(Path(TRITON).read_bytes())
+    (tmp_path / "add_scaled.json").write_text(text)
+    planned = launch(machine_for(path, "add_scaled"), path, "add_scaled", grid=64, work_group=64).plan
+    assert planned.start.group_segment_size == local
+    assert len([note for note in planned.notes if "was compiled for 256" in note]) == notes
+    given = launch(machine_for(path, "add_scaled"), path, "add_scaled", grid=64, work_group=64, dynamic_local=64)
+    assert given.plan.start.group_segment_size == 64

@@ -391,10 +391,35 @@ def test_a_stack_that_is_too_deep_is_a_fault_and_no_other_wave_suffers(built, pr
     args = {"out": np.zeros(256, np.int32), "depth": depth}
     launched = started(built(processor), "stacks", count=256, args=args, private_size=16 << 10)
     halt = launched.machine.run()
-    assert halt.reason.startswith("MEMORY_VIOLATION: no private memory at 0x40")
+    assert halt.reason.startswith("MEMORY_VIOLATION: stack overflow: no private memory at 0x40")
+    assert halt.reason.endswith("(a work-item has 16384 bytes; --private-size gives more)")
     lanes = launched.machine.target.lane_count
     assert set(halt.lanes) == set(range(64 // lanes, 128 // lanes))
     launched.machine.run()  # the others go on
     out = launched.buffers["out"]
     assert not out[64:128].any()
     assert set(out[:64].tolist() + out[128:].tolist()) == {1 + 5 + 4 + 3 + 2 + 1}
+
+
+@pytest.mark.parametrize("size, count, where", [
+    (256, 65, "just past the end of `x`, which has 256 bytes"),
+    (200, 64, "just past the end of `x`, which has 200 bytes"),
+    (4, 4096, "just past the end of `x`, which has 4 bytes"),
+])  # fmt: skip
+@pytest.mark.parametrize("key", [("gfx90a", "O2"), ("gfx1100", "O0")])
+def test_a_fault_names_the_buffer(built, key, size, count, where):
+    args = {"y": f"zeros({count})", "x": f"ones({size // 4})", "a": 1.0, "n": count}
+    launched = started(built(*key), "saxpy", count=count, args=args)
+    halt = launched.machine.run()
+    assert halt.reason.startswith("MEMORY_VIOLATION: no memory at 0x")
+    assert f"({where})" in halt.reason
+
+
+def test_a_dynamic_stack_has_a_kibibyte_more():
+    path = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O0.v5.co"
+    machine = machine_for(path, "divergent")
+    args = {"out": "zeros(64)", "limit": 4}
+    assert launch(machine, path, "divergent", grid=64, work_group=64).plan.start.private_segment_size == 128 + 1024
+    machine = machine_for(path, "divergent")
+    done = launch(machine, path, "divergent", grid=64, work_group=64, args=args, private_size=200)
+    assert done.plan.start.private_segment_size == 200

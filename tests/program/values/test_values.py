@@ -471,6 +471,12 @@ def test_json():
     ]
 
 
+def test_a_member_that_is_an_enumeration_has_both_names_in_json():
+    color = Enumeration("E", 4, Lazy.known((Enumerator("A", 3),)))
+    found = value_json(constant(struct("S", 4, member("kind", color, 0)), bytes([3, 0, 0, 0])))
+    assert found["members"] == [{"name": "kind", "type": "E", "value": 3, "enumerator": "A"}]
+
+
 def test_json_keeps_numbers_exact():
     wide = Base("long double", 4, 16)
     tenth = f.X87.encode_exact(Fraction(1, 10)).to_bytes(16, "little")

@@ -1,0 +1,176 @@
+"""What a terminal shows is what a pipe gets, with colours and within its width."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from dwarfgpu.cli.run import summaries
+from dwarfgpu.questions.registry import SHELL_GROUPS
+from dwarfgpu.render.layout import folded
+from dwarfgpu.render.written_text import styled, without_styles
+from tests.builders.commands import run, run_at_terminal
+from tests.cli.test_faces import CORE, EQUAL, FILE, STATE
+from tests.docs.test_examples import examples
+
+CALLS = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co --state docs/examples/calls.json"
+KERNELS = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
+SAXPY = f"run {KERNELS} saxpy --grid 64 --work-group 64"
+ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
+SEEN_ON_LIGHT_AND_DARK = {"", "0", "1", "2", "31", "32", "33", "34", "35", "36"}
+"""The codes that are readable on a light and on a dark terminal: neither black, white, grey nor a background."""
+FILES = {
+    "--json": "a document, whose strings cannot be cut",
+    "--jsonl": "the same, one a line",
+    "--cases": "answers as JSON, one a line",
+    "--sarif": "JSON",
+    "--csv": "a row a line",
+    "--svg": "a picture",
+    "--html": "a page",
+    "report": "a page",
+    "template": "JSON",
+    "completion": "a script",
+    "gdb-script": "a path, which `$(...)` reads",
+}
+"""What is a file of some format also on a screen: its lines are as long as they are. Any other line that is longer
+than the screen is one word, such as a mangled name or a path."""
+ANSWERS = (
+    *(command for command, _ in EQUAL),
+    f"lanes {CALLS} --wave 1 --map",
+    f"lanes {FILE} --state {STATE} --svg",
+    f"bt {CALLS} --full --wave all",
+    f"eval {CALLS} 'slot * 2' --wave all --lane all",
+    f"eval {FILE} even --state {STATE} --lane all --csv",
+    f"locals {CALLS} --all --location -v",
+    f"info {KERNELS} --name saxpy",
+    f"info {KERNELS} --pc saxpy+0x10",
+    f"kernels {KERNELS}",
+    f"coverage {KERNELS} saxpy",
+    f"cfi {KERNELS} --function saxpy",
+    f"dump {KERNELS} --section line",
+    f"dump {KERNELS} saxpy --depth 1",
+    f"verify {KERNELS}",
+    "verify --rules",
+    f"memmodel check {KERNELS}",
+    "memmodel table --target gfx1200 store release agent",
+    f"address private_lane#0x30 --lane 5 --state {STATE}",
+    "targets",
+    "eval --ops 'DW_OP_lit8; DW_OP_lit0; DW_OP_div' --trace",
+    f"{SAXPY} 'x=ones(64)' 'y=ones(64)' 2 64 --print y",
+    f"{SAXPY} 'x=ones(64)' 'y=ones(64)' 2 64 --break kernels.cl:79",
+    f"{SAXPY} 'x=ones(64)' 'y=ones(32)' 2 64000",
+    f"debug {FILE} --state {STATE} -nx -batch -ex 'info line' -ex list -ex 'x/4i $pc' -ex 'info registers' -ex help",
+    f"debug {FILE} --state {STATE} -nx -batch -ex 'help print' -ex 'apropos lane' -ex 'print gibberish#0x10'",
+    f"core info {CORE}",
+    # what is refused
+    "",
+    "nosuch",
+    "info",
+    "info nosuchfile.co",
+    f"eval {FILE} even --lane 99 --state {STATE}",
+    f"eval {FILE} nosuchvariable --state {STATE}",
+    f"{SAXPY} 'x=ones(64)' 'y=ones(64, f8)' 2 64",
+    "completion bash",
+    "gdb-script",
+)
+
+
+def plain(text: str) -> str:
+    """A text as a file would get it."""
+    return ESCAPE.sub("", text)
+
+
+def cut(text: str, columns: int) -> str:
+    """A text as it fits a screen."""
+    return "\n".join(part for line in text.split("\n") for part in folded(line, columns))
+
+
+def check(words: list[str], columns: int, env: dict[str, str] | None = None) -> None:
+    """A command prints at a terminal what it prints into a pipe, and fits."""
+    shown = run_at_terminal(*words, columns=columns, env=env)
+    piped = run(*words, env={"COLUMNS": str(columns)})
+    is_file = not FILES.keys().isdisjoint(" ".join(words).split())
+    assert plain(shown.stdout) == (piped.stdout if is_file else cut(piped.stdout, columns))
+    assert plain(shown.stderr) == cut(piped.stderr, columns)
+    assert shown.returncode == piped.returncode
+    codes = {code for codes in ESCAPE.findall(shown.stdout + shown.stderr) for code in codes.split(";")}
+    assert codes <= SEEN_ON_LIGHT_AND_DARK
+    assert "\x1b" not in plain(shown.stdout + shown.stderr)
+    written = plain(shown.stderr if is_file else shown.stdout + shown.stderr)
+    assert [line for line in written.splitlines() if len(line) > columns and len(line.split()) > 1] == []
+    free = run(*words)
+    assert plain(shown.stdout + shown.stderr).split() == (free.stdout + free.stderr).split(), "a word is cut"
+
+
+@pytest.mark.parametrize("command", ANSWERS)
+def test_an_answer_fits_80_columns(command: str) -> None:
+    check(shlex.split(command), 80)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [40, 200])
+@pytest.mark.parametrize("command", ANSWERS)
+def test_an_answer_fits_any_screen(command: str, columns: int) -> None:
+    check(shlex.split(command), columns)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [40, 80, 200])
+@pytest.mark.parametrize("command", sorted({command for _page, command, _ in examples()}))
+def test_what_the_documentation_shows_fits(command: str, columns: int) -> None:
+    check(shlex.split(command)[1:], columns)
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("name", [*summaries(), ""])
+def test_help_fits(name: str, columns: int) -> None:
+    words = [*name.split(), "--help"]
+    shown = run_at_terminal(*words, columns=columns).stdout
+    assert shown == run(*words, env={"COLUMNS": str(columns)}).stdout
+    assert [line for line in shown.splitlines() if len(line) > columns and len(line.split()) > 1] == []
+    assert max(map(len, run(*words).stdout.splitlines())) <= 80
+    assert _without_usage(shown) == _without_usage(run(*words, env={"COLUMNS": "200"}).stdout)
+
+
+def _without_usage(text: str) -> list[str]:
+    """The words of a help; argparse has its own way to cut a usage."""
+    return [word for word in text.partition("\n\n")[2].split() if word != "\\"]
+
+
+@pytest.mark.parametrize("background", ["0;15", "15;0"])
+@pytest.mark.parametrize("command", [ANSWERS[0], f"bt {FILE} --state {STATE} --full", "nosuch"])
+def test_colours_are_the_same_on_a_light_and_on_a_dark_terminal(command: str, background: str) -> None:
+    check(shlex.split(command), 80, {"COLORFGBG": background})
+
+
+def test_the_list_of_commands_has_each_in_its_group() -> None:
+    text = run("--help").stdout
+    heads = [line.rstrip(":") for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert heads == list(SHELL_GROUPS)
+    assert sorted(re.findall(r"^  ([\w-]+)  ", text, re.MULTILINE)) == sorted(summaries())
+
+
+@pytest.mark.parametrize(
+    "text, width, lines",
+    [
+        ("one two three", 20, ["one two three"]),
+        ("one two three", 9, ["one two", "    three"]),
+        ("  one two three", 9, ["  one two", "    three"]),
+        ("a  b    c", 6, ["a  b", "    c"]),
+        ("  averylongword two", 8, ["  averylongword", "     two"]),
+        ("a" * 12, 8, ["a" * 12]),
+        ("", 8, [""]),
+        ("            deep", 8, ["    deep"]),
+        ("a\tb", 8, ["a", "    b"]),
+    ],
+)
+def test_a_line_is_cut_at_blanks_alone(text: str, width: int, lines: list[str]) -> None:
+    assert folded(text, width) == lines
+
+
+def test_styles_stay_where_a_line_is_cut() -> None:
+    first, second = folded(styled("31", "one two three"), 9)
+    assert [without_styles(first), without_styles(second)] == ["one two", "    three"]
+    assert f"{first} {second.lstrip()}" == styled("31", "one two three")
