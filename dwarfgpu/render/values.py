@@ -185,7 +185,7 @@ class ValueWriter:
         if isinstance(inner, model.Function):
             address = value.address
             where = "" if address is None else f" {self.address(address, symbol=True)}"
-            return f"{{{self._type(inner)}}}{where}"
+            return f"{{{self._type(value.type)}}}{where}"
         if isinstance(inner, model.String):
             return self._string(value)
         if isinstance(inner, model.Void):

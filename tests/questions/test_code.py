@@ -179,3 +179,32 @@ def test_the_header_of_a_kernel_is_not_disassembled(file, kernel, require_tool):
     entry = run.debugger.opened.file.kernels_named([kernel])[0].entry
     lines = run(f"disassemble {kernel}").splitlines()
     assert lines[1].split()[:3] == [f"{entry:#018x}", "<+0>:", "s_load_dword"]
+
+
+def test_a_function_with_a_header_is_not_disassembled_from_it(tmp_path):
+    """Other tools write a kernel of V1 and V2 as an ordinary function."""
+    data = bytearray((FIXTURES / "asm/clrx.gfx801.co").read_bytes())
+    image = Run(FIXTURES / "asm/clrx.gfx801.co").debugger.opened.file.image
+    for name in (".symtab", ".dynsym"):
+        section = image.section(name)
+        for at in range(section.offset, section.offset + section.size, 24):
+            if data[at + 4] & 15 == 10:
+                data[at + 4] = data[at + 4] & 0xF0 | 2
+    path = tmp_path / "function.co"
+    path.write_bytes(data)
+    assert "   0x0000000000001400 <+0>:\ts_load_dword s2, s[4:5], 0x4" in Run(path)("disassemble test1").splitlines()
+
+
+@pytest.mark.parametrize("file, kernel", [("clrx.gfx801", "test1"), ("code-object-v2.gfx803", "vector_add")])
+def test_symbols_in_expressions_without_debugging_information(file, kernel):
+    run = Run(f"fixtures/asm/{file}.co")
+    entry = run.debugger.opened.file.kernels_named([kernel])[0].entry
+    assert run(f"print &{kernel}").startswith(f"$1 = (<text variable, no debug info> *) {entry:#x} <{kernel}")
+    assert run(f"print {kernel}").startswith(f"$2 = {{<text variable, no debug info>}} {entry:#x} <{kernel}")
+    assert "s_load_dword s2, s[4:5], 0x4\n" in run(f"x/1i {kernel}")
+    assert run(f"x/1i {kernel}+8") == run(f"x/1i {entry + 8:#x}")
+    assert run("print &_DYNAMIC").startswith("$3 = (<data variable, no debug info> *) 0x")
+    assert run("print *(long *)&_DYNAMIC") == "$4 = 6\n"  # DT_HASH
+    error = run.fails("print _DYNAMIC")
+    assert (error.kind, error.hint) == ("no_type", "cast it: *(int *) &_DYNAMIC")
+    assert run.fails("print nothere").kind == "no_name"

@@ -411,6 +411,15 @@ def parse_descriptor(data: bytes, generation: int | None) -> KernelDescriptor:
     )  # fmt: skip
 
 
+def instructions_offset(data: bytes) -> int | None:
+    """Return where the instructions behind an ``amd_kernel_code_t`` begin; None if the bytes are not one."""
+    if len(data) < CODE_SIZE:
+        return None
+    major, minor, machine_kind, *_versions, offset = CODE.unpack(data)[:7]
+    is_header = (major, machine_kind) == (1, 1) and minor <= 2
+    return offset if is_header and offset >= CODE_SIZE and offset % ENTRY_ALIGNMENT == 0 else None
+
+
 def parse_kernel_code(data: bytes) -> KernelCode:
     """Read the 256 bytes of an ``amd_kernel_code_t``; its generation is that of the machine version in it."""
     *head, reserved, loader_symbol, directives = CODE.unpack(data)

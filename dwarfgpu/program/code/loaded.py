@@ -21,6 +21,7 @@ from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
+from dwarfgpu.objfile.kernels.kernel import CODE_SIZE, instructions_offset
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_object import OFF
 from dwarfgpu.program.code.repairs import Site, may_be_idiom, read_as_meant, register_of_base
@@ -49,6 +50,9 @@ HAS_TYPES = frozenset((0xA4, 0xA5, 0xA6, 0xA8, 0xA9, 0xF4, 0xF5, 0xF6, 0xF7, 0xF
 SEARCHED = 4
 """How often the scopes of a function are searched for an address before all their edges are."""
 """A segment that can be executed (gABI, "Program Header")."""
+
+
+_WITH_HEADER = {"FUNC", "AMDGPU_HSA_KERNEL"}
 
 
 class LoadedCode:
@@ -118,6 +122,36 @@ class LoadedCode:
         if self.bias and any(low <= address <= high for low, high in self._data):
             return (address + self.bias) & self._mask
         return address
+
+    def behind_header(self, address: int) -> int:
+        """Return an address of code; where an ``amd_kernel_code_t`` begins, that of the instructions it describes.
+
+        One is also at a function of another type than AMDGPU_HSA_KERNEL, if its first bytes can be nothing else.
+        """
+        image = self.file.image
+        if not self.file.is_amdgpu or image.abi_version:
+            return address
+        place = self.in_file(address)
+        symbol = self.file.symbol_image.symbol_at(place)
+        if symbol is None or not 0 <= place - symbol.value < symbol.size or symbol.type not in _WITH_HEADER:
+            return address
+        try:
+            offset = instructions_offset(image.symbol_bytes(symbol, min(symbol.size, CODE_SIZE)))
+        except DwarfGpuError:
+            return address
+        if offset is None or not place - symbol.value < offset < symbol.size:
+            return address
+        return self.in_program(symbol.value + offset)
+
+    def symbol(self, name: str) -> tuple[int, bool] | None:
+        """Return the address in the program of an ELF symbol, and whether it is one of code; None without such."""
+        image = self.file.symbol_image
+        for symbol in image.symbols_named(name) or image.symbols_called(name):
+            if symbol.section is not None and symbol.section.is_allocated:
+                address = self.in_program(symbol.value)
+                is_code = symbol.section in image.code_sections
+                return (self.behind_header(address) if is_code else address), is_code
+        return None
 
     def holds(self, pc: int) -> bool:
         """Return whether an address is one of its code."""

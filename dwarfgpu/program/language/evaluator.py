@@ -66,6 +66,10 @@ _LEFT = {
 }
 """The operators that associate to the left, and their first operand, of which trees are as deep as the text is long."""
 _WORD = re.compile(r"(?<!^)([A-Z])")
+_CODE_TYPE = t.Function(t.Lazy.known(t.VOID), t.Lazy.known(()))
+_TEXT = t.Typedef("<text variable, no debug info>", t.Lazy.known(_CODE_TYPE))
+_DATA = t.UnspecifiedType("<data variable, no debug info>")
+"""The types of what only symbols describe, as GDB calls them."""
 
 
 @frozen
@@ -226,6 +230,21 @@ class Evaluator:
             return Object(self.frame.state.types.of(meaning.die), self.around.memory(Address(None, address)))
         if isinstance(meaning, OfThis):
             return self._of_this(meaning, node)
+        kind, address = self._symbol(node)
+        if kind is _DATA:
+            hint = f"cast it: *(int *) &{node.text}"
+            raise self.error(
+                node, f"`{node.text[:80]}` is a symbol, whose type is not known", hint=hint, kind="no_type"
+            )
+        return Object(kind, self.around.memory(Address(None, address)))
+
+    def _symbol(self, node: s.Name) -> tuple[t.Type, int]:
+        """Return what an ELF symbol stands for that no debugging information describes."""
+        if node.file is None:
+            for code in self.frame.state.loaded.codes:
+                found = code.symbol(node.text.strip("'"))
+                if found is not None:
+                    return _TEXT if found[1] else _DATA, found[0]
         raise self._unknown(node)
 
     def _of_this(self, member: OfThis, node: s.Name) -> Object:
@@ -364,6 +383,9 @@ class Evaluator:
         pointer = address_of(self, node.operand) if isinstance(node.operand, s.Name) else None
         if pointer is not None:
             return pointer
+        if isinstance(node.operand, s.Name) and self.meaning(node.operand) is None:
+            kind, symbol_address = self._symbol(node.operand)
+            return ScalarOperand(self.compute.model.pointer_to(kind), symbol_address)
         target = self.value(node.operand)
         if isinstance(target, ScalarOperand):
             raise self.error(node, "a computed value has no address", kind="no_address")

@@ -11,7 +11,6 @@ from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, nearest
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.objfile.info.scopes import qualified_name
-from dwarfgpu.objfile.kernels.kernel import CODE_SIZE
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.stack.frame import frames_at
 from dwarfgpu.program.types.model import Array, Function
@@ -168,7 +167,7 @@ class LinespecReader:
                 address = code.in_program(symbol.value)
                 if symbol.is_defined and code.holds(address) and address not in seen:
                     seen.add(address)
-                    entry = behind_header(code, address)
+                    entry = code.behind_header(address)
                     known = self.function_at(entry)
                     if known is None or known.entry != entry or known.is_symbol:
                         known = CodeSpan(symbol.name, entry, address + symbol.size, entry, is_symbol=True)
@@ -195,7 +194,7 @@ class LinespecReader:
         if symbol is None or not symbol.size:
             return []
         low = code.in_program(symbol.value)
-        entry = behind_header(code, low)
+        entry = code.behind_header(low)
         return [CodeSpan(symbol.demangled, entry, low + symbol.size, entry, is_symbol=True)]
 
 
@@ -205,21 +204,8 @@ def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
     if not ranges:
         return []
     name = qualified_name(die) or die.linkage_name or "(no name)"
-    entry = behind_header(code, ranges[0][0])
-    return [CodeSpan(name, behind_header(code, start), start + high - low, entry) for start, low, high in ranges]
-
-
-def behind_header(code: LoadedCode, address: int) -> int:
-    """Return an address of code; where an ``amd_kernel_code_t`` begins, that of the instructions it describes."""
-    if not code.file.is_amdgpu or code.file.image.abi_version:
-        return address
-    place = code.in_file(address)
-    for kernel in code.file.kernels.kernels:
-        if kernel.code is None or kernel.symbol is None or kernel.entry is None:
-            continue
-        if kernel.symbol.value <= place < min(kernel.entry, kernel.symbol.value + CODE_SIZE):
-            return code.in_program(kernel.entry)
-    return address
+    entry = code.behind_header(ranges[0][0])
+    return [CodeSpan(name, code.behind_header(start), start + high - low, entry) for start, low, high in ranges]
 
 
 def _inlined(code: LoadedCode, die: Die) -> Iterator[CodeSpan]:
