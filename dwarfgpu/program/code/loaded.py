@@ -21,7 +21,6 @@ from dwarfgpu.expr.instruction import decode
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
-from dwarfgpu.objfile.kernels.kernel import CODE_SIZE, instructions_offset
 from dwarfgpu.objfile.lists.location_lists import LocationList, read_location_list
 from dwarfgpu.program.code.code_object import OFF
 from dwarfgpu.program.code.repairs import Site, may_be_idiom, read_as_meant, register_of_base
@@ -131,6 +130,8 @@ class LoadedCode:
         image = self.file.image
         if not self.file.is_amdgpu or image.abi_version:
             return address
+        from dwarfgpu.objfile.kernels.kernel import CODE_SIZE, instructions_offset
+
         place = self.in_file(address)
         symbol = self.file.symbol_image.symbol_at(place)
         if symbol is None or not 0 <= place - symbol.value < symbol.size or symbol.type not in _WITH_HEADER:
