@@ -8,6 +8,7 @@
     python3 tools/dev.py fuzz --made ...                 inputs made from nothing: see tools/fuzz_made.py
     python3 tools/dev.py fuzz --kernels ...              random kernels, here and on the host: see tools/fuzz_kernels.py
     python3 tools/dev.py fuzz --running ...              damaged kernels that run: see tools/fuzz_running.py
+    python3 tools/dev.py fuzz --fleet ...                servers and archives that lie: see tools/fuzz_fleet.py
 
 Whatever a file holds, each run (`tools/fuzz_drives.py`) must end with answers or with a DwarfGpuError where one is
 expected, within a limit of processor time and of memory. What does not is a finding: it is printed once, with a recipe
@@ -270,6 +271,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             words.remove(f"--{word}")
             status: int = importlib.import_module(f"fuzz_{word}").main(words)
             return status
+    for word in words:
+        if word.startswith("--") and (ROOT / "tools" / f"fuzz_{word[2:]}.py").exists():
+            import fuzz_loop
+
+            words.remove(word)
+            module = importlib.import_module(f"fuzz_{word[2:]}")
+            return fuzz_loop.main(module.__doc__, module.begin, words)
     parser = argparse.ArgumentParser(
         prog="tools/fuzz.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -58,7 +58,12 @@ def _of_word(word: str, code: str | None) -> Iterator[Input]:
     if word.startswith(HERE) and "#" not in word:  # with a range it names code inside a file
         word = unquote(word.removeprefix(HERE))
     if is_url(word):
-        for name, size in expanded(word):
+        try:
+            found = list(expanded(word))
+        except MalformedFile as error:
+            yield evolve(_alone(word, code, 0), problem=error)
+            return
+        for name, size in found:
             yield _alone(name, code, size)
         return
     if os.path.exists(word):  # noqa: PTH110 (a name may have the characters of a pattern)

@@ -76,6 +76,8 @@ def file_system(url: str) -> tuple[Any, str]:
         system, path = fsspec.core.url_to_fs(url)
     except (ImportError, ValueError) as error:
         raise UsageError(f"{url}: {error}", kind="not_installed") from None
+    except Exception as error:  # noqa: BLE001 (an archive is opened, and each has errors of its own)
+        raise MalformedFile("unreadable", f"{url}: {_reason(error)}") from None
     return system, path
 
 

@@ -67,6 +67,13 @@ def test_a_server_that_lies_about_a_size_is_an_error_of_its_input(served, size, 
     assert asked("info", f"{served.url}/other.co")[0]["state"] == "answer"
 
 
+def test_a_broken_archive_is_a_row(tmp_path):
+    (tmp_path / "a.zip").write_bytes(b"PK\x05\x06" + bytes(9))
+    (row,) = asked("info", f"zip://k.co::file://{tmp_path}/a.zip")
+    assert (row["state"], row["error_kind"]) == ("error", "unreadable")
+    assert "BadZipFile: File is not a zip file" in row["message"]
+
+
 def test_a_file_is_an_input_and_the_code_of_another(served):
     state, code = f"{served.url}/a/states/s.json", f"{served.url}/a/k.co"
     for _ in range(2):
