@@ -91,6 +91,12 @@ class MalformedFile(DwarfGpuError):
     error_class = "malformed"
 
 
+class Unread(MalformedFile):
+    """A part of a file was not read, such as a key of a newer version. The rest is right."""
+
+    error_class = "unread"
+
+
 class IllFormed(DwarfGpuError):
     """A DWARF expression breaks a rule of the text; its result would be undefined (A.2.5)."""
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import MalformedFile
+from dwarfgpu.errors import MalformedFile, Unread
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dwarfgpu.errors import DwarfGpuError
+
 MAX_INTEGER_BITS = 8192
 """Wider integers are refused; the widest register there is has 2048 bits."""
+
+MAX_WARNINGS = 20
+"""So many unknown keys are named."""
 
 _INTEGER = re.compile(r"-?(0[xX][0-9a-fA-F]+|[0-9]+)")
 
@@ -60,10 +65,11 @@ class Node:
             raise self.fail(f"the integer has more than {MAX_INTEGER_BITS} bits")
         return value
 
-    def unsigned(self, bits: int = 64, *, at_least: int = 0) -> int:
+    def unsigned(self, bits: int = 64, *, at_least: int = 0, below: int | None = None) -> int:
         value = self.integer()
-        if not at_least <= value < 1 << bits:
-            raise self.fail(f"{value:#x} is not in the range from {at_least} to {(1 << bits) - 1:#x}")
+        limit = 1 << bits if below is None else below
+        if not at_least <= value < limit:
+            raise self.fail(f"{value:#x} is not in the range from {at_least} to {limit - 1:#x}")
         return value
 
     def signed(self, bits: int = 64) -> int:
@@ -128,23 +134,41 @@ class Node:
             path = self._below(key)
             yield Node(key, path), Node(value, path)
 
-    def fields(self, required: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Node]:
-        """Return the values of an object by key; a key that is missing or not known is an error."""
+    def fields(
+        self, required: Iterable[str] = (), optional: Iterable[str] = (), warnings: list[DwarfGpuError] | None = None
+    ) -> dict[str, Node]:
+        """Return the values of an object by key; a key that is missing is an error.
+
+        An unknown key is an error too, or is added to ``warnings``.
+        """
         if type(self.value) is not dict:
             raise self._expected("an object")
         needed = list(required)
         known = [*needed, *optional]
-        for key in self.value:
-            if key not in known:
-                raise NotACase(self._below(key), "unknown key", hint=f"known: {', '.join(known)}")
         for key in needed:
             if key not in self.value:
                 raise self.fail(f"the key {key!r} is missing")
-        return {key: Node(value, self._below(key)) for key, value in self.value.items()}
+        for key in self.value:
+            if key in known:
+                continue
+            if warnings is None:
+                raise NotACase(self._below(key), "unknown key", hint=f"known: {', '.join(known)}")
+            if len(warnings) < MAX_WARNINGS:
+                where = self._below(key)
+                warnings.append(Unread("unknown_key", f"{where}: this key is not known", hint=_meant(key, known)))
+        return {key: Node(value, self._below(key)) for key, value in self.value.items() if key in known}
 
     def _below(self, key: str) -> str:
         shown = key if len(key) <= 80 else f"{key[:77]}..."
         return f"{self.path}.{shown}" if self.path else shown
+
+
+def _meant(key: str, known: list[str]) -> str:
+    """Return the known key that looks like a key, or all of them."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(key[:80], known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
 
 
 def parse_integer(text: str) -> int | None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import clauses
 import isa_meanings
+from manual import manual
 from sessions import refreshed, sessions_of
 from shell_words import words_of
 from ways import rewalked, ways_of
@@ -34,7 +35,6 @@ from dwarfgpu.backends.gpu_core.core_waves import GpuCoreMachine  # noqa: E402
 from dwarfgpu.backends.machine import Machine  # noqa: E402
 from dwarfgpu.backends.protocol import Backend  # noqa: E402
 from dwarfgpu.backends.snapshot import Snapshot  # noqa: E402
-from dwarfgpu.cli.completion_scripts import commands_of, manual  # noqa: E402
 from dwarfgpu.cli.run import parsers  # noqa: E402
 from dwarfgpu.dialects import operation_reference  # noqa: E402
 from dwarfgpu.expr import table  # noqa: E402
@@ -605,7 +605,7 @@ def main() -> int:
         "coverage.md": coverage,
         "checks.md": checks_page(),
         "memory-sequences.md": sequences_page(),
-        "dwarfgpu.1": manual(__version__, commands_of(parsers())),
+        "dwarfgpu.1": manual(__version__, parsers()),
     }
     stale = []
     for name, body in pages.items():

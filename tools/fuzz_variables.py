@@ -20,7 +20,7 @@ from dwarfgpu.program.program import Program
 from dwarfgpu.program.stack import backtrace
 from dwarfgpu.program.stack import lanes as wave_lanes
 from dwarfgpu.program.stack.all_waves import by_place
-from dwarfgpu.program.stack.wave_groups import wave_rows
+from dwarfgpu.program.stack.wave_groups import wave_runs
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.render import lanes as render_lanes
 from dwarfgpu.render import wave_tables
@@ -314,8 +314,8 @@ def waves(code: CodeObject) -> None:
                 list(wave_tables.lanes_table(lanes, wave_tables.same_places(lanes.lanes), None))
                 json.dumps(render_lanes.lanes_document(lanes, lanes.lanes), default=list)
         with ALLOWED:
-            rows = wave_rows(found.stopped)
-            json.dumps([render_lanes.wave_json(row) for row in rows], default=list)
+            runs = wave_runs(found.stopped)
+            json.dumps([render_lanes.wave_json(found.stopped, run) for run in runs], default=list)
         names = dict.fromkeys(each.name for frame in frames_of(found) for each in frame.variables()[:VARIABLES])
         renderer = WaveValuesRenderer(locations=True)
         for name in islice(names, VARIABLES):

@@ -22,6 +22,7 @@ from dwarfgpu.targets.amdgpu.numbers import GENERIC
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from dwarfgpu.backends.protocol import WaveStop
     from dwarfgpu.backends.running.device import Device
     from dwarfgpu.backends.running.halts import Arrival, Breakpoint, Condition, Halt
     from dwarfgpu.backends.running.weak_memory import WeakSettings
@@ -119,8 +120,10 @@ class Machine(WaveBackend):
         """The waves whose program counter is a place in a code object, which its reader turns into an address."""
         self._index_of: dict[str, int] | None = None
         self._groups: array[int] | None = None
-        self.stop_reasons: dict[int, str] = {}
+        self.stops: dict[int, WaveStop] = {}
         """Why waves have stopped, where it is known."""
+        self.warnings: list[DwarfGpuError] = []
+        """What its file has that was not read."""
         self.memory = MachineMemory(self)
         self.scratch_base = 0
         """The global address of the scratch memory of the first wave."""
@@ -216,8 +219,8 @@ class Machine(WaveBackend):
             self._index_of = {name: index for index, name in enumerate(self.ids)}
         return self._index_of.get(name)
 
-    def stop_text(self, wave: int) -> str | None:
-        return self.stop_reasons.get(wave)
+    def stop_of(self, wave: int) -> WaveStop | None:
+        return self.stops.get(wave)
 
     def remove_waves(self) -> None:
         """Remove all waves with their registers and their memory. Global memory stays."""
@@ -225,7 +228,7 @@ class Machine(WaveBackend):
         self._file_of, self._unknown_lanes, self.named_pcs = {}, {}, {}
         self.has_gaps = False
         self._groups = self._index_of = None
-        self.stop_reasons.clear()
+        self.stops.clear()
         self.memory.remove_instances()
         self.changes += 1
 

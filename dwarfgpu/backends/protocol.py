@@ -9,7 +9,9 @@ backend that keeps its machine in columns overrides them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, evolve, field
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
@@ -20,6 +22,115 @@ if TYPE_CHECKING:
 
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
+
+
+# --- Why waves stop, in the words of ROCgdb's library (``amd_dbgapi_wave_stop_reasons_t``) -----------------------
+
+REASONS = (
+    "BREAKPOINT", "WATCHPOINT", "SINGLE_STEP", "FP_INPUT_DENORMAL", "FP_DIVIDE_BY_0", "FP_OVERFLOW", "FP_UNDERFLOW",
+    "FP_INEXACT", "FP_INVALID_OPERATION", "INT_DIVIDE_BY_0", "DEBUG_TRAP", "ASSERT_TRAP", "TRAP", "MEMORY_VIOLATION",
+    "ADDRESS_ERROR", "ILLEGAL_INSTRUCTION", "ECC_ERROR", "FATAL_HALT",
+)  # fmt: skip
+"""The reasons in the order of their bits."""
+EXCEPTIONS = (
+    "FP_INVALID_OPERATION", "FP_INPUT_DENORMAL", "FP_DIVIDE_BY_0", "FP_OVERFLOW", "FP_UNDERFLOW", "FP_INEXACT",
+    "INT_DIVIDE_BY_0",
+)  # fmt: skip
+"""The exceptions of arithmetic, bits 0 to 6 of TRAPSTS and of EXCP_FLAG_USER."""
+TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
+"""The reasons of ``s_trap``, by its number; of others it is TRAP."""
+OTHER_TRAP = 4
+"""The first number of a trap whose reason is TRAP."""
+TRAP_REASONS = frozenset((*TRAPS.values(), "TRAP"))
+"""The reasons of waves that have executed ``s_trap``."""
+SIGNALS = (
+    (frozenset(("ADDRESS_ERROR",)), "SIGBUS"),
+    (frozenset(("MEMORY_VIOLATION",)), "SIGSEGV"),
+    (frozenset(("ILLEGAL_INSTRUCTION",)), "SIGILL"),
+    (frozenset(EXCEPTIONS), "SIGFPE"),
+    (frozenset(("BREAKPOINT", "WATCHPOINT", "SINGLE_STEP", "DEBUG_TRAP", "TRAP")), "SIGTRAP"),
+    (frozenset(("ASSERT_TRAP", "FATAL_HALT", "ECC_ERROR")), "SIGABRT"),
+)
+"""The signals that ROCgdb shows for reasons; the first that fits."""
+
+
+def signal_of(reasons: tuple[str, ...]) -> str | None:
+    """Return the signal that ROCgdb shows for some reasons."""
+    return next((name for group, name in SIGNALS if not group.isdisjoint(reasons)), None)
+
+
+@frozen
+class WaveStop:
+    """Why a wave does not run."""
+
+    reasons: tuple[str, ...] = ()
+    """The reasons; of a wave that was not stopped, what its registers say has been raised."""
+    lanes: int | None = None
+    """The lanes that raised them, as a mask; None if they are not known."""
+    address: int | None = None
+    """The global address that could not be accessed, of the first of these lanes."""
+    detail: str = ""
+    """What the machine says besides the reasons, such as "waits at a barrier"."""
+    is_stopped: bool = True
+    """Whether a trap handler or a debugger has stopped it; else it was saved while it ran."""
+    was_halted: bool = False
+    """Whether it was halted before it was stopped."""
+    never_ran: bool = False
+    """Whether it was launched halted and has executed nothing."""
+    trap: int = field(default=Factory(lambda stop: _trap_of(stop.reasons), takes_self=True))
+    """The number of the ``s_trap`` that it has executed; 0 for none."""
+
+    @property
+    def name(self) -> str:
+        """The reasons as a short text, without the details that differ between waves."""
+        names = "|".join(self.reasons)
+        if self.never_ran:
+            return "launched halted, never ran"
+        if self.is_stopped:
+            return names or self.detail or "stopped"
+        return f"not stopped, raised {names}" if names else "not stopped"
+
+    @property
+    def common(self) -> WaveStop:
+        """What waves that have stopped for the same reasons have in common."""
+        return evolve(self, lanes=None, address=None, detail="") if self.reasons else self
+
+    @property
+    def text(self) -> str:
+        """The reasons with the details."""
+        return f"{self.name}: {self.detail}" if self.reasons and self.detail else self.name
+
+    @property
+    def signal(self) -> str | None:
+        """The signal that ROCgdb shows."""
+        return signal_of(self.reasons)
+
+
+def _trap_of(reasons: tuple[str, ...]) -> int:
+    """Return the number of a trap that gives one of some reasons."""
+    for number, name in TRAPS.items():
+        if name in reasons:
+            return number
+    return OTHER_TRAP if "TRAP" in reasons else 0
+
+
+def stop_json(stop: WaveStop | None) -> dict[str, Any]:
+    """Return the keys that say why a wave has stopped; none of a wave that was merely halted."""
+    entry: dict[str, Any] = {}
+    if stop is not None and stop.reasons:
+        known = {
+            "reasons": list(stop.reasons),
+            "signal": stop.signal,
+            "lanes": None if stop.lanes is None else hex(stop.lanes),
+            "address": None if stop.address is None else hex(stop.address),
+        }
+        entry["stop"] = {key: value for key, value in known.items() if value is not None}
+    if stop is not None and stop.detail:
+        entry["stop_detail"] = stop.detail
+    return entry
+
+
+# --- Machines -----------------------------------------------------------------------------------------------------
 
 
 @frozen
@@ -53,9 +164,14 @@ class Backend:
         """Return whether each lane has its own copy of this register, as a described machine without vectors may."""
         return False
 
-    def stop_text(self, wave: int) -> str | None:
+    def stop_of(self, wave: int) -> WaveStop | None:
         """Return why a wave has stopped, or None if the backend does not know."""
         return None
+
+    def stop_text(self, wave: int) -> str | None:
+        """Return why a wave has stopped as a text, or None if the backend does not know."""
+        stop = self.stop_of(wave)
+        return None if stop is None else stop.text
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
         raise memory_unavailable(space, address, size)

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dwarfgpu.backends.machine import LoadedCodeObject, Machine
 from dwarfgpu.backends.protocol import Capabilities
 from dwarfgpu.backends.snapshot_json import MANIFEST
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
 from dwarfgpu.regular_files import check_output, open_input, read_input, signals_raise
 from dwarfgpu.strict_json import Node, NotACase, parse
 
@@ -133,6 +133,7 @@ def _checked(document: object, folder: str | None, name: str, *, force: bool, ba
         raise _bad(name, error.message, error.hint) from None
     except RecursionError:
         raise _bad(name, "it is nested too deeply") from None
+    machine.warnings = [Unread(each.kind, f"{name}: {each.message}", hint=each.hint) for each in machine.warnings]
     machine.find_apertures()
     if not force:
         _compare_code(machine, name)

@@ -18,7 +18,8 @@ from dwarfgpu.backends.columns import (
     unit_type,
 )
 from dwarfgpu.backends.machine import NONE, PLACES
-from dwarfgpu.backends.snapshot_json import KEYS, MANIFEST, read_head, read_target, write_head
+from dwarfgpu.backends.protocol import stop_json
+from dwarfgpu.backends.snapshot_json import MANIFEST, STOP_KEYS, read_head, read_stop, write_head
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.regular_files import mapped, open_input
 
@@ -52,9 +53,7 @@ class FolderReader:
 
     def open(self, node: Node, make: Callable[[Target], Machine]) -> Machine:
         """Return the machine of a manifest."""
-        fields = node.fields(("schema", "target", "waves"), (*KEYS, "registers", "memory"))
-        machine = make(read_target(fields))
-        read_head(fields, machine)
+        machine, fields = read_head(node, ("registers", "memory"), make)
         self._waves(fields["waves"], machine)
         seen: set[int] = set()
         for item in fields["registers"].items() if "registers" in fields else ():
@@ -71,7 +70,7 @@ class FolderReader:
         return open_array(f"{self.folder}/{name}", kinds, shape, node.path)
 
     def _waves(self, node: Node, machine: Machine) -> None:
-        fields = node.fields(("count", "id"), tuple(PLACES))
+        fields = node.fields(("count", "id"), (*PLACES, "stops"), machine.warnings)
         count = fields["count"].unsigned(32)
         ids = texts(self._array(fields["id"], ("<U",), (count,)))
         if ids is None:
@@ -87,9 +86,14 @@ class FolderReader:
                 if numbers and not NONE <= min(numbers) <= max(numbers) < limit:
                     raise fields[name].fail(f"a number is not in the range from {NONE} to {limit - 1}")
                 machine.places[name] = column.shaped(count, width)
+        for item in fields["stops"].items() if "stops" in fields else ():
+            own = item.fields(("wave",), STOP_KEYS, machine.warnings)
+            stop = read_stop(own, machine)
+            if stop is not None:
+                machine.stops[own["wave"].unsigned(32, below=count)] = stop
 
     def _registers(self, node: Node, machine: Machine, seen: set[int]) -> None:
-        fields = node.fields(("names", "data"), ("known", "unknown_lanes"))
+        fields = node.fields(("names", "data"), ("known", "unknown_lanes"), machine.warnings)
         registers = _registers_named(fields["names"], machine)
         for register in registers:
             if register.number in seen:
@@ -106,13 +110,11 @@ class FolderReader:
             (register,) = _registers_named(parts["register"], machine)
             if register not in registers or not register.lane_bits:
                 raise parts["register"].fail(f"{register.name} is no vector register of this array")
-            wave = parts["wave"].unsigned(32)
-            if wave >= machine.wave_count:
-                raise parts["wave"].fail(f"there is no wave {wave}")
+            wave = parts["wave"].unsigned(32, below=machine.wave_count)
             machine.set_unknown_lanes(register, wave, parts["lanes"].unsigned(register.bit_size // register.lane_bits))
 
     def _memory(self, node: Node, machine: Machine, spaces: set[int]) -> None:
-        fields = node.fields(("space", "extents", "data"))
+        fields = node.fields(("space", "extents", "data"), (), machine.warnings)
         space = machine.target.space_named(fields["space"].string())
         if space is None or space.alias is not None:
             names = ", ".join(candidate.name for candidate in machine.target.spaces() if candidate.alias is None)
@@ -172,6 +174,10 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
         if (column != NONE).any():
             waves[name] = f"wave-{name.replace('_', '-')}.npy"
             write_array(folder / waves[name], np.asarray(column, dtype="<i8"))
+    entries = (stop_json(machine.stop_of(wave)) for wave in range(machine.wave_count))
+    stops = [{"wave": wave, **entry} for wave, entry in enumerate(entries) if entry]
+    if stops:
+        waves["stops"] = stops
     manifest["waves"] = waves
     if machine.files:
         manifest["registers"] = [_write_files(machine, files, folder) for files in _by_kind(machine.files)]

@@ -11,6 +11,7 @@ from attrs import evolve
 from dwarfgpu.backends.columns import unit_bits, unit_count
 from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject
 from dwarfgpu.backends.memory import Region
+from dwarfgpu.backends.protocol import REASONS, WaveStop, signal_of, stop_json
 from dwarfgpu.backends.typed_contents import (
     COMMENT,
     FORMS,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.backends.machine import Machine
+    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
@@ -49,7 +51,7 @@ KEYS = ("byte_order", "address_size", "spaces", "apertures", "code_objects", "di
 MAX_ID_BITS = 63
 
 
-def read_target(fields: dict[str, Node]) -> Target:
+def _read_target(fields: dict[str, Node]) -> Target:
     """Check the schema, and return the target."""
     schema = fields["schema"].integer()
     if schema != SCHEMA:
@@ -63,8 +65,14 @@ def read_target(fields: dict[str, Node]) -> Target:
     return with_spaces(target, fields["spaces"]) if "spaces" in fields else target
 
 
-def read_head(fields: dict[str, Node], machine: Machine) -> None:
-    """Read everything except the waves into a machine."""
+def read_head(
+    node: Node, others: tuple[str, ...], make: Callable[[Target], Machine]
+) -> tuple[Machine, dict[str, Node]]:
+    """Return a machine with everything except the waves, and the fields, of which a form has some others."""
+    warnings: list[DwarfGpuError] = []
+    fields = node.fields(("schema", "target", "waves"), (*KEYS, *others), warnings)
+    machine = make(_read_target(fields))
+    machine.warnings = warnings
     machine.target_name = fields["target"].string()
     if "apertures" in fields:
         bases = fields["apertures"].fields(("shared", "private"))
@@ -73,16 +81,17 @@ def read_head(fields: dict[str, Node], machine: Machine) -> None:
         except UsageError as error:
             raise fields["apertures"].fail(error.message) from None
     if "code_objects" in fields:
-        machine.code_objects += [_code_object(node) for node in fields["code_objects"].items()]
-    for node in fields["dispatches"].items() if "dispatches" in fields else ():
-        dispatch = _dispatch(node)
+        machine.code_objects += [_code_object(item, warnings) for item in fields["code_objects"].items()]
+    for item in fields["dispatches"].items() if "dispatches" in fields else ():
+        dispatch = _dispatch(item, warnings)
         if any(other.id == dispatch.id for other in machine.dispatches):
-            raise node.fail(f"there are two dispatches with the id {dispatch.id}")
+            raise item.fail(f"there are two dispatches with the id {dispatch.id}")
         machine.dispatches.append(dispatch)
+    return machine, fields
 
 
-def _code_object(node: Node) -> LoadedCodeObject:
-    fields = node.fields(("path",), ("load_address", "sha256", "comment"))
+def _code_object(node: Node, warnings: list[DwarfGpuError]) -> LoadedCodeObject:
+    fields = node.fields(("path",), ("load_address", "sha256", "comment"), warnings)
     digest = fields["sha256"].string() if "sha256" in fields else None
     if digest is not None and (len(digest) != 64 or len(fields["sha256"].bytes()) != 32):
         raise fields["sha256"].fail("a SHA-256 hash has 64 hex digits")
@@ -93,8 +102,9 @@ def _code_object(node: Node) -> LoadedCodeObject:
     return LoadedCodeObject(path, address, digest)
 
 
-def _dispatch(node: Node) -> Dispatch:
-    fields = node.fields(("id",), ("kernel", "grid", "work_group", "kernarg", "queue", "packet", "comment"))
+def _dispatch(node: Node, warnings: list[DwarfGpuError]) -> Dispatch:
+    names = ("kernel", "grid", "work_group", "kernarg", "queue", "packet", "comment")
+    fields = node.fields(("id",), names, warnings)
     addresses = {name: fields[name].unsigned(64) if name in fields else None for name in ("kernarg", "queue", "packet")}
     return Dispatch(
         id=fields["id"].unsigned(MAX_ID_BITS),
@@ -154,9 +164,27 @@ def _hex(number: int | None) -> str | None:
     return None if number is None else hex(number)
 
 
+# --- Why a wave has stopped, in both forms -----------------------------------------------------------------------
+
+
+def read_stop(fields: dict[str, Node], machine: Machine) -> WaveStop | None:
+    """Return why a wave has stopped; None if the snapshot does not say."""
+    detail = fields["stop_detail"].string() if "stop_detail" in fields else ""
+    if "stop" not in fields:
+        return WaveStop(detail=detail) if detail else None
+    own = fields["stop"].fields(("reasons",), ("signal", "lanes", "address", COMMENT), machine.warnings)
+    reasons = tuple(node.choice(REASONS) for node in own["reasons"].items())
+    signal = signal_of(reasons)
+    if "signal" in own and own["signal"].string() != signal:
+        raise own["signal"].fail(f"the signal of these reasons is {signal}", hint="the key can be left out")
+    lanes = own["lanes"].unsigned(machine.target.lane_count) if "lanes" in own else None
+    return WaveStop(reasons, lanes, own["address"].unsigned(64) if "address" in own else None, detail)
+
+
 # --- The waves ----------------------------------------------------------------------------------------------------
 
-WAVE_KEYS = ("id", "dispatch", "work_group", "wave_in_group", "pc", "exec", "registers", "comment")
+STOP_KEYS = ("stop", "stop_detail")
+WAVE_KEYS = ("id", "dispatch", "work_group", "wave_in_group", "pc", "exec", "registers", *STOP_KEYS, "comment")
 OWN_KEYS = ("pc", "exec")
 """Registers with a key of their own beside ``registers``."""
 
@@ -175,9 +203,7 @@ MAX_REGISTER_BYTES = 1 << 32
 
 def read_machine(node: Node, make: Callable[[Target], Machine]) -> Machine:
     """Return the machine that a snapshot describes; raise the error of the node that is wrong."""
-    fields = node.fields(("schema", "target", "waves"), (*KEYS, "memory"))
-    machine = make(read_target(fields))
-    read_head(fields, machine)
+    machine, fields = read_head(node, ("memory",), make)
     waves = [_Wave(item, machine) for item in fields["waves"].items()]
     _add_waves(machine, waves)
     _set_registers(machine, waves, fields["waves"])
@@ -192,10 +218,10 @@ def read_machine(node: Node, make: Callable[[Target], Machine]) -> Machine:
 class _Wave:
     """The description of a wave."""
 
-    __slots__ = ("dispatch", "id", "node", "pc_name", "registers", "wave_in_group", "work_group")
+    __slots__ = ("dispatch", "id", "node", "pc_name", "registers", "stop", "wave_in_group", "work_group")
 
     def __init__(self, node: Node, machine: Machine) -> None:
-        fields = node.fields((), WAVE_KEYS)
+        fields = node.fields((), WAVE_KEYS, machine.warnings)
         self.node = node
         self.id = fields["id"].string() if "id" in fields else None
         if self.id is not None and "\0" in self.id:  # the arrays of the other form end text there
@@ -209,6 +235,7 @@ class _Wave:
             self.dispatch = ids.index(number)
         self.work_group = three(fields["work_group"]) if "work_group" in fields else (NONE, NONE, NONE)
         self.wave_in_group = fields["wave_in_group"].unsigned(32) if "wave_in_group" in fields else NONE
+        self.stop = read_stop(fields, machine)
         self.registers: dict[int, tuple[TargetRegister, bytes, int]] = {}
         self.pc_name: str | None = None
         """The place in a code object that its program counter is, such as ``k+0x2b0``."""
@@ -308,6 +335,7 @@ def _add_waves(machine: Machine, waves: list[_Wave]) -> None:
         wave_in_group=[wave.wave_in_group for wave in waves],
         ids=ids,
     )
+    machine.stops = {index: wave.stop for index, wave in enumerate(waves) if wave.stop is not None}
 
 
 def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
@@ -326,7 +354,7 @@ def _set_registers(machine: Machine, waves: list[_Wave], node: Node) -> None:
 def _regions(node: Node, machine: Machine, groups: dict[tuple[int, ...], list[int]]) -> Iterator[Region]:
     """Yield what an item says of memory: one stretch, or of private memory without a lane one for each lane."""
     owners = ("dispatch", "work_group", "wave", "lane")
-    fields = node.fields(("space", "address"), (*owners, *FORMS, COMMENT))
+    fields = node.fields(("space", "address"), (*owners, *FORMS, COMMENT), machine.warnings)
     name, value = chosen(node, fields)
     space = _space(fields["space"], machine.target)
     address = fields["address"].unsigned(space.address_bits)
@@ -470,6 +498,7 @@ def _wave_json(machine: Machine, index: int) -> Json:
         wave["work_group"] = machine.work_group[index].tolist()
     if machine.wave_in_group[index] != NONE:
         wave["wave_in_group"] = int(machine.wave_in_group[index])
+    wave |= stop_json(machine.stop_of(index))
     registers: Json = {}
     for file in machine.files:
         units = file.data[index].tolist()

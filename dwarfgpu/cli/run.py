@@ -31,7 +31,6 @@ SHORT = {"verbose": ("-v",)}
 """Options that have a short name at the shell."""
 TALKING = ("debug", "serve")
 """The commands that talk to a user or a debugger, so that there is no answer that a file could hold."""
-SHELLS = ("bash", "zsh", "fish")
 
 
 class _ArgumentParser(argparse.ArgumentParser):
@@ -144,7 +143,10 @@ def _other_parser(name: str) -> _ArgumentParser:
     if name == "debug":
         debug.add_arguments(parser)
     if name == "completion":
-        parser.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
+        from dwarfgpu.cli.completion import SCRIPTS
+
+        parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell")
+        parser.add_argument("words", nargs="*", help="behind --: print what the last of these words can become")
     _add_common(parser, has_answer=name not in TALKING)
     return parser
 
@@ -164,9 +166,13 @@ def _other(name: str, words: list[str]) -> Any:
 
 
 def _completion(session: Session, options: Any) -> int:
-    from dwarfgpu.cli.completion_scripts import commands_of, script
+    from dwarfgpu.cli.completion import SCRIPTS, completed
 
-    session.out.write(script(options.shell, commands_of(parsers())))
+    if options.words:
+        for line in completed(options.shell, options.words, summaries(), _parser_of):
+            session.print(line)
+    else:
+        session.out.write(SCRIPTS[options.shell])
     return OK
 
 
@@ -473,12 +479,18 @@ def summaries() -> dict[str, str]:
 def parsers() -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
     """Yield each command of the shell: its name, what it is for, and its parser."""
     for name, summary in summaries().items():
-        if name in AT_SHELL:
-            yield name, summary, _question_parser(name, AT_SHELL[name])
-        elif name in debug.SUMMARIES:
-            yield name, summary, _other_parser(name)
-        else:
-            yield name, summary, _cases_parser(name)
+        parser = _parser_of(name)
+        assert parser is not None  # noqa: S101 (it is a command)
+        yield name, summary, parser
+
+
+def _parser_of(name: str) -> argparse.ArgumentParser | None:
+    """Return the parser of a command of the shell, if it is one."""
+    if name in AT_SHELL:
+        return _question_parser(name, AT_SHELL[name])
+    if name in debug.SUMMARIES:
+        return _other_parser(name)
+    return _cases_parser(name) if name == "lists" else None
 
 
 def _overview() -> str:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
 from dwarfgpu.questions.document import OK, exit_status
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.layout import WIDTH, folded
@@ -134,7 +134,8 @@ class Session:
             except MalformedFile as lost:
                 error = lost
         text = f"{file}: {error}" if file else str(error)
-        self._say("error", "dwarfgpu: error:", text)
+        kind = "warning" if isinstance(error, Unread) else "error"
+        self._say("error", f"dwarfgpu: {kind}:", text)
         if error.hint:
             self.hint(error.hint)
         return exit_status(error)

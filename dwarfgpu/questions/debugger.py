@@ -89,6 +89,8 @@ class Debugger(Selection):
         """What the full screen shows: ``src``, ``asm``, ``split`` or ``regs``."""
         self.is_quiet = False
         """Whether a change of what is selected is not shown by the context view and displays: the answer is data."""
+        self.program_of_state: Program | None = None
+        """The program that a state has named, if it was opened for that; another state may name another one."""
         self.is_watched = False
         """Whether a user at a prompt types the lines and reads what is written."""
         self._changes = 0
@@ -254,7 +256,9 @@ class Debugger(Selection):
             self.attached.state.trusts_lists = self.settings[name] == "listed"
 
     def read_anew(self) -> None:
+        is_from_state = self.program is self.program_of_state
         Selection.read_anew(self)
+        self.program_of_state = self.program if is_from_state else None
         if self.program is not None:
             self._known_names = None
             (self.program if self.attached is None else self.attached).state.remembered = remembered(self)

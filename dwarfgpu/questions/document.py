@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,6 +24,8 @@ def exit_status(error: DwarfGpuError) -> int:
     """Return the exit status that tells a branch of the errors."""
     if isinstance(error, UsageError):
         return USAGE
+    if isinstance(error, Unread):
+        return OK
     return BAD_FILE if isinstance(error, MalformedFile) else NO_ANSWER
 
 

@@ -81,9 +81,11 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
 
     # The threads of the host are not those of the code object whose waves were selected.
     is_other = debugger.program is not None and debugger.opened.file.is_amdgpu and is_about_host(paths_of(state))
+    is_from_state = debugger.program is None or debugger.program is debugger.program_of_state
     moved = {**debugger.moved_files(), **sources_of(debugger).reader.moved}
-    if (debugger.program is None or is_other) and names_its_code(paths_of(state), moved):
+    if (is_from_state or is_other) and names_its_code(paths_of(state), moved):
         attached = open_core(state, repair=debugger.settings["repair"], moved=moved)
+        debugger.program_of_state = attached.program
     else:
         attached = debugger.opened.attach(state, force=force, moved=moved)
     debugger.use(attached.program, attached)
@@ -143,12 +145,13 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
 def _show_focus(debugger: Debugger) -> None:
     """Show what is selected after a machine was attached, and what is wrong with the machine."""
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.questions.focus import show_stop, title
+    from dwarfgpu.questions.focus import show_signal, show_stop, title
     from dwarfgpu.questions.stack import show_frame
 
     show_problems(debugger, debugger.machine.stopped.found)
     if debugger.wave_number is None:
         return
+    show_signal(debugger)
     debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
     show_stop(debugger)
     try:
@@ -190,8 +193,9 @@ def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
 
 def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
     """FILE is core.PID if it is not given. It is one core file with everything, as ROCgdb writes it; with -pair the
-    host's part is FILE and the GPU's is FILE.gpu, with -gpu the GPU's part alone. Registers of which nothing is
-    known are 0 in it. A file that is there is not overwritten.
+    host's part is FILE and the GPU's is FILE.gpu, with -gpu the GPU's part alone. The version of the runtime is that of
+    the core file that is attached, or 12. Registers of which nothing is known are 0 in it. An existing file is not
+    overwritten.
     """
     from dwarfgpu.program.stack.core_writing import write_core
     from dwarfgpu.render.layout import counted
@@ -201,10 +205,15 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
         raise arguments.wrong("takes one file; a name with blanks needs quotes")
     kind = "pair" if arguments.has("pair") else "gpu" if arguments.has("gpu") else "merged"
     machine = debugger.machine
-    written = write_core(machine.stopped, os.path.expanduser(words[0]), kind)  # noqa: PTH111
+    version = arguments.get("version")
+    path = os.path.expanduser(words[0])  # noqa: PTH111
+    written = write_core(machine.stopped, path, kind, version=None if version is None else int(version))
     debugger.output.line(f"Saved corefile {' and '.join(written.names)}")
     if written.unknown:
         message = f"warning: {counted(written.unknown, 'register')} with unknown contents are written as 0"
+        debugger.output.line(debugger.output.style("error", message))
+    if written.lost:
+        message = f"warning: a core file cannot say the stop reason {', '.join(written.lost)}: it is left out"
         debugger.output.line(debugger.output.style("error", message))
 
 

@@ -56,11 +56,22 @@ def _named(debugger: Debugger, name: str) -> tuple[Attached, int]:
     return machine, wave_named(machine.stopped.machine, number.strip() if is_thread else name)
 
 
+def show_signal(debugger: Debugger) -> None:
+    """Say which signal the wave has ended with, as GDB does of a core file; nothing of a wave that was only halted."""
+    stop = debugger.wave.stop
+    if stop is not None and stop.signal is not None:
+        from dwarfgpu.render.lanes import signal_text
+
+        debugger.output.line(f"Program terminated with signal {signal_text(stop.reasons)}.")
+
+
 def show_stop(debugger: Debugger) -> None:
     """Say why the wave has stopped, where the machine knows it."""
-    reason = debugger.wave.stop_reason
-    if reason:
-        debugger.output.line(f"[Stop reason: {reason}]")
+    stop = debugger.wave.stop
+    if stop is not None:
+        from dwarfgpu.render.lanes import stop_text
+
+        debugger.output.line(f"[Stop reason: {stop_text(stop)}]")
 
 
 def wave_apply(debugger: Debugger, arguments: Arguments) -> None:

@@ -53,6 +53,11 @@ OTHERS = (
 """The targets that are no AMDGPU processors."""
 
 
+def target_names() -> list[str]:
+    """Return the names that `targets` knows: processors, and targets that are none."""
+    return [*(processor.name for processor in processors()), *(name for name, _ in OTHERS)]
+
+
 def targets(selection: Selection, arguments: Arguments) -> Document:
     """Without a name all processors are listed. A NAME is a processor (gfx90a), a target (amdgcn-gfx1100-wave32,
     x86_64, generic) or a target ID (gfx90a:xnack+); its features, registers and address spaces are shown. Of a
@@ -216,7 +221,7 @@ def register_runs(target: Target) -> list[RegisterRun]:
     """Return the registers of a target; those without a DWARF number come last."""
     runs: list[RegisterRun] = []
     for register in (*target.registers(), *_unnumbered(target)):
-        rule = target.unspecified_rule(register.number).replace("_", " ") if register.number >= 0 else "not known"
+        rule = target.in_callers(register.number)
         prefix = register.name.rstrip("0123456789")
         last = runs[-1] if runs else None
         if (

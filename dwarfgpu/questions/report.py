@@ -44,6 +44,7 @@ BYTES_OF_INSTRUCTION = 90
 MAX_MAPS, MAX_WAVES, MAX_FRAMES = 16, 256, 64
 MAX_PLACES, MAX_VARIABLES, MAX_VALUE_WAVES = 6, 12, 32
 MOST_VALUES = 6
+MAX_REASONS = 4
 AROUND = 3
 """How many lines of the source are shown around a line that lanes are at."""
 MAX_PROBLEMS, PROBLEM_ROOM = 100, 50_000
@@ -74,6 +75,8 @@ def report(selection: Selection, arguments: Arguments) -> Document:
         noun = "wave" if selection.attached.has_waves else "thread"
         machine = selection.attached.stopped.machine
         tiles.append(html.Tile("State", counted(len(selection.attached), noun), machine.target.name))
+        if selection.attached.has_waves:
+            tiles += _stopped_tiles(machine)
     sections += [findings, functions]
     if selection.problems:
         sections.insert(0, _problems(selection.problems))
@@ -86,6 +89,14 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     with whole_output(output, "w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.writelines(f"{line}\n" for line in lines)
     return Document({"file": file.name, "written": output}, ())
+
+
+def _stopped_tiles(machine: Any) -> Iterator[html.Tile]:
+    """Yield how many waves have stopped, for each reason."""
+    counts = Counter(stop.common for wave in range(machine.wave_count) if (stop := machine.stop_of(wave)) is not None)
+    for stop, count in counts.most_common(MAX_REASONS):
+        if stop.reasons:
+            yield html.Tile("Stopped", counted(count, "wave"), stop.name + (f" ({stop.signal})" if stop.signal else ""))
 
 
 def _reader(selection: Selection, directories: str | None) -> SourceReader:
@@ -652,8 +663,12 @@ def _stacks(attached: Attached) -> html.PageSection:
         except DwarfGpuError as error:
             frames.append(f"<{error.what}>")
         groups.setdefault(tuple(frames), []).append(number + 1)
+    from dwarfgpu.render.lanes import stop_text
+
     for texts, numbers in groups.items():
-        head = f"{counted(len(numbers), noun)}: {ranges_text(numbers)}"
+        stops = [attached[number - 1].stop for number in numbers]
+        reasons = dict.fromkeys(stop_text(stop) for stop in stops if stop is not None and stop.reasons)
+        head = f"{counted(len(numbers), noun)}: {ranges_text(numbers)}{''.join(f', {reason}' for reason in reasons)}"
         section.add(html.fold(head, [html.listing(texts)], is_open=len(groups) <= 8))
     section.left_out += max(0, len(attached) - MAX_WAVES)
     return section

@@ -116,11 +116,11 @@ class Selection:
     # --- What is selected -----------------------------------------------------------------------------------------
 
     def use(self, program: Program, attached: Attached | None) -> None:
-        """Select a program, and the first wave of a machine if there is one, in its innermost frame."""
+        """Select a program, and the wave of a machine that has crashed or the first one, in its innermost frame."""
         self.program = program
         self.attached = attached
         self.lanes.clear()
-        self.wave_number = 0 if attached is not None and len(attached) else None
+        self.wave_number = None if attached is None or not len(attached) else attached.stopped.crashed or 0
         self.frame_number = 0
 
     @property

@@ -142,6 +142,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
     """
     from dwarfgpu.program.stack import backtrace as stacks
     from dwarfgpu.render.backtrace import BacktraceRenderer
+    from dwarfgpu.render.lanes import stops_json
     from dwarfgpu.render.layout import problem_json
 
     machine = selection.machine.stopped.machine
@@ -167,12 +168,14 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
 
     def stack_json(group: Backtrace) -> dict[str, Any]:
         data = renderer.document(group, lane)
+        data |= stops_json(machine, group.waves)
         if is_full and group.error is None:
             _add_locals(selection, arguments, machine.wave_named(group.waves[0]), lane, data["frames"])
         return data
 
     def text(output: Output) -> Iterator[str]:
         if len(waves) == 1:
+            yield from _stop_lines(selection, waves)
             yield from _stack_lines(selection, waves[0], count, lane, arguments, is_full=is_full)
             if selection.machine[waves[0]].end.is_failure:
                 document.status = NO_ANSWER
@@ -183,6 +186,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         style = selection.output.style
         indices = [index for index in map(machine.wave_named, group.waves) if index is not None]
         yield style("kind", _group_head(selection, indices, group.waves))
+        yield from _stop_lines(selection, indices)
         if group.error is not None:
             yield from (style("error", line) for line in wrapped(str(group.error), selection.output.width))
             return
@@ -201,6 +205,20 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         row={"target": machine.target.name},
     )
     return document
+
+
+def _stop_lines(selection: Selection, waves: list[int]) -> Iterator[str]:
+    """Yield why some waves have stopped, each reason once."""
+    from dwarfgpu.render.lanes import stop_text
+
+    machine = selection.machine.stopped.machine
+    stops = [(wave, stop) for wave in waves if (stop := machine.stop_of(wave)) is not None and stop.reasons]
+    by_text: dict[str, list[int]] = {}
+    for wave, stop in stops:
+        by_text.setdefault(stop_text(stop), []).append(wave + 1)
+    for text, numbers in by_text.items():
+        who = "" if len(waves) == 1 else f" of {selection.noun} {ranges_text(numbers)}"
+        yield from fitted(f"[Stop reason{who}: {text}]", selection.output.width, 1)
 
 
 def _group_head(selection: Selection, indices: list[int], names: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.running.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
 from dwarfgpu.questions.document import Document
-from dwarfgpu.render.layout import lanes_text
+from dwarfgpu.render.lanes import lanes_of, signal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.output import Output
 
-SIGNALS = {
-    "MEMORY_VIOLATION": "SIGSEGV, Segmentation fault", "ADDRESS_ERROR": "SIGBUS, Bus error",
-    "ILLEGAL_INSTRUCTION": "SIGILL, Illegal instruction", "ASSERT_TRAP": "SIGABRT, Aborted",
-    "FATAL_HALT": "SIGABRT, Aborted",
-}  # fmt: skip
-"""The signals that ROCgdb reports for the reasons of its library; of all others it is that of a trap."""
-TRAPPED = "SIGTRAP, Trace/breakpoint trap"
 WATCHPOINTS = {
     WATCH: "Hardware watchpoint", READ_WATCH: "Hardware read watchpoint",
     ACCESS_WATCH: "Hardware access (read/write) watchpoint",
@@ -257,8 +250,7 @@ def _why(debugger: Debugger, stop: Stop) -> Iterator[str]:
         yield from _others(noun, lanes, chosen)
         yield from _problem(stop)
     elif halt.kind in ("fault", "trap"):
-        reason = halt.reason.partition(":")[0]
-        signal = SIGNALS.get(reason, TRAPPED)
+        signal = signal_text((halt.reason.partition(":")[0],)) or signal_text(("TRAP",))
         if stop.points:
             yield f"{who} hit Catchpoint {stop.points[0].number} ({stop.points[0].text})"
         yield f"{who} received signal {signal}."
@@ -289,12 +281,6 @@ def _others(noun: str, lanes: dict[int, int], chosen: int) -> Iterator[str]:
     for wave in sorted(lanes):
         if wave != chosen:
             yield f"{noun} {wave + 1} hit it too, with {lanes_of(lanes[wave])}"
-
-
-def lanes_of(mask: int) -> str:
-    """Return lanes as ROCgdb has them where a breakpoint is hit."""
-    kind, _, numbers = lanes_text(mask).partition(" ")
-    return f"{kind} [{numbers}]" if mask else "no lanes"
 
 
 def _where(debugger: Debugger) -> Iterator[str]:

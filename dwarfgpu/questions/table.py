@@ -191,7 +191,9 @@ COMMANDS = (
     command("generate-core-file", "save the machine as a core file, which ROCgdb reads too",
             "files.generate_core_file", group=FILES, aliases="gcore", operands="[FILE]", completes="path",
             repeats="nothing",
-            options=(option("-pair", "write the parts of host and GPU"), option("-gpu", "write the part of the GPU"))),
+            options=(option("-pair", "write the parts of host and GPU"), option("-gpu", "write the part of the GPU"),
+                     option("-version N", "the version of the runtime, 8 to 12: ROCgdb of 2024 reads 8 to 10, "
+                            "of 2026 only 12", choices=("8", "9", "10", "11", "12")))),
     question("info sharedlibrary", "the files of code that are loaded, and where", "files.info_sharedlibrary",
              group=FILES, aliases="dll files", operands="[REGEXP]",
              shell=shell(LOOK, "files", FILE, MAYBE_STATE, SYSROOT, FORCE,

@@ -158,16 +158,11 @@ def print_registers(selection: Selection, arguments: Arguments) -> Document:
     if not registers:
         raise UsageError(f"no register matches {arguments.text[:40]!r}", kind="no_register")
 
-    def rule_of(register: Any) -> str:
-        if register.number < 0:
-            return "not known"
-        return str(target.unspecified_rule(register.number)).replace("_", " ")
-
     def text(output: Output) -> Iterable[str]:
         runs: list[list[Any]] = []
         for register in registers:
             prefix = register.name.rstrip("0123456789")
-            key = (prefix, register.bit_size, register.lane_bits, rule_of(register))
+            key = (prefix, register.bit_size, register.lane_bits, target.in_callers(register.number))
             if (
                 runs
                 and not arguments.text
@@ -187,7 +182,7 @@ def print_registers(selection: Selection, arguments: Arguments) -> Document:
             "number": None if register.number < 0 else register.number,
             "bits": register.bit_size,
             "lane_bits": register.lane_bits or None,
-            "in_callers": rule_of(register),
+            "in_callers": target.in_callers(register.number),
         }
         for register in registers
     )

@@ -169,6 +169,17 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
     return document
 
 
+def check_names() -> dict[str, str]:
+    """Return the rules of `verify`, each with what it is about, and the parts that they belong to."""
+    from dwarfgpu.verification.rule_table import IDIOMS, PARTS, RULES
+
+    return {
+        IDIOMS: "what the producer always writes so",
+        **{name: rule.summary for name, rule in RULES.items()},
+        **dict.fromkeys(PARTS, "all rules of this part"),
+    }
+
+
 def _rules() -> Document:
     from dwarfgpu.render.verification import rule_json, rules_text
     from dwarfgpu.verification.rule_table import RULES

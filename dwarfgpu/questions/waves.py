@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.program import Attached
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
-    from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.program.stack.wave import Wave
+    from dwarfgpu.program.stack.wave_groups import WaveRun
     from dwarfgpu.program.stack.wave_positions import WavePlace
     from dwarfgpu.questions.output import Output
     from dwarfgpu.questions.registry import Arguments
@@ -137,28 +137,26 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
     chosen = waves_of(stopped.machine, arguments.text) if arguments.text else None
     if not machine.has_waves:
         return _info_threads(selection, range(len(machine)) if chosen is None else chosen)
-    from dwarfgpu.program.stack.wave_groups import wave_rows, wave_runs
-    from dwarfgpu.program.stack.wave_positions import unknown_mask
-    from dwarfgpu.render.lanes import wave_json
+    from dwarfgpu.program.stack.wave_groups import wave_runs
+    from dwarfgpu.render.lanes import standing_error, wave_json
     from dwarfgpu.render.layout import problem_json
     from dwarfgpu.render.wave_tables import waves_table
 
     is_each = arguments.has("each") or arguments.has("all")
 
+    current = selection.wave_number
+
+    def runs() -> list[WaveRun]:
+        found = wave_runs(stopped, chosen, separate=is_each, apart=[current])
+        errors = (standing_error(stopped, run) for run in found if run.standing.error is not None)
+        document.problems += {str(error): error for error in errors if error is not None}.values()
+        return found
+
     def rows() -> Iterator[dict[str, Any]]:
-        for row in wave_rows(stopped, chosen, separate=is_each):
-            if row.error is not None:
-                document.problems.append(row.error)
-            yield wave_json(row) | _stops(stopped, row.waves)
+        yield from (wave_json(stopped, run) for run in runs())
 
     def table(output: Output) -> Iterator[str]:
-        current = selection.wave_number
-        runs = wave_runs(stopped, chosen, separate=is_each, apart=[current])
-        for standing in dict.fromkeys(run.standing for run in runs if run.standing.error is not None):
-            name, error = stopped.machine.ids[standing.waves[0]], standing.error
-            assert error is not None  # noqa: S101 (they are chosen by it)
-            document.problems.append(error if standing.pc is None else unknown_mask(name, error))
-        yield from waves_table(stopped, runs, current, output.width, output.style)
+        yield from waves_table(stopped, runs(), current, output.width, output.style)
         if threads is not None:
             yield from _threads_beside(selection, threads, output, is_each=is_each)
 
@@ -197,17 +195,6 @@ def _threads_beside(selection: Selection, threads: Attached, output: Output, *, 
     yield from columns(("Thread of the host", "Frame"), rows, output.width, output.style)
     if len(listed) < len(threads):
         yield f"  and {len(threads) - len(listed)} more (-each lists them)"
-
-
-def _stops(stopped: Stopped, names: Iterable[str]) -> dict[str, Any]:
-    """Return how many of some waves have stopped for each reason, where the machine knows it."""
-    counts: dict[str, int] = {}
-    for name in names:
-        index = stopped.machine.wave_named(name)
-        reason = None if index is None else stopped.machine.stop_text(index)
-        if reason is not None:
-            counts[reason] = counts.get(reason, 0) + 1
-    return {"stop_reasons": counts} if counts else {}
 
 
 def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
@@ -285,7 +272,8 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     selected. -svg writes a picture in place of the table.
     """
     from dwarfgpu.program.stack.lanes import UNUSED
-    from dwarfgpu.render.lanes import lanes_document
+    from dwarfgpu.render.lanes import lanes_document, stop_text
+    from dwarfgpu.render.layout import fitted
     from dwarfgpu.render.wave_tables import folded, lanes_table, same_places
 
     here = lanes_here(selection)
@@ -316,7 +304,10 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
             groups = [[lane] for lane in visible]
         elif arguments.has("group"):
             groups = same_places(visible)
-        return lanes_table(here, groups, current, output.width, output.style)
+        table = lanes_table(here, groups, current, output.width, output.style)
+        if here.stop is None or not here.stop.reasons:
+            return table
+        return chain(fitted(f"[Stop reason: {stop_text(here.stop)}]", output.width, 1), table)
 
     return Document(
         lanes_document(here, chosen),

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.backends.protocol import signal_of, stop_json
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED
+from dwarfgpu.program.stack.wave_positions import place_of, unknown_mask, waves_of
 from dwarfgpu.program.variables.answers import answer
 from dwarfgpu.render.files import source_text
-from dwarfgpu.render.layout import aligned, error_json, plain, problem_json, shown
+from dwarfgpu.render.layout import aligned, error_json, lanes_text, plain, problem_json, shown
 from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from dwarfgpu.backends.protocol import WaveStop
     from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.stack.frame import Frame
     from dwarfgpu.program.stack.lanes import Lanes, LaneStatus
-    from dwarfgpu.program.stack.wave_groups import WaveRow
+    from dwarfgpu.program.stack.stopped import Stopped
+    from dwarfgpu.program.stack.wave_groups import WaveRun
     from dwarfgpu.program.stack.wave_positions import WavePlace
     from dwarfgpu.program.variables.answers import LaneAnswer
     from dwarfgpu.program.variables.variable import Variable
@@ -56,11 +60,45 @@ def states_text(wave_lanes: Lanes) -> str:
     )
 
 
+SIGNAL_MEANINGS = {
+    "SIGSEGV": "Segmentation fault", "SIGILL": "Illegal instruction", "SIGFPE": "Arithmetic exception",
+    "SIGBUS": "Bus error", "SIGABRT": "Aborted", "SIGTRAP": "Trace/breakpoint trap",
+}  # fmt: skip
+"""The signals in GDB's words."""
+
+
+def signal_text(reasons: tuple[str, ...]) -> str | None:
+    """Return the signal of some stop reasons as GDB shows it: ``SIGSEGV, Segmentation fault``."""
+    name = signal_of(reasons)
+    return None if name is None else f"{name}, {SIGNAL_MEANINGS[name]}"
+
+
+def stop_text(stop: WaveStop) -> str:
+    """Return why a wave has stopped, with the lanes: ``MEMORY_VIOLATION: no memory at 0x8; lanes [8-31]``."""
+    return f"{stop.text}; {lanes_of(stop.lanes)}" if stop.lanes else stop.text
+
+
+def stops_json(machine: Any, waves: Iterable[str]) -> Json:
+    """Return why some waves have stopped, as the key ``stops``; no key if none has a reason."""
+    indices = [index for index in map(machine.wave_named, waves) if index is not None]
+    rows = ((index, stop_json(machine.stop_of(index))) for index in indices)
+    found = [{"wave": machine.ids[index], **row} for index, row in rows if "stop" in row]
+    return {"stops": found} if found else {}
+
+
+def lanes_of(mask: int) -> str:
+    """Return lanes as ROCgdb has them where a breakpoint is hit."""
+    kind, _, numbers = lanes_text(mask).partition(" ")
+    return f"{kind} [{numbers}]" if mask else "no lanes"
+
+
 def lane_counts(wave_lanes: Lanes) -> str:
     """Return how many lanes are in which state."""
     text = states_text(wave_lanes)
     if wave_lanes.iterations != 1:
         text += f"; {wave_lanes.iterations} iterations at once"
+    if wave_lanes.stop is not None and wave_lanes.stop.reasons:
+        text += f"; stopped: {stop_text(wave_lanes.stop)}"
     if not wave_lanes.by_attribute:
         text += "; no DW_AT_LLVM_lane_pc: all lanes are at the pc of the wave"
     return text
@@ -74,6 +112,7 @@ def lanes_document(wave_lanes: Lanes, lanes: Sequence[LaneStatus]) -> Json:
         "frame": wave_lanes.frame,
         "pc": wave_lanes.pc,
         **_call_json(wave_lanes.call),
+        **stop_json(wave_lanes.stop),
         "lane_count": wave_lanes.lane_count,
         "active": None if wave_lanes.mask is None else f"{wave_lanes.mask:#x}",
         "iterations": wave_lanes.iterations,
@@ -99,19 +138,32 @@ def lane_json(lane: LaneStatus) -> Json:
 # --- Waves --------------------------------------------------------------------------------------------------------
 
 
-def wave_json(row: WaveRow) -> Json:
-    """Return one row as a JSON object."""
+def wave_json(stopped: Stopped, run: WaveRun) -> Json:
+    """Return some waves, which are one row, as a JSON object."""
+    machine, standing = waves_of(stopped), run.standing
+    places = [place_of(machine, wave) for wave in run.waves]
+    call = None if standing.pc is None else stopped.loaded.calls_at(standing.pc)[0]
     document: Json = {
-        "waves": list(row.waves),
-        **_place_json(row.places[0], several=len(row.places) > 1),
-        "pc": row.pc,
-        **_call_json(row.call),
-        "lane_count": row.lane_count,
-        "active": None if row.mask is None else f"{row.mask:#x}",
+        "waves": [machine.ids[wave] for wave in run.waves],
+        **_place_json(places[0], several=len(places) > 1),
+        "pc": standing.pc,
+        **_call_json(call),
+        "lane_count": standing.lane_count,
+        "active": None if standing.mask is None else f"{standing.mask:#x}",
+        **stop_json(run.stop),
     }
-    if len(row.places) > 1:
-        document["work_groups"] = [None if place.work_group is None else list(place.work_group) for place in row.places]
-    return document | error_json(row.error)
+    if len(places) > 1:
+        document["work_groups"] = [None if place.work_group is None else list(place.work_group) for place in places]
+    problem = next((place.problems[0] for place in places if place.problems), None)
+    return document | error_json(standing_error(stopped, run) or problem)
+
+
+def standing_error(stopped: Stopped, run: WaveRun) -> DwarfGpuError | None:
+    """Return why the place or the active lanes of some waves are not known."""
+    error = run.standing.error
+    if error is None or run.standing.pc is None:
+        return error
+    return unknown_mask(stopped.machine.ids[run.first], error)
 
 
 # --- Positions of lanes and waves ---------------------------------------------------------------------------------

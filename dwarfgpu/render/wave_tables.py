@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.program.stack.lanes import ACTIVE, UNKNOWN, UNUSED
 from dwarfgpu.program.stack.wave_positions import group_text, place_of, waves_of
 from dwarfgpu.render.backtrace import line_text, standing_text
@@ -83,6 +85,7 @@ def waves_table(
 ) -> Iterator[str]:
     """Yield waves, numbered from 1."""
     machine, rows = waves_of(stopped), []
+    reasons: list[str] = []
     places: dict[int | None, str] = {}
     for run in runs:
         standing = run.standing
@@ -93,14 +96,15 @@ def waves_table(
             where = place_of(machine, run.last)
             last = f"{shown(machine.ids[run.last])} {dispatch_position(where) or ''}".rstrip()
             first = f"{first} to {last}"
-        cells = (
-            range_text(run.first + 1, run.last + 1),
-            _active(standing),
-            first,
-            places[standing.pc],
-        )
+        why = "" if run.stop is None or run.stop.name == "stopped" else run.stop.name
+        reasons.append(why)
+        cells = (range_text(run.first + 1, run.last + 1), _active(standing), why, first, places[standing.pc])
         rows.append(TableRow(cells, run.first == current))
-    yield from columns(("Id", "Active", "Target Id", "Frame"), rows, width, style)
+    titles: tuple[str, ...] = "Id", "Active", "Stopped by", "Target Id", "Frame"
+    if not any(reasons):
+        titles = titles[:2] + titles[3:]
+        rows = [evolve(row, cells=row.cells[:2] + row.cells[3:]) for row in rows]
+    yield from columns(titles, rows, width, style)
 
 
 def _active(waves: WavesAtPlace) -> str:
@@ -112,8 +116,9 @@ def wave_texts(stopped: Stopped, runs: Iterable[WaveRun]) -> Iterator[tuple[int,
     machine = waves_of(stopped)
     for run in runs:
         where = standing_text(stopped.loaded, run.standing.pc)
-        for wave in range(run.first, run.last + 1):
-            yield wave + 1, f"{wave_title(machine.ids[wave], place_of(machine, wave))} {where}"
+        why = "" if run.stop is None else f" {run.stop.name}"
+        for wave in run.waves:
+            yield wave + 1, f"{wave_title(machine.ids[wave], place_of(machine, wave))} {where}{why}"
 
 
 def work_groups_table(

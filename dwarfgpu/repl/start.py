@@ -111,6 +111,10 @@ def _open(debugger: Debugger, options: Any) -> None:
     if options.state is None:
         return
     attach_state(debugger, options.state, force=options.force)
+    if options.wave is None and debugger.wave_number is not None and not options.quiet:
+        from dwarfgpu.questions.focus import show_signal
+
+        show_signal(debugger)
     if options.wave is not None:
         from dwarfgpu.program.stack.selectors import wave_named
 

@@ -21,7 +21,7 @@ EM_AMDGPU = 224
 
 # The kinds before the triple in a bundle entry ID (Clang Offload Bundler).
 _OFFLOAD_KINDS = ("hip-", "hipv4-", "openmp-")
-_VENDORS = ("amd", "mesa3d", "unknown", "")
+_VENDORS = ("amd", "mesa", "mesa3d", "unknown", "")
 _ENVIRONMENTS = ("", "unknown", "opencl", "amdgiz", "amdgizcl")
 """The last three are those of LLVM 4 to 6, which named the source language or the address space of allocas."""
 _SYSTEMS = ("amdhsa", "amdpal", "mesa3d", "unknown", "")
@@ -142,11 +142,11 @@ def _without_triple(text: str) -> str:
             text = text.removeprefix(kind)
     if not text.startswith("amdgcn-"):
         return text
-    rest = text.removeprefix("amdgcn-")
-    parts = rest.split("-", 3)  # vendor, system, environment, processor: which has hyphens of its own
-    if len(parts) == 4 and parts[0] in _VENDORS and parts[1] in _SYSTEMS and parts[2] in _ENVIRONMENTS:
-        return parts[3]
-    return rest
+    parts = text.split("-")[1:]  # vendor, system, environment, processor: which has hyphens of its own
+    for known in (_VENDORS, _SYSTEMS, _ENVIRONMENTS):
+        if len(parts) > 1 and parts[0] in known:
+            del parts[0]
+    return "-".join(parts)
 
 
 def _settings(features: list[str], processor: Processor) -> tuple[str, ...]:

@@ -220,6 +220,12 @@ class Target:
             return UnspecifiedRegister.SAME_VALUE
         return UnspecifiedRegister.UNDEFINED
 
+    def in_callers(self, number: int) -> str:
+        """Return in words what a register without a rule holds in the caller's frame."""
+        rule = self.unspecified_rule(number)
+        is_known = number >= 0 or rule == UnspecifiedRegister.SAME_VALUE
+        return rule.replace("_", " ") if is_known else "not known"
+
     def untouched(self, number: int) -> bool:
         """Return whether a register without a rule is unchanged, if the information names the changed ones.
 

@@ -210,7 +210,7 @@ def _wave(memory, processor, state, word, last):
     hardware = scalar + slots * 4
     ttmps = hardware - 64 if is_last_family else hardware + hardware_size
     end = min(108, slots) if is_gfx9 else 108
-    for index in range(end - 6 if is_gfx9 else 106):
+    for index in range(min(end, 106)):
         wave[f"s{index}"] = u32(data, scalar + 4 * index)
     vcc = end - 2 if is_gfx9 else 106
     wave["vcc"] = u64(data, scalar + 4 * vcc) if lanes == 64 else u32(data, scalar + 4 * vcc)

@@ -10,13 +10,13 @@ import numpy as np
 from dwarfgpu.backends.gpu_core.writing import (
     CoreForm,
     LoadedImage,
-    WrittenStop,
     core_contents,
     write_gpu,
     write_host,
     write_merged,
 )
 from dwarfgpu.backends.machine import Dispatch, Machine
+from dwarfgpu.backends.protocol import WaveStop
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.targets.resolve import resolve
 
@@ -84,7 +84,7 @@ def written(
     form: CoreForm | None = None,
     kind: str = "merged",
     images: tuple[LoadedImage, ...] = (),
-    stops: Callable[[int, int], WrittenStop] | None = None,
+    stops: Callable[[int, int], WaveStop] | None = None,
     kernels: dict[str, int] | None = None,
 ) -> list[str]:
     """Write machines as core files of a kind; return the names of the files."""
@@ -136,7 +136,7 @@ def crash_core() -> bytes:
     attached = open_program(str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")).attach(ROOT / "docs/examples/lanes.json")
     machine: Any = attached.stopped.machine
     machine.set_register("trapsts", np.array([0, 0, 1 << 28 | 1 << 8]))
-    stops = (WrittenStop(), WrittenStop(), WrittenStop())
+    stops = (WaveStop(), WaveStop(), WaveStop())
     images = tuple(images_of(attached.stopped, embeds=True))
     form = CoreForm(r_version=12, pid=1234, engines=8)
     contents = core_contents(

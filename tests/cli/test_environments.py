@@ -106,7 +106,8 @@ def test_the_manual_page_and_completion(fresh):
     page = (fresh.root / "share" / "man" / "man1" / "dwarfgpu.1").read_text()
     assert page == (ROOT / "docs" / "dwarfgpu.1").read_text()
     script = fresh.run("dwarfgpu", "completion", "bash")
-    question = 'COMP_WORDS=(dwarfgpu gdb-); COMP_CWORD=1; _dwarfgpu; echo "${COMPREPLY[@]}"'
+    question = f'COMP_WORDS=({fresh.root}/bin/dwarfgpu); COMP_LINE="dwarfgpu gdb-"; COMP_POINT=13; _dwarfgpu'
+    question += '; echo "${COMPREPLY[@]}"'
     assert fresh.shell("bash", "--norc", "-c", f"{script}\n{question}") == "gdb-script\n"
 
 

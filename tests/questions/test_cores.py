@@ -43,8 +43,9 @@ def test_no_file_of_code_is_needed(command):
         "[The host has 1 thread: `info threads` lists them, `core docs/examples/crash.core@host` is about"
         in " ".join(text.split())
     )
-    assert "[Stop reason: stopped]" in text
-    assert "#0" in text
+    assert "Program terminated with signal SIGSEGV, Segmentation fault.\n[Current wave is 3, lane 24" in text
+    assert "[Stop reason: MEMORY_VIOLATION]\n#0" in text
+    assert "[Stop reason: stopped]" in run("wave 1")
     assert "[Stop reason: MEMORY_VIOLATION]" in run("wave 3")
     assert "lane = 24" in run("info locals")
     assert "AMDGPU Wave 1:1:1:3" in run("info waves")
@@ -220,7 +221,10 @@ def shell(*words):
 
 def test_questions_need_no_file_of_code():
     status, out, _error = shell("bt", "--state", CORE, "--wave", "3")
-    assert (status, out) == (0, "#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:21\n")
+    assert (status, out) == (
+        0,
+        "[Stop reason: MEMORY_VIOLATION]\n#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:21\n",
+    )
     assert shell("waves", "--state", CORE)[1] == shell("waves", KERNEL, "--state", CORE)[1]
     assert shell("waves", "3", "--state", CORE)[1].count("AMDGPU Wave") == 1
     status, out, _error = shell("eval", "limit + 1", "--state", CORE, "--wave", "3", "--lane", "30")
@@ -235,9 +239,10 @@ def test_questions_need_no_file_of_code():
 
 def test_waves_have_their_stop_reasons_as_data():
     _status, out, _error = shell("waves", "--json", "--state", CORE)
-    assert [row["stop_reasons"] for row in json.loads(out)["waves"]] == [{"stopped": 2}, {"MEMORY_VIOLATION": 1}]
+    violation = {"reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV"}
+    assert [row.get("stop") for row in json.loads(out)["waves"]] == [None, violation]
     _status, out, _error = shell("waves", "--json", KERNEL, "--state", "docs/examples/lanes.json")
-    assert not any("stop_reasons" in row for row in json.loads(out)["waves"])
+    assert not any("stop" in row for row in json.loads(out)["waves"])
 
 
 SAME = [

@@ -78,6 +78,11 @@ def test_both_wave_sizes_are_side_by_side():
     assert "exec                       1              17   32 or 64  same value" in lines
     assert "v32-v255           1568-1791       2592-2815  32 a lane  same value" in lines
     assert "m0                         -               -         32  not known" in lines
+    assert "flat_scratch               -               -         64  same value" in lines
+
+
+def test_m0_is_preserved_by_calls_up_to_gfx8():
+    assert "m0                    -         32  same value" in run_command("targets", "gfx803").stdout.splitlines()
 
 
 def test_a_name_with_a_wave_size_is_that_one_alone():

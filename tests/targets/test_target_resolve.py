@@ -172,9 +172,12 @@ def test_alternative_names(alternative, name):
         ("gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
         ("amdgcn-amd-amdhsa--gfx90a", "amdgcn-gfx90a", ()),
         ("amdgcn-amd-amdhsa--gfx1100", "amdgcn-gfx1100-wave32", ()),
+        ("amdgcn-mesa-mesa3d-gfx900", "amdgcn-gfx900", ()),
+        ("amdgcn-amd-amdpal-gfx1030", "amdgcn-gfx1030-wave32", ()),
+        ("amdgcn-amd-amdpal-gfx10-3-generic", "amdgcn-gfx10-3-generic-wave32", ()),
         ("amdgcn-amd-amdhsa-unknown-gfx1100", "amdgcn-gfx1100-wave32", ()),
         ("amdgcn-amd-amdhsa--gfx1100-wave64", "amdgcn-gfx1100-wave64", ()),
-        ("amdgcn-mesa-mesa3d--gfx900", None, ()),
+        ("amdgcn-mesa-mesa3d--gfx900", "amdgcn-gfx900", ()),  # what LLVM calls the vendor
         ("amdgcn-mesa3d-mesa3d--gfx900", "amdgcn-gfx900", ()),
         ("amdgcn-amd-amdpal--gfx1030", "amdgcn-gfx1030-wave32", ()),
         ("amdgcn-amd-amdhsa--gfx90a:xnack+:sramecc-", "amdgcn-gfx90a", ("sramecc-", "xnack+")),

@@ -22,10 +22,10 @@ from dwarfgpu.backends.gpu_core.runtime import (
     scratch_regions,
     scratch_size,
 )
-from dwarfgpu.backends.gpu_core.save_area import read_area
-from dwarfgpu.backends.gpu_core.stop_reasons import HALT, WaveStop, reasons_of
+from dwarfgpu.backends.gpu_core.save_area import area_stride, read_area
+from dwarfgpu.backends.gpu_core.stop_reasons import HALT, reasons_of
 from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
-from dwarfgpu.backends.protocol import Capabilities, not_writable
+from dwarfgpu.backends.protocol import Capabilities, WaveStop, not_writable
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
@@ -147,7 +147,6 @@ class GpuCoreMachine(Machine):
         return first_waves
 
     def stop_of(self, wave: int) -> WaveStop | None:
-        """Return the state of a wave, and why it has stopped."""
         columns = self.columns
         if columns is None or not 0 <= wave < len(columns.flags):
             return None
@@ -160,11 +159,13 @@ class GpuCoreMachine(Machine):
         is_stopped = bool(flags & STOPPED)
         trap = columns.traps[wave] if is_stopped else 0
         reasons = reasons_of(columns.family, trap, values)
-        return WaveStop(is_stopped, reasons, bool(flags & HALTED), bool(flags & NEVER_RAN))
-
-    def stop_text(self, wave: int) -> str | None:
-        stop = self.stop_of(wave)
-        return None if stop is None else stop.text
+        return WaveStop(
+            reasons,
+            is_stopped=is_stopped,
+            was_halted=bool(flags & HALTED),
+            never_ran=bool(flags & NEVER_RAN),
+            trap=trap,
+        )
 
     def _known_bytes(self, name: str, wave: int) -> bytes | None:
         register = self.register_named(name)
@@ -275,6 +276,7 @@ class _WaveReader:
             self.problem(message, "unverified_layout")
         area = _Area(self.core, number, owner, queue, about, family)
         failures = 0
+        stride = area_stride(self.core.memory, queue, agent.xccs)
         for xcc in range(agent.xccs):
             self.areas += 1
             if failures >= MAX_FAILURES:
@@ -284,7 +286,7 @@ class _WaveReader:
                 self.problem(f"the note names more than {MAX_AREAS} save areas: the others are not read", "too_large")
                 return
             try:
-                waves = read_area(self.core.memory, queue, str(number), xcc, family)
+                waves = read_area(self.core.memory, queue, str(number), xcc, family, stride)
             except DwarfGpuError as error:
                 if str(error) not in self.told:
                     self.told.add(str(error))

@@ -204,11 +204,14 @@ def shape_of(family: CoreFamily, word: int) -> WaveShape:
 
 
 def named_slots(family: CoreFamily, slots: int) -> tuple[int, int, int | None]:
-    """Return how many scalar slots are SGPRs, the slot of VCC, and that of FLAT_SCRATCH if it is among them."""
+    """Return how many scalar slots are SGPRs, the slot of VCC, and that of FLAT_SCRATCH if it is among them.
+
+    On GFX9 the named registers are SGPRs as well: code that needs no VCC or FLAT_SCRATCH uses their slots.
+    """
     if family.sgprs is None:
         return 106, 106, None
     end = min(GFX9_NAMED, slots)
-    return max(end - 6, 0), end - 2, end - 6
+    return end, end - 2, end - 6
 
 
 # --- The rows -----------------------------------------------------------------------------------------------------

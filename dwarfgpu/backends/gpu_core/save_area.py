@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 HEADER = struct.Struct("<6IQ2I")
 """``kfd_context_save_area_header``."""
+DEBUG_OFFSET_AT = 16
+"""The offset of ``debug_offset`` in a header."""
 MAX_WORDS = 1 << 20
 """The words of a control stack that are read. A device of today holds ten thousand waves."""
 
@@ -63,12 +65,25 @@ class SavedWaves:
         return self.records[-1] if self.records else end
 
 
-def read_area(memory: FileMemory, queue: QueueEntry, number: str, xcc: int, family: CoreFamily) -> SavedWaves:
+def area_stride(memory: FileMemory, queue: QueueEntry, xccs: int) -> int:
+    """Return how far the save areas of the XCCs of a queue are apart.
+
+    That is the size in the note, but some versions of the runtime wrote the size in use there. The debugger's memory
+    is behind the areas of all XCCs, so its offset in the first header tells.
+    """
+    offset = memory.number(queue.save_area + DEBUG_OFFSET_AT, 4) if xccs > 1 else None
+    is_plausible = offset and offset % xccs == 0 and offset // xccs > queue.save_area_size
+    return offset // xccs if offset and is_plausible else queue.save_area_size
+
+
+def read_area(
+    memory: FileMemory, queue: QueueEntry, number: str, xcc: int, family: CoreFamily, stride: int
+) -> SavedWaves:
     """Read the waves of one XCC of a queue; raise the error that hides all of them.
 
-    ``number`` is what messages call the queue.
+    ``number`` is what messages call the queue, ``stride`` is as `area_stride` returns it.
     """
-    base = queue.save_area + xcc * queue.save_area_size
+    base = queue.save_area + xcc * stride
     name = f"queue {number}" if not xcc else f"XCC {xcc} of queue {number}"
     data = memory.read(base, HEADER.size)
     if data is None:

@@ -1,74 +1,21 @@
-"""Why a wave has stopped, in the words of ROCgdb's library (``amd_dbgapi_wave_stop_reasons_t``)."""
+"""The stop reasons of a wave in the registers of its processor: reading them, and writing them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from dwarfgpu.backends.protocol import EXCEPTIONS, REASONS, TRAPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dwarfgpu.backends.gpu_core.layout import CoreFamily
 
-REASONS = (
-    "BREAKPOINT", "WATCHPOINT", "SINGLE_STEP", "FP_INPUT_DENORMAL", "FP_DIVIDE_BY_0", "FP_OVERFLOW", "FP_UNDERFLOW",
-    "FP_INEXACT", "FP_INVALID_OPERATION", "INT_DIVIDE_BY_0", "DEBUG_TRAP", "ASSERT_TRAP", "TRAP", "MEMORY_VIOLATION",
-    "ADDRESS_ERROR", "ILLEGAL_INSTRUCTION", "ECC_ERROR", "FATAL_HALT",
-)  # fmt: skip
-"""The reasons in the order of their bits."""
-_EXCEPTIONS = (
-    "FP_INVALID_OPERATION", "FP_INPUT_DENORMAL", "FP_DIVIDE_BY_0", "FP_OVERFLOW", "FP_UNDERFLOW", "FP_INEXACT",
-    "INT_DIVIDE_BY_0",
-)  # fmt: skip
-"""The exceptions of arithmetic, bits 0 to 6 of TRAPSTS and of EXCP_FLAG_USER."""
-TRAPS = {1: "BREAKPOINT", 2: "ASSERT_TRAP", 3: "DEBUG_TRAP"}
-"""The reasons of ``s_trap``, by its number; of others it is TRAP."""
-TRAP_REASONS = frozenset((*TRAPS.values(), "TRAP"))
-"""The reasons of waves that have executed ``s_trap``."""
 _ENABLED = 12
 """The bit of MODE that enables the first exception of arithmetic; the others follow, then the watchpoints."""
 
 HALT = {"trapsts": ("status", 13), "excp_flag_priv": ("state_priv", 14)}
 """The register and the bit of a wave that is halted."""
-SIGNALS = (
-    (frozenset(("MEMORY_VIOLATION", "ADDRESS_ERROR")), "SIGSEGV"),
-    (frozenset(("ILLEGAL_INSTRUCTION",)), "SIGILL"),
-    (frozenset(_EXCEPTIONS), "SIGFPE"),
-    (frozenset(("ECC_ERROR",)), "SIGBUS"),
-    (frozenset(("ASSERT_TRAP", "FATAL_HALT")), "SIGABRT"),
-    (TRAP_REASONS | {"WATCHPOINT", "SINGLE_STEP"}, "SIGTRAP"),
-)  # fmt: skip
-"""The signals that ROCgdb shows for reasons; the first that fits."""
-
-
-@frozen
-class WaveStop:
-    """The state of a wave."""
-
-    is_stopped: bool
-    """Whether a trap handler or a debugger has stopped it; else it was saved while it ran."""
-    reasons: tuple[str, ...]
-    """Why; of a wave that was not stopped what its registers say has been raised."""
-    was_halted: bool = False
-    """Whether it was halted before it was stopped."""
-    never_ran: bool = False
-    """Whether it was launched halted and has executed nothing."""
-
-    @property
-    def text(self) -> str:
-        """The reasons as a text."""
-        names = "|".join(self.reasons)
-        if self.never_ran:
-            return "launched halted, never ran"
-        if self.is_stopped:
-            return names or "stopped"
-        return f"not stopped, raised {names}" if names else "not stopped"
-
-    @property
-    def signal(self) -> str | None:
-        """The signal that ROCgdb shows."""
-        return next((name for reasons, name in SIGNALS if reasons & set(self.reasons)), None)
 
 
 def reasons_of(
@@ -93,7 +40,7 @@ def reasons_of(
 
 def _arithmetic(flags: int, enabled: int) -> set[str]:
     """Return the exceptions of arithmetic that are raised and enabled."""
-    return {name for bit, name in enumerate(_EXCEPTIONS) if flags >> bit & enabled >> bit & 1}
+    return {name for bit, name in enumerate(EXCEPTIONS) if flags >> bit & enabled >> bit & 1}
 
 
 def _of_trapsts(family: CoreFamily, flags: int, enabled: int) -> set[str]:
@@ -130,3 +77,30 @@ def _of_flags(flags: int, enabled: int) -> set[str]:
     if flags >> 11 & 1:
         names.add("SINGLE_STEP")
     return names
+
+
+def flags_of(family: CoreFamily, reasons: tuple[str, ...]) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return the bits of registers that `reasons_of` reads some reasons from, and the reasons without a bit."""
+    arithmetic = sum(1 << bit for bit, name in enumerate(EXCEPTIONS) if name in reasons)
+    enabled = arithmetic | ("WATCHPOINT" in reasons) << 7
+    known = {*EXCEPTIONS, *TRAPS.values(), "TRAP"}
+    if family.stops == "trapsts":
+        own = {"WATCHPOINT": 1 << 7, "ADDRESS_ERROR": 1 << 8, "MEMORY_VIOLATION": 1 << 28 | 1 << 8,
+               "ILLEGAL_INSTRUCTION": 1 << 11}  # fmt: skip
+        if family.single_step is not None:
+            own["SINGLE_STEP"] = 1 << family.single_step
+        flags = arithmetic | _joined(own, reasons)
+        bits = {"trapsts": flags, "mode": enabled << _ENABLED}
+    else:
+        own = {"WATCHPOINT": 1, "ADDRESS_ERROR": 1 << 4, "MEMORY_VIOLATION": 1 << 12, "ILLEGAL_INSTRUCTION": 1 << 6,
+               "SINGLE_STEP": 1 << 11}  # fmt: skip
+        bits = {"excp_flag_priv": _joined(own, reasons), "excp_flag_user": arithmetic, "trap_ctrl": enabled}
+    return bits, tuple(name for name in reasons if name not in known and name not in own)
+
+
+def _joined(bits: Mapping[str, int], reasons: tuple[str, ...]) -> int:
+    """Return the bits of those reasons that have some."""
+    flags = 0
+    for name in reasons:
+        flags |= bits.get(name, 0)
+    return flags

@@ -26,9 +26,10 @@ from dwarfgpu.backends.gpu_core.note import (
     write_note,
 )
 from dwarfgpu.backends.gpu_core.runtime import LINK_MAP, PACKET, R_DEBUG, TRAPS_KEEP_PC
-from dwarfgpu.backends.gpu_core.save_area import HEADER
-from dwarfgpu.backends.gpu_core.stop_reasons import HALT
+from dwarfgpu.backends.gpu_core.save_area import DEBUG_OFFSET_AT, HEADER
+from dwarfgpu.backends.gpu_core.stop_reasons import HALT, flags_of
 from dwarfgpu.backends.machine import NONE, Machine
+from dwarfgpu.backends.protocol import WaveStop
 from dwarfgpu.errors import UsageError
 from dwarfgpu.progress import counted
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
@@ -53,16 +54,6 @@ PRSTATUS_SIZE, PRSTATUS_PID, PRSTATUS_SIGNAL = 336, 32, 12
 
 
 @frozen
-class WrittenStop:
-    """How a wave is to stand in the file. The other registers that matter are those of the machine."""
-
-    is_stopped: bool = True
-    trap: int = 0
-    was_halted: bool = False
-    never_ran: bool = False
-
-
-@frozen
 class LoadedImage:
     """A code object that is loaded: its URI, what is added to its addresses, and its bytes in memory."""
 
@@ -78,7 +69,8 @@ class LoadedImage:
 class CoreForm:
     """The choices that a writer has, all of which occur."""
 
-    r_version: int = 10
+    r_version: int = 12
+    """The version of the runtime. ROCgdb's library of 2024 reads 8 to 10, that of 2026 reads 12 only."""
     xccs: int = 1
     engines: int = 1
     """Shader engines of an XCC."""
@@ -107,6 +99,8 @@ class CoreContents:
     device: list[tuple[int, Any]] = field(factory=list)
     unknown: int = 0
     """How many registers of waves are 0 because nothing is known of them."""
+    lost: tuple[str, ...] = ()
+    """The stop reasons of waves that have no place in the file."""
 
 
 # --- The contents -------------------------------------------------------------------------------------------------
@@ -115,19 +109,20 @@ class CoreContents:
 def core_contents(
     machines: Machine | Sequence[Machine],
     images: Iterable[LoadedImage] = (),
-    stops: Callable[[int, int], WrittenStop] | None = None,
+    stops: Callable[[int, int], WaveStop] | None = None,
     form: CoreForm | None = None,
     kernel_objects: Mapping[str, int] | None = None,
 ) -> CoreContents:
     """Return the core file of machines of one process, which share their global memory: that of the first.
 
-    ``stops`` gives the state of a wave, by the index of its machine and its own; by default all are stopped by a
-    debugger. ``kernel_objects`` are the addresses of kernel descriptors by the names of kernels.
+    ``stops`` gives the state of a wave, by the index of its machine and its own; by default what its machine knows, or
+    that a debugger has stopped it. ``kernel_objects`` are the addresses of kernel descriptors by the names of kernels.
     """
     form = form or CoreForm()
     given: list[Machine] = [machines] if isinstance(machines, Machine) else list(machines)
     images = list(images)
-    writer = _CoreWriter(given, form, stops or (lambda _machine, _wave: WrittenStop()), kernel_objects or {})
+    stops = stops or (lambda machine, wave: given[machine].stop_of(wave) or WaveStop())
+    writer = _CoreWriter(given, form, stops, kernel_objects or {})
     writer.add_memory(images)
     for index, machine in enumerate(given):
         writer.add_machine(index, machine)
@@ -141,7 +136,7 @@ class _CoreWriter:
         self,
         machines: list[Machine],
         form: CoreForm,
-        stops: Callable[[int, int], WrittenStop],
+        stops: Callable[[int, int], WaveStop],
         kernel_objects: Mapping[str, int],
     ) -> None:
         self.machines = machines
@@ -155,6 +150,7 @@ class _CoreWriter:
         self.taken: list[tuple[int, int]] = [(address, len(data)) for address, data in form.host_memory]
         self.free = 0
         self.unknown = 0
+        self.lost: set[str] = set()
 
     def add_memory(self, images: list[LoadedImage]) -> None:
         """Add the global memory of the machines, and of code objects what is not in it."""
@@ -236,7 +232,7 @@ class _CoreWriter:
         state = CoreState(
             tuple(self.agents), tuple(self.queues), address, form.runtime_state, form.ttmp_setup, (1, 14)
         )  # fmt: skip
-        return CoreContents(state, form, self.host, self.device, self.unknown)
+        return CoreContents(state, form, self.host, self.device, self.unknown, tuple(sorted(self.lost)))
 
 
 def _missing(store: Any, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -326,7 +322,9 @@ class _QueueWriter:
         stride = -(-max(len(area) for area in built) // PAGE) * PAGE
         save_area = writer.allocate(stride * form.xccs)
         for xcc, area in enumerate(built):
-            writer.host.append((save_area + xcc * stride, area))
+            if form.xccs > 1:  # the debugger's memory is behind all of them
+                struct.pack_into("<I", area, DEBUG_OFFSET_AT, (form.xccs - xcc) * stride)
+            writer.host.append((save_area + xcc * stride, bytes(area)))
         if per_wave:
             writer.device.append((scratch, pool))
         return QueueEntry(
@@ -420,7 +418,7 @@ class _AreaWriter:
         self.records: list[bytes] = []
         """From the highest address to the lowest."""
 
-    def write(self) -> bytes:
+    def write(self) -> bytearray:
         """Return the bytes of the area."""
         before = None
         position = 0
@@ -439,12 +437,12 @@ class _AreaWriter:
             if self.queue.form.has_events:
                 self.words.append(layout.EVENT | 0x123)
         if not self.groups:
-            return HEADER.pack(CONTROL_AT, 0, CONTROL_AT, 0, 0, 0, 0, 0, 0).ljust(CONTROL_AT, b"\0")
+            return bytearray(HEADER.pack(CONTROL_AT, 0, CONTROL_AT, 0, 0, 0, 0, 0, 0).ljust(CONTROL_AT, b"\0"))
         stack = struct.pack(f"<{len(self.words)}I", *self.words)
         waves = b"".join(reversed(self.records))
         end = CONTROL_AT + len(stack) + len(waves)
         header = HEADER.pack(CONTROL_AT, len(stack), end, len(waves), 0, 0, 0, 0, 0)
-        return header.ljust(CONTROL_AT, b"\0") + stack + waves
+        return bytearray(header.ljust(CONTROL_AT, b"\0") + stack + waves)
 
     def _lds(self, group: list[int]) -> bytes:
         """Return the local memory of a work-group."""
@@ -499,14 +497,14 @@ class _AreaWriter:
                 if data is not None:
                     record[start + index * row : start + index * row + row] = data
         named = layout.named_slots(family, shape.slots)
-        for index in range(named[0]):
-            data = queue.register(f"s{index}", wave)
-            queue.writer.unknown += data is None
-            if data is not None:
-                record[shape.sgpr_at + 4 * index : shape.sgpr_at + 4 * index + 4] = data
         _put(record, shape.sgpr_at + 4 * named[1], queue.register("vcc", wave), 8)
         if named[2] is not None:
             _put(record, shape.sgpr_at + 4 * named[2], queue.register("flat_scratch", wave), 8)
+        for index in range(named[0]):
+            data = queue.register(f"s{index}", wave)
+            queue.writer.unknown += data is None and index < (named[2] or named[0])
+            if data is not None:
+                record[shape.sgpr_at + 4 * index : shape.sgpr_at + 4 * index + 4] = data
         for hardware in family.hardware:
             _put(
                 record, shape.hardware_at + 4 * hardware.index, queue.register(hardware.name, wave), 4 * hardware.dwords
@@ -549,6 +547,18 @@ class _AreaWriter:
             place = shape.sgpr_at + 4 * (named[2] or 0) if hardware is None else shape.hardware_at + 4 * hardware.index
             record[place : place + 8] = base
 
+    def _pc_in_file(self, wave: int, trap: int) -> int:
+        """Return the program counter of a wave as the runtime leaves it, which may be behind a trap."""
+        pc = self.queue.number("pc", wave)
+        if trap and self._is_trap(pc - 4) and not self._is_trap(pc):  # at a debugger's trap waves are behind it
+            pc -= 4
+        return pc + 4 if trap and self.queue.form.r_version < TRAPS_KEEP_PC else pc
+
+    def _is_trap(self, address: int) -> bool:
+        """Return whether there is an ``s_trap`` at an address."""
+        data = self.machine.memory.store(self.machine.target.default_space).read(address, 4) if address >= 0 else None
+        return data is not None and bytes(data[2:]) == self.family.trap_bytes
+
     def _add_identity(self, wave: int, shape: WaveShape, record: bytearray) -> None:
         """Write the program counter and the trap temporaries of a wave."""
         family, queue, identity = self.family, self.queue, self.family.identity
@@ -581,23 +591,30 @@ class _AreaWriter:
         put((6, 30, 1), int(is_placed and stop.is_stopped))
         put((6, 29, 1), int(stop.was_halted))
         put(identity.trap, stop.trap)
-        pc = queue.number("pc", wave)
-        if stop.trap and is_placed and queue.form.r_version < TRAPS_KEEP_PC:
-            pc += 4
+        pc = self._pc_in_file(wave, stop.trap if is_placed else 0)
         hardware_pc = pc
         if is_placed and stop.is_stopped and identity.parked is not None and family.parks_at(queue.form.r_version):
             ttmps[identity.parked] = pc & 0xFFFFFFFF
             put((11, 7, 16), pc >> 32)
             hardware_pc = PARKED_AT
         _put(record, shape.hardware_at + 4, struct.pack("<Q", hardware_pc), 8)
-        if stop.never_ran:
-            name, bit = HALT[family.stops]
-            halt: Any = family.hardware_register(name)
-            start = shape.hardware_at + 4 * halt.index
-            status = int.from_bytes(record[start : start + 4], "little") | 1 << bit
-            _put(record, start, status.to_bytes(4, "little"), 4)
+        self._add_flags(stop, shape, record)
         for index in layout.SAVED_TTMPS:
             _put(record, shape.ttmp_at + 4 * index, struct.pack("<I", ttmps[index]), 4)
+
+    def _add_flags(self, stop: WaveStop, shape: WaveShape, record: bytearray) -> None:
+        """Write why a wave has stopped into its hardware registers, beside what they have."""
+        family = self.family
+        flags, lost = flags_of(family, stop.reasons)
+        self.queue.writer.lost.update(lost)
+        if stop.never_ran:
+            name, bit = HALT[family.stops]
+            flags[name] = flags.get(name, 0) | 1 << bit
+        for name, bits in flags.items():
+            hardware: Any = family.hardware_register(name)
+            start = shape.hardware_at + 4 * hardware.index
+            before = int.from_bytes(record[start : start + 4], "little")
+            _put(record, start, (before | bits).to_bytes(4, "little"), 4)
 
 
 def _put(record: bytearray, start: int, data: bytes | None, size: int) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.backends.gpu_core.stop_reasons import TRAPS
+from dwarfgpu.backends.protocol import OTHER_TRAP, TRAP_REASONS, TRAPS, WaveStop
 from dwarfgpu.backends.running import halts, instructions
 from dwarfgpu.backends.running.barriers import GroupBarriers
 from dwarfgpu.backends.running.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch, number_of
@@ -184,6 +184,8 @@ class Device:
         """Waves at a barrier."""
         self.ended: list[WaveBatch] = []
         self.stopped: list[tuple[WaveBatch, str]] = []
+        self.stops: dict[int, WaveStop] = {}
+        """Why each of the waves in `stopped` has stopped."""
         self.held: list[WaveBatch] = []
         """Waves that do not run while another one runs alone."""
         self.alone: int | None = None
@@ -442,7 +444,7 @@ class Device:
         elif pause == Pause.TRAP:
             self._trap(batch)
         else:
-            self._stop(batch, "FATAL_HALT", executing(batch))
+            self._stop(batch, MachineFault("", executing(batch), kind="FATAL_HALT"))
 
     def _trap(self, batch: WaveBatch) -> None:
         """Stop waves at a trap. Those of a debugger go on behind it, and only stop if they are watched."""
@@ -455,15 +457,18 @@ class Device:
             batch.pc += instruction.size
             self.batches.append(batch)
             return
-        self._stop(batch, reason, executing(batch))
+        self._stop(
+            batch, MachineFault("", executing(batch), kind=reason), trap=number if 0 < number < 16 else OTHER_TRAP
+        )
 
-    def _stop(self, batch: WaveBatch, reason: str, lanes: Any) -> None:
-        """Stop waves for good."""
-        self.stopped.append((batch, reason))
+    def _stop(self, batch: WaveBatch, fault: MachineFault, trap: int = 0) -> None:
+        """Stop waves for good; the fault has the lanes of all of them."""
+        self.stopped.append((batch, fault.reason))
+        masks = lane_masks(batch.waves, fault.lanes) or dict.fromkeys(batch.waves.tolist(), 0)
+        self.stops.update(zip(batch.waves.tolist(), fault.stops(trap), strict=True))
         if self._stops_at_faults and self.halt is None:
-            kind = halts.TRAP if reason in ("ASSERT_TRAP", "TRAP") else halts.FAULT
-            masks = lane_masks(batch.waves, lanes) or dict.fromkeys(batch.waves.tolist(), 0)
-            self.halt = Halt(kind, reason, batch.pc, masks)
+            kind = halts.TRAP if fault.kind in TRAP_REASONS else halts.FAULT
+            self.halt = Halt(kind, fault.reason, batch.pc, masks)
 
     def _by_group(self, batch: WaveBatch) -> Any:
         """Return how many waves of a batch each work-group has."""
@@ -504,11 +509,13 @@ class Device:
         if lanes is None or lanes.ndim == 1:
             lanes = executing(batch) if lanes is None else executing(batch) & lanes[:, None]
         waves = fault.waves
-        if waves is None or waves.all():
-            self._stop(batch, fault.reason, lanes)
-            return
-        self.batches.append(batch.part(~waves))
-        self._stop(batch.part(waves), fault.reason, lanes[waves])
+        addresses = fault.addresses
+        stopping = batch
+        if waves is not None and not waves.all():
+            self.batches.append(batch.part(~waves))
+            stopping, lanes = batch.part(waves), lanes[waves]
+            addresses = addresses if addresses is None or isinstance(addresses, int) else addresses[waves]
+        self._stop(stopping, MachineFault(fault.detail, lanes, kind=fault.kind, addresses=addresses))
 
     # --- Code -----------------------------------------------------------------------------------------------------
 
@@ -595,7 +602,7 @@ class Device:
         """Return the bytes of an instruction, and as many behind it as there may be."""
         segment = self.memory.memory.segment_of(address, address + 3)
         if segment is None:
-            raise MachineFault(f"no code at {address:#x}", kind=MEMORY_VIOLATION)
+            raise MachineFault(f"no code at {address:#x}", kind=MEMORY_VIOLATION, addresses=address)
         start = address - segment.start
         code: bytes = segment.data[start : start + 20].tobytes()
         return code
@@ -668,11 +675,16 @@ class Device:
     def write_back(self) -> None:
         """Put the registers of the waves into the machine, where they are read; memory is there already."""
         machine = self.machine
-        machine.stop_reasons.clear()
+        machine.stops.clear()
         for batch, reason in self.every_batch():
             self._write(batch)
             if reason is not None:
-                machine.stop_reasons.update(dict.fromkeys(batch.waves.tolist(), reason))
+                machine.stops.update(dict.fromkeys(batch.waves.tolist(), WaveStop(detail=reason)))
+        for batch, _reason in self.stopped:
+            machine.stops.update((wave, self.stops[wave]) for wave in batch.waves.tolist())
+        if self.halt is not None and self.halt.kind == halts.TRAP:  # at one of a debugger they can go on
+            for wave, lanes in (self.halt.lanes or {}).items():
+                machine.stops.setdefault(wave, WaveStop((self.halt.reason,), lanes))
         machine.changes += 1
         self._written = machine.changes
 
@@ -786,7 +798,7 @@ def _whole_copy(batch: WaveBatch) -> WaveBatch:
 
 def _raising(fault: MachineFault) -> Any:
     def raise_it() -> None:
-        raise MachineFault(fault.detail, kind=fault.kind)
+        raise MachineFault(fault.detail, kind=fault.kind, addresses=fault.addresses)
 
     return raise_it
 

@@ -81,7 +81,7 @@ class GlobalMemory:
         """Read a number at one address."""
         segment = self.segment_of(address, address + size - 1)
         if segment is None:
-            raise MachineFault(self.missing(address), kind=MEMORY_VIOLATION)
+            raise MachineFault(self.missing(address), kind=MEMORY_VIOLATION, addresses=address)
         start = address - segment.start
         return int.from_bytes(segment.data[start : start + size].tobytes(), "little")
 
@@ -122,7 +122,7 @@ class GlobalMemory:
             index = np.searchsorted(np.array(self.starts, np.uint64), addresses, side="right") - 1
             ends = np.array([segment.end for segment in self.segments], np.uint64)
             reaching |= lanes & ((index < 0) | (ends[index] - addresses < size) | (ends[index] < addresses))
-        raise MachineFault(self.missing(address), reaching, kind=MEMORY_VIOLATION)
+        raise MachineFault(self.missing(address), reaching, kind=MEMORY_VIOLATION, addresses=addresses)
 
 
 def gather(segment: MemorySegment, offsets: Lanes, mask: Lanes, size: int, count: int) -> list[Lanes]:

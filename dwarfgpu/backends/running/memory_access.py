@@ -832,7 +832,7 @@ class MemoryAccess(BufferAddresses):
         for wave, (segment, offset) in enumerate(self._wave_places(batch, address, shape.size)):
             view = segment.views.get(shape.size)
             if view is None or offset % shape.size:
-                raise MachineFault("memory violation: the address of an atomic operation is not aligned")
+                raise MachineFault("the address of an atomic operation is not aligned", kind=ADDRESS_ERROR)
             index = np.array([offset // shape.size])
             part = slice(wave, wave + 1)
             result[wave] = changed_in_turn(
@@ -848,7 +848,7 @@ class MemoryAccess(BufferAddresses):
             segment = self.memory.segment_of(place & ~3, (place & ~3) + size - 1)
             if segment is None:
                 waves = np.array([each == place for each in addresses])
-                raise MachineFault(self.memory.missing(place), waves, kind=MEMORY_VIOLATION)
+                raise MachineFault(self.memory.missing(place), waves, kind=MEMORY_VIOLATION, addresses=place)
             found.append((segment, (place & ~3) - segment.start))
         return found
 

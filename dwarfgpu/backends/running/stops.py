@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.backends.protocol import WaveStop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MEMORY_VIOLATION = "MEMORY_VIOLATION"
 ADDRESS_ERROR = "ADDRESS_ERROR"
@@ -22,7 +29,7 @@ class Pause(IntEnum):
 class MachineFault(Exception):
     """An instruction that some waves cannot execute. Nothing has been changed."""
 
-    def __init__(self, detail: str, lanes: Any = None, *, kind: str = "") -> None:
+    def __init__(self, detail: str, lanes: Any = None, *, kind: str = "", addresses: Any = None) -> None:
         self.kind = kind
         """The stop reason in the words of ROCgdb's library; empty where the machine has a reason of its own."""
         self.detail = detail
@@ -30,6 +37,8 @@ class MachineFault(Exception):
         super().__init__(self.reason)
         self.lanes = lanes
         """Flags of the waves in the batch that it concerns, or of their lanes, ``[wave, lane]``; None for all."""
+        self.addresses = addresses
+        """The global addresses that were accessed, one for all or ``[wave, lane]``; None without global memory."""
 
     @classmethod
     def of_private(cls, address: int, size: int, lanes: Any) -> MachineFault:
@@ -48,12 +57,22 @@ class MachineFault(Exception):
     @property
     def reason(self) -> str:
         """Why, in the words of a stopped wave."""
-        return f"{self.kind}: {self.detail}" if self.kind else self.detail
+        return ": ".join(filter(None, (self.kind, self.detail)))
 
     @property
     def waves(self) -> Any:
         """Flags of the waves that it concerns; None for all."""
         return self.lanes if self.lanes is None or self.lanes.ndim == 1 else self.lanes.any(axis=1)
+
+    def stops(self, trap: int = 0) -> Iterator[WaveStop]:
+        """Yield why each wave stops; ``lanes`` has flags of lanes."""
+        reasons = (self.kind,) if self.kind else ()
+        for wave, flags in enumerate(self.lanes):
+            address = self.addresses
+            if address is not None and not isinstance(address, int):
+                address = int(np.broadcast_to(address, self.lanes.shape)[wave, flags.argmax()])
+            mask = int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+            yield WaveStop(reasons, mask or None, address, self.detail, trap=trap)
 
 
 class UnknownInstruction(Exception):

@@ -128,7 +128,9 @@ def _flags(file: CodeObject) -> FlagsSummary:
     flags, image = file.image.flags, file.image
     abi_version = image.abi_version if image.osabi == ELFOSABI_AMDGPU_HSA else ABI_V3
     if abi_version == ABI_V2:
-        return FlagsSummary("on or any" if has_xnack_v2(flags) else "off or unsupported", "not recorded", None)
+        xnack = "on or any" if has_xnack_v2(flags) else "off or unsupported"
+        is_on = "xnack+" in file.target.target.features  # as the stepping in the note says
+        return FlagsSummary("on" if is_on and not has_xnack_v2(flags) else xnack, "not recorded", None)
     if abi_version == ABI_V3:
         xnack, sramecc = ("on or any" if flags & bit else "off or unsupported" for bit in (0x100, 0x200))
         return FlagsSummary(xnack, sramecc, None)

@@ -12,6 +12,7 @@ from dwarfgpu.backends.debug_agent import MAX_TEXT, PrintedWaves, is_printed, re
 from dwarfgpu.backends.gpu_core.identity import IdentityDecoder
 from dwarfgpu.backends.gpu_core.layout import family_of
 from dwarfgpu.backends.machine import NONE, Dispatch, LoadedCodeObject, Machine
+from dwarfgpu.backends.protocol import REASONS, WaveStop
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
 from dwarfgpu.objfile.containers.place import parse_place
 from dwarfgpu.objfile.elf.header import PT_LOAD
@@ -24,21 +25,9 @@ from dwarfgpu.targets.resolve import resolve
 if TYPE_CHECKING:
     from dwarfgpu.backends.debug_agent import PrintedWave
     from dwarfgpu.program.code.code_object import Policy
-    from dwarfgpu.targets.target import Target
 
 SNIFFED = 1 << 20
 """The bytes at the beginning of a file in which a wave is looked for."""
-
-
-class AgentMachine(Machine):
-    """Waves that the debug agent has printed."""
-
-    def __init__(self, target: Target) -> None:
-        Machine.__init__(self, target)
-        self.stops: list[str] = []
-
-    def stop_text(self, wave: int) -> str | None:
-        return self.stops[wave] if 0 <= wave < len(self.stops) else None
 
 
 def is_agent_text(path: str) -> bool:
@@ -55,7 +44,7 @@ def is_agent_text(path: str) -> bool:
 class AgentParts:
     """The waves and the code of a text."""
 
-    machine: AgentMachine
+    machine: Machine
     loaded: Loaded
     problems: tuple[DwarfGpuError, ...]
 
@@ -156,7 +145,12 @@ def _found(uri: str, path: str) -> CodeObject | None:
 # --- The machine --------------------------------------------------------------------------------------------------
 
 
-def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfGpuError]) -> AgentMachine:
+def _stop_of(wave: PrintedWave) -> WaveStop:
+    reasons = tuple(name for name in wave.reason.split("|") if name in REASONS)
+    return WaveStop(reasons, is_stopped=wave.is_stopped)
+
+
+def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfGpuError]) -> Machine:
     """Return the machine of the waves in a text, of the processor that a code object is for."""
     sizes = {wave.lanes for wave in printed.waves} - {None}
     processor = target_id(code.target.target).partition(":")[0]
@@ -169,7 +163,7 @@ def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfG
         sizes = {wanted}
     lanes = sizes.pop() if sizes else code.target.target.lane_count
     has_both = processor.startswith(("gfx10", "gfx11", "gfx120"))
-    machine = AgentMachine(resolve(f"amdgcn-{processor}{f'-wave{lanes}' if has_both else ''}"))
+    machine = Machine(resolve(f"amdgcn-{processor}{f'-wave{lanes}' if has_both else ''}"))
     places = [_place(processor, wave) for wave in waves]
     dispatch_of: dict[tuple[int, str | None], int] = {}
     owners = []
@@ -189,7 +183,7 @@ def agent_machine(printed: PrintedWaves, code: CodeObject, problems: list[DwarfG
         wave_in_group=[place[1] for place in places],
         ids=[wave.number for wave in waves],
     )
-    machine.stops = [wave.reason or ("stopped" if wave.is_stopped else "not stopped") for wave in waves]
+    machine.stops = {index: _stop_of(wave) for index, wave in enumerate(waves)}
     for index, wave in enumerate(waves):
         _set(machine, index, "pc", wave.pc)
         for name, value in wave.registers.items():

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dwarfgpu.backends import snapshot
 from dwarfgpu.backends.gpu_core.mapped_registers import copied
@@ -112,6 +112,8 @@ class _Converter:
         self.waves = waves
         self.choice = choice
         self.left_out: list[str] = []
+        self.origins: list[int] = []
+        """The dispatch of the core file that each dispatch of the snapshot is from."""
         self.kept: dict[int, int] = {}
         """Global memory that is taken: sizes by address."""
 
@@ -119,17 +121,18 @@ class _Converter:
         """Return the small machine."""
         source = self.source
         small = Machine(source.target, source.apertures)
-        used = sorted({source.place_of(wave)[0] for wave in self.waves} - {NONE})
-        small.dispatches = [source.dispatches[index] for index in used]
-        index_of = {dispatch: position for position, dispatch in enumerate(used)}
         places = [source.place_of(wave) for wave in self.waves]
+        owners = self._dispatches(small, places)
         small.add_waves(
             len(self.waves),
-            dispatch=[index_of.get(place[0], NONE) for place in places],
+            dispatch=owners,
             work_group=[place[1] for place in places] or NONE,
             wave_in_group=[place[2] for place in places],
             ids=[source.ids[wave] for wave in self.waves],
         )
+        small.stops = {
+            position: stop for position, wave in enumerate(self.waves) if (stop := source.stop_of(wave)) is not None
+        }
         self._registers(small)
         if self.choice.lds:
             self._local(small)
@@ -141,6 +144,32 @@ class _Converter:
             self._reachable(self.choice.reachable)
         self._global(small)
         return small
+
+    def _dispatches(self, small: Machine, places: list[tuple[int, tuple[int, int, int], int]]) -> list[int]:
+        """Give the small machine its dispatches; return the index of that of each wave.
+
+        Two work-groups of one dispatch at one position are of two dispatches whose packets were at one place of the
+        ring: the later group gets a dispatch of its own.
+        """
+        used = sorted({place[0] for place in places} - {NONE})
+        small.dispatches = [self.source.dispatches[index] for index in used]
+        self.origins = [*used]
+        index_of = {(dispatch, 0): position for position, dispatch in enumerate(used)}
+        rounds: dict[tuple[int, tuple[int, int, int]], list[int]] = {}
+        number = max((dispatch.id for dispatch in self.source.dispatches), default=0)
+        owners = []
+        for wave, (dispatch, group, _wave_in_group) in zip(self.waves, places, strict=True):
+            groups = rounds.setdefault((dispatch, group), [])
+            if self.source.group_numbers[wave] not in groups:
+                groups.append(self.source.group_numbers[wave])
+            key = dispatch, groups.index(self.source.group_numbers[wave]) if min(group) >= 0 else 0
+            if dispatch != NONE and key not in index_of:
+                index_of[key] = len(small.dispatches)
+                number += 1
+                small.dispatches.append(evolve(self.source.dispatches[dispatch], id=number))
+                self.origins.append(dispatch)
+            owners.append(index_of[key] if dispatch != NONE else NONE)
+        return owners
 
     def _registers(self, small: Machine) -> None:
         """Copy the registers of the waves that are taken."""
@@ -192,8 +221,7 @@ class _Converter:
     def _arguments(self, small: Machine) -> None:
         """Take the packets, the queue objects and the arguments of the dispatches."""
         core = self.opened.core
-        for dispatch in small.dispatches:
-            index = core.dispatches.index(dispatch)
+        for dispatch, index in zip(small.dispatches, self.origins, strict=True):
             packet = core.packets[index]
             self._keep(packet.address, 64)
             if dispatch.queue:

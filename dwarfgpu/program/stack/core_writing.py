@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from dwarfgpu.backends.gpu_core.core_waves import GpuCoreMachine
 from dwarfgpu.backends.gpu_core.writing import (
     CoreForm,
     LoadedImage,
-    WrittenStop,
     core_contents,
     write_gpu,
     write_host,
@@ -45,16 +45,28 @@ class WrittenCore:
     names: list[str]
     unknown: int
     """How many registers of waves are 0 because nothing is known of them."""
+    lost: tuple[str, ...]
+    """The stop reasons of waves that have no place in the file."""
 
 
-def write_core(stopped: Stopped, path: str, kind: str = "merged", form: CoreForm | None = None) -> WrittenCore:
-    """Write a machine of waves as core files of a form. Existing files are never overwritten."""
+def write_core(
+    stopped: Stopped, path: str, kind: str = "merged", form: CoreForm | None = None, *, version: int | None = None
+) -> WrittenCore:
+    """Write a machine of waves as core files of a form. Existing files are never overwritten.
+
+    ``version`` is that of the runtime; without it and a form it is that of the core file that the waves are from, or
+    the latest.
+    """
     machine: Any = stopped.machine
     if not isinstance(machine, Machine):
         message = f"a machine of {machine.target.name} cannot be saved as a core file"
         raise UsageError(message, hint="core files are written of waves; in GDB its own generate-core-file does it")
     images, kernels = list(images_of(stopped)), kernel_objects(stopped)
-    contents = core_contents(machine, images, stops_of(machine), form, kernels)
+    if form is None:
+        origin = machine.core.r_version if isinstance(machine, GpuCoreMachine) and machine.core is not None else None
+        known = version or origin
+        form = CoreForm() if known is None else CoreForm(r_version=known)
+    contents = core_contents(machine, images, None, form, kernels)
     names = [f"{path}{suffix}" for suffix, _write in KINDS[kind]]
     for name in names:
         if os.path.lexists(name):
@@ -63,7 +75,7 @@ def write_core(stopped: Stopped, path: str, kind: str = "merged", form: CoreForm
         with whole_output(name) as stream:
             file: Any = stream
             write(file, contents)
-    return WrittenCore(names, contents.unknown)
+    return WrittenCore(names, contents.unknown, contents.lost)
 
 
 def images_of(stopped: Stopped, *, embeds: bool = False) -> Iterator[LoadedImage]:
@@ -110,20 +122,3 @@ def kernel_objects(stopped: Stopped) -> dict[str, int]:
             if kernel.symbol is not None:
                 addresses.setdefault(kernel.name, code.bias + kernel.symbol.value)
     return addresses
-
-
-def stops_of(machine: Machine) -> Any:
-    """Return the states of waves, as far as their machine knows; else a debugger has stopped them."""
-    from dwarfgpu.backends.gpu_core.core_waves import HALTED, NEVER_RAN, STOPPED, GpuCoreMachine
-
-    columns = machine.columns if isinstance(machine, GpuCoreMachine) else None
-    if columns is None:
-        return None
-
-    def stop(_machine: int, wave: int) -> WrittenStop:
-        flags = columns.flags[wave]
-        return WrittenStop(
-            bool(flags & STOPPED), columns.traps[wave], bool(flags & HALTED), bool(flags & NEVER_RAN)
-        )  # fmt: skip
-
-    return stop

@@ -76,6 +76,7 @@ def captured(attached: Attached) -> Machine:
         wave_in_group=[machine.place_of(wave)[2] for wave in range(len(machine.ids))],
         ids=machine.ids,
     )
+    copy.stops = {wave: stop for wave in range(len(machine.ids)) if (stop := machine.stop_of(wave)) is not None}
     _copy_registers(machine, copy)
     ranges = _asked_for(attached)
     for space in machine.target.spaces():

@@ -16,6 +16,7 @@ from dwarfgpu.program.stack.wave_positions import place_of, waves_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.backends.protocol import WaveStop
     from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.stack.call_stack import Stack
     from dwarfgpu.program.stack.frame import Frame
@@ -70,6 +71,8 @@ class Lanes:
     lanes: tuple[LaneStatus, ...]
     problems: tuple[DwarfGpuError, ...] = ()
     """What is not known, and why."""
+    stop: WaveStop | None = None
+    """Why the wave has stopped; None where the machine does not know."""
 
 
 def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
@@ -111,6 +114,7 @@ def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
         simt.says_places,
         tuple(lanes),
         tuple(problems),
+        stop=machine.stop_of(wave),
     )
 
 

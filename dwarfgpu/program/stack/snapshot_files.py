@@ -75,7 +75,10 @@ def summary(path: str) -> SnapshotSummary:
             for entry in machine.code_objects
         ],
         memory=memory,
-        problems=[f"code_objects[{index}]: {what}" for index, what, _other in problems],
+        problems=[
+            *(str(warning) for warning in machine.warnings),
+            *(f"code_objects[{index}]: {what}" for index, what, _other in problems),
+        ],
         is_sound=not any(other for _index, _what, other in problems),
     )
 

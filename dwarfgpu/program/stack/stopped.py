@@ -68,6 +68,19 @@ class Stopped:
         self._waves: dict[int, Wave] = {}
 
     @property
+    def crashed(self) -> int | None:
+        """The first wave that a signal has stopped, one of an error before one of a trap; None without one."""
+        trapped = None
+        for wave in range(self.machine.wave_count):
+            stop = self.machine.stop_of(wave)
+            signal = None if stop is None else stop.signal
+            if signal == "SIGTRAP":
+                trapped = wave if trapped is None else trapped
+            elif signal is not None:
+                return wave
+        return trapped
+
+    @property
     def problems(self) -> tuple[DwarfGpuError, ...]:
         """What is broken in the state, and has been found broken in the files so far."""
         return (*self.found, *(error for code in self.loaded.codes for error in code.file.problems))
@@ -115,7 +128,7 @@ def open_stopped(
     hint = "frames need a snapshot, which has a schema, or a core file"
     machine = open_snapshot(state, read, force=force, hint=hint, has_code=True)
     loaded, problems = load_code(machine, file, force=force, dialect=dialect, repair=repair)
-    return Stopped(machine, loaded, problems, name=state)
+    return Stopped(machine, loaded, (*machine.warnings, *problems), name=state)
 
 
 def open_snapshot(

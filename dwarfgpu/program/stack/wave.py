@@ -13,6 +13,7 @@ from dwarfgpu.program.stack.selectors import lane_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.backends.protocol import WaveStop
     from dwarfgpu.cfi.activation import End
     from dwarfgpu.program.stack.execution import Execution
     from dwarfgpu.program.stack.frame import Frame
@@ -49,6 +50,11 @@ class Wave(ShownInNotebooks):
     def pc(self) -> int | None:
         """Its program counter."""
         return self.stopped.machine.program_counter(self.index)
+
+    @property
+    def stop(self) -> WaveStop | None:
+        """Why it has stopped; None where the machine does not know."""
+        return self.stopped.machine.stop_of(self.index)
 
     @property
     def stop_reason(self) -> str | None:

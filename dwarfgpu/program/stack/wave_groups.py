@@ -20,13 +20,13 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.stack.call_stack import Stack, unknown_place
 from dwarfgpu.program.stack.lane_state import Simt
-from dwarfgpu.program.stack.wave_positions import WavePlace, place_of, unknown_mask, waves_of
+from dwarfgpu.program.stack.wave_positions import place_of, waves_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dwarfgpu.backends.protocol import WaveStop
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.program.code.code_lookup import CallFrame
     from dwarfgpu.program.stack.stopped import Stopped
     from dwarfgpu.program.stack.wave_positions import Triple
     from dwarfgpu.targets.target import TargetRegister
@@ -87,46 +87,6 @@ def _group(waves: Array, pc: int | None) -> WaveGroup:
 
 
 @frozen
-class WaveRow:
-    """Waves of one dispatch at one place with the same lanes active."""
-
-    waves: tuple[str, ...]
-    places: tuple[WavePlace, ...]
-    pc: int | None
-    call: CallFrame | None
-    lane_count: int
-    mask: int | None
-    """The active lanes; None where that is not known."""
-    error: DwarfGpuError | None = None
-    """What is not known, and why."""
-
-
-def wave_rows(stopped: Stopped, waves: list[int] | None = None, *, separate: bool = False) -> list[WaveRow]:
-    """Return waves with their places and active lanes: equal ones in one row; with ``separate``, one row a wave."""
-    rows: dict[Any, list[int]] = {}
-    about: dict[Any, WavesAtPlace] = {}
-    machine = waves_of(stopped)
-    for standing in standings(stopped, waves):
-        for wave in standing.waves:
-            owner = machine.place_of(wave)[0]
-            key = standing.pc, owner, standing.mask, str(standing.error), wave if separate else None
-            rows.setdefault(key, []).append(wave)
-            about.setdefault(key, standing)
-    result = []
-    for key, members in sorted(rows.items(), key=lambda item: item[1][0]):
-        standing = about[key]
-        places = tuple(place_of(machine, wave) for wave in members)
-        problem = next((place.problems[0] for place in places if place.problems), None)
-        call = None if standing.pc is None else stopped.loaded.calls_at(standing.pc)[0]
-        names = tuple(stopped.machine.ids[wave] for wave in members)
-        error = standing.error
-        if error is not None and standing.pc is not None:
-            error = unknown_mask(names[0], error)
-        result.append(WaveRow(names, places, standing.pc, call, standing.lane_count, standing.mask, error or problem))
-    return result
-
-
-@frozen
 class WavesAtPlace:
     """Waves at one place with the same lanes active."""
 
@@ -181,15 +141,22 @@ def _masks(stopped: Stopped, group: WaveGroup) -> Iterator[tuple[list[int], int,
 
 @frozen
 class WaveRun:
-    """Waves with consecutive numbers at one place of one dispatch, with the same lanes active."""
+    """Waves with consecutive numbers at one place of one dispatch, with the same lanes active and one stop reason."""
 
     first: int
     last: int
     standing: WavesAtPlace
+    stop: WaveStop | None
+    """Why they have stopped; of several without what differs between waves. None where the machine does not know."""
 
     @property
     def count(self) -> int:
         return self.last - self.first + 1
+
+    @property
+    def waves(self) -> range:
+        """Their indices."""
+        return range(self.first, self.last + 1)
 
 
 def wave_runs(
@@ -200,17 +167,22 @@ def wave_runs(
     dispatches = machine.dispatch.tolist()
     alone = set(apart)
     by_wave = {wave: at_place for at_place in standings(stopped, waves) for wave in at_place.waves}
-    runs: list[list[Any]] = []
+    runs: list[WaveRun] = []
     for wave in sorted(by_wave):
-        at_place = by_wave[wave]
+        at_place, stop = by_wave[wave], machine.stop_of(wave)
         if runs and not separate and wave not in alone:
-            _first, last, standing = runs[-1]
-            is_next = last == wave - 1 and last not in alone
-            if is_next and standing is at_place and dispatches[last] == dispatches[wave]:
-                runs[-1][1] = wave
+            run = runs[-1]
+            is_next = run.last == wave - 1 and run.last not in alone
+            is_alike = run.standing is at_place and dispatches[run.last] == dispatches[wave]
+            if is_next and is_alike and _name(stop) == _name(run.stop):
+                runs[-1] = WaveRun(run.first, wave, at_place, None if stop is None else stop.common)
                 continue
-        runs.append([wave, wave, at_place])
-    return [WaveRun(*run) for run in runs]
+        runs.append(WaveRun(wave, wave, at_place, stop))
+    return runs
+
+
+def _name(stop: WaveStop | None) -> str | None:
+    return None if stop is None else stop.name
 
 
 @frozen

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
+from dwarfgpu.objfile.info.attributes import LLVM_21, LLVM_OLD
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.sizes import MAX_DEPTH, address_space, contradiction
@@ -53,6 +54,9 @@ _KINDS = {
     "interface_type": "interface",
 }
 
+
+GENERIC = 1
+"""DW_ASPACE_AMDGPU_generic (A.5.3 and AMDGPU usage, DWARF address space mapping)."""
 
 _HIDDEN = (dw.DW_AT_data_location, dw.DW_AT_allocated, dw.DW_AT_associated)
 """The properties that any type may have (DWARF 5, 5.18)."""
@@ -142,9 +146,7 @@ class Types:
         )
 
     def _pointer(self, die: Die, sign: str) -> t.Type:
-        space = _named_number(die, "DW_AT_LLVM_address_space")
-        if space is None:
-            space = die.unit.dialect.space_of_class(_number(die, dw.DW_AT_address_class))
+        space = _space(die)
         size, null = _pointer_form(die, space)
         pointer = t.Pointer(
             sign,
@@ -319,6 +321,19 @@ def _number(die: Die, number: int) -> int | None:
     """Return a constant that cannot be negative; None if the entry has none."""
     attribute = die.number(number)
     return None if attribute is None or attribute.value_class != "constant" else attribute.unsigned()
+
+
+def _space(die: Die) -> int | None:
+    """Return the address space of a pointer or a reference; None is the default one.
+
+    Pointers of HIP are generic, and clang before LLVM 22 writes no class for that. In OpenCL those without are global.
+    """
+    space = _named_number(die, "DW_AT_LLVM_address_space")
+    if space is None:
+        space = die.unit.dialect.space_of_class(_number(die, dw.DW_AT_address_class))
+    if space is None and die.unit.dialect in (LLVM_21, LLVM_OLD) and is_cplus(die.unit):
+        return None if address_space(die, GENERIC) is None else GENERIC
+    return space
 
 
 def _pointer_form(die: Die, number: int | None) -> tuple[int, int]:

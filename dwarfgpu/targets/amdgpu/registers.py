@@ -52,6 +52,9 @@ def _vector(prefix: str, first: int, count: int, bit_size: int, index: int = 0) 
     return RegisterFamily(first, count, prefix, bit_size, LANE_BITS, index, other=f"{prefix}gpr")
 
 
+_M0, _FLAT_SCRATCH = -1, -4
+
+
 def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
     """Return the registers of a wave that the table of DWARF numbers leaves out.
 
@@ -60,7 +63,7 @@ def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
     """
     gfx9_or_later = processor.has("flat-absolute") or processor.has("flat-architected")
     rows = [
-        RegisterFamily(-1, 1, "m0", 32, index=None),
+        RegisterFamily(_M0, 1, "m0", 32, index=None),
         RegisterFamily(-2, 1, "mode", 32, index=None),
         RegisterFamily(-24, 16 if gfx9_or_later else 12, "ttmp", 32),
     ]
@@ -69,7 +72,7 @@ def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
     if processor.major < 11:
         rows += [RegisterFamily(-6, 1, "tba", 64, index=None), RegisterFamily(-7, 1, "tma", 64, index=None)]
     if processor.has("generic"):  # GFX7 and later
-        rows.append(RegisterFamily(-4, 1, "flat_scratch", 64, index=None))
+        rows.append(RegisterFamily(_FLAT_SCRATCH, 1, "flat_scratch", 64, index=None))
     if processor.has("xnack"):
         rows.append(RegisterFamily(-5, 1, "xnack_mask", 64, index=None))
     if processor.major >= 12:  # what TRAPSTS and the privileged half of STATUS were before
@@ -116,6 +119,9 @@ def same_value(processor: Processor, wave_size: int) -> tuple[tuple[int, int], .
         ranges.append((sgpr(0), sgpr(3)))  # the scratch buffer descriptor
     if processor.has("agprs-saved"):
         ranges.append((agpr + 32, agpr + 255))
+    ranges.append((_FLAT_SCRATCH, _FLAT_SCRATCH))  # "Non-Kernel Functions", what is preserved on exit
+    if processor.major <= 8:
+        ranges.append((_M0, _M0))
     return tuple(sorted(ranges))
 
 

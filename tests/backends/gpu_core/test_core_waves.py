@@ -12,8 +12,9 @@ from attrs import evolve
 from dwarfgpu.backends.gpu_core.core_waves import GpuCoreMachine, read_gpu_core
 from dwarfgpu.backends.gpu_core.layout import FAMILIES, family_of, shape_of
 from dwarfgpu.backends.gpu_core.note import AQL, SDMA, QueueEntry
-from dwarfgpu.backends.gpu_core.stop_reasons import REASONS, reasons_of
-from dwarfgpu.backends.gpu_core.writing import CoreForm, WrittenStop
+from dwarfgpu.backends.gpu_core.stop_reasons import reasons_of
+from dwarfgpu.backends.gpu_core.writing import CoreForm
+from dwarfgpu.backends.protocol import REASONS, WaveStop
 from dwarfgpu.errors import EvaluationError, MalformedFile
 from dwarfgpu.program.stack.gpu_cores import open_core_files, open_core_waves
 from dwarfgpu.targets.resolve import resolve
@@ -254,7 +255,7 @@ def test_a_wave_behind_its_trap_is_shown_at_it(processor, r_version, tmp_path):
     space = machine.target.default_space
     pcs = [machine.program_counter(wave) for wave in range(2)]
     machine.memory.write(space, pcs[0], trap, None, None)
-    core = core_of(tmp_path, machine, form=CoreForm(r_version=r_version), stops=lambda _m, _w: WrittenStop(trap=2))
+    core = core_of(tmp_path, machine, form=CoreForm(r_version=r_version), stops=lambda _m, _w: WaveStop(trap=2))
     found = only(core)
     moved = 0 if r_version == 12 else 4  # where no s_trap stands, the pc is that of the file
     assert [found.program_counter(wave) for wave in range(2)] == [pcs[0], pcs[1] + moved]
@@ -341,7 +342,7 @@ def test_an_address_error_with_an_xnack_error_is_a_memory_violation():
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_traps_are_reasons(processor, trap, name, tmp_path):
     machine = filled(processor, waves=1, group=1, vgprs=4, lds=0, scratch=0)
-    found = only(core_of(tmp_path, machine, stops=lambda _m, _w: WrittenStop(trap=trap)))
+    found = only(core_of(tmp_path, machine, stops=lambda _m, _w: WaveStop(trap=trap)))
     stop = found.stop_of(0)
     assert (stop.is_stopped, stop.reasons, stop.signal) == (True, (name,), "SIGABRT" if trap == 2 else "SIGTRAP")
 
@@ -349,7 +350,7 @@ def test_traps_are_reasons(processor, trap, name, tmp_path):
 def test_a_wave_that_ran_says_what_it_has_raised(tmp_path):
     machine = filled("gfx90a", waves=1, group=1)
     machine.set_register("trapsts", 1 << 28)
-    found = only(core_of(tmp_path, machine, stops=lambda _m, _w: WrittenStop(is_stopped=False, trap=2)))
+    found = only(core_of(tmp_path, machine, stops=lambda _m, _w: WaveStop(is_stopped=False, trap=2)))
     stop = found.stop_of(0)
     assert stop.text == "not stopped, raised MEMORY_VIOLATION"
     assert stop.signal == "SIGSEGV"
@@ -358,7 +359,7 @@ def test_a_wave_that_ran_says_what_it_has_raised(tmp_path):
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx1100-wave32"])
 def test_a_wave_that_never_ran_has_no_place(processor, tmp_path):
     machine = filled(processor, waves=1, group=1)
-    found = only(core_of(tmp_path, machine, stops=lambda _m, _w: WrittenStop(never_ran=True)))
+    found = only(core_of(tmp_path, machine, stops=lambda _m, _w: WaveStop(never_ran=True)))
     assert found.place_of(0) == (-1, (-1, -1, -1), -1)
     assert found.ids == ["1:1:0:1"]
     assert found.stop_text(0) == "launched halted, never ran"
@@ -369,7 +370,7 @@ def test_a_wave_that_never_ran_has_no_place(processor, tmp_path):
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1030-wave32"])
 def test_before_version_10_no_wave_is_marked(processor, tmp_path):
     machine = filled(processor, waves=1, group=1)
-    stops = {"stops": lambda _m, _w: WrittenStop(never_ran=True)}
+    stops = {"stops": lambda _m, _w: WaveStop(never_ran=True)}
     found = only(core_of(tmp_path, machine, form=CoreForm(r_version=9), **stops))
     assert found.place_of(0)[1] == (0, 0, 0)
 
@@ -517,3 +518,17 @@ class TestGpuCore(BackendConformance):
 
 def test_the_target_of_the_suite_is_known():
     assert family_of(resolve("amdgcn-gfx90a").name.removeprefix("amdgcn-")) is not None
+
+
+@pytest.mark.parametrize("processor", ["gfx900", "gfx906", "gfx90a"])
+def test_the_slots_of_named_registers_are_scalar_registers_too(processor, tmp_path):
+    """Kernels that need no VCC or FLAT_SCRATCH use the registers that these are in."""
+    machine = filled(processor)
+    for index in range(100, 106):
+        machine.set_register(f"s{index}", np.arange(machine.wave_count, dtype=np.uint32) + 0x700 + index)
+    found = only(core_of(tmp_path, machine))
+    for wave in range(found.wave_count):
+        other = place_in(machine, found, wave)
+        for index in range(94, 106):
+            register = found.register_named(f"s{index}")
+            assert found.read_register(register, wave, None) == machine.read_register(register, other, None)

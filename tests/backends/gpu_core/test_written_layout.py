@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dwarfgpu.backends.gpu_core.writing import CoreForm, WrittenStop, write_host
+from dwarfgpu.backends.gpu_core.writing import CoreForm, write_host
+from dwarfgpu.backends.protocol import WaveStop
 from dwarfgpu.errors import UsageError
 from tests.builders.core_layout import HARDWARE, Bytes, read_waves
 from tests.builders.gpu_cores import PROCESSORS, filled, written
@@ -81,7 +82,7 @@ def test_the_hardware_registers_have_their_places(processor, tmp_path):
 def test_the_pc_of_a_wave_is_where_the_version_has_it(processor, r_version, tmp_path):
     machine = filled(processor, waves=2, group=1)
     waves = waves_of(
-        tmp_path, machine, form=CoreForm(r_version=r_version), stops=lambda _m, wave: WrittenStop(is_stopped=wave == 0)
+        tmp_path, machine, form=CoreForm(r_version=r_version), stops=lambda _m, wave: WaveStop(is_stopped=wave == 0)
     )
     for wave in waves:
         assert wave["pc"] == value_of(machine, "pc", partner(machine, wave))
@@ -94,7 +95,7 @@ def test_the_pc_of_a_wave_is_where_the_version_has_it(processor, r_version, tmp_
 )
 def test_the_trap_id_has_its_place(processor, trap, tmp_path):
     machine = filled(processor, waves=1, group=1)
-    (wave,) = waves_of(tmp_path, machine, form=CoreForm(r_version=12), stops=lambda _m, _w: WrittenStop(trap=trap))
+    (wave,) = waves_of(tmp_path, machine, form=CoreForm(r_version=12), stops=lambda _m, _w: WaveStop(trap=trap))
     assert wave["trap"] == trap
 
 

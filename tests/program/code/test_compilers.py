@@ -12,6 +12,7 @@ import dwarfgpu
 from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.file_summary import summary
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.program.types.sizes import stripped
 
@@ -65,6 +66,14 @@ def test_a_note_that_names_no_target_does_not_hide_another(bad):
     assert (found.target_id, found.reason) == ("gfx900:xnack+", "a note says so")
 
 
+def test_the_stepping_in_the_note_says_that_xnack_is_on():
+    """CLRX writes no flags, and gfx901, which is gfx900 with xnack."""
+    data = bytearray((COMPILERS / "cl.clang13.gfx900.w64.O2.v5.hsa2.co").read_bytes())
+    data[0x30:0x34] = bytes(4)
+    found = summary(opened(bytes(data)))
+    assert (found.target.target_id, found.flags.xnack) == ("gfx900:xnack+", "on")
+
+
 # --- Address classes ------------------------------------------------------------------------------------------------
 
 
@@ -89,6 +98,13 @@ def test_clang_before_22_calls_private_memory_1_and_local_memory_2(path):
     assert spaces["where"] == spaces["own"] == 5
     assert spaces["scratch"] == spaces["shared"] == 3
     assert spaces["out"] is None
+
+
+@pytest.mark.parametrize("path", sorted(COMPILERS.glob("hip.*")), ids=lambda path: path.name)
+def test_pointers_of_hip_are_generic_although_clang_before_22_does_not_say_so(path):
+    spaces = spaces_of(dwarfgpu.open(str(path)))
+    assert spaces
+    assert set(spaces.values()) == {1}
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def state_of(machine):
         data[~np.broadcast_to(known.reshape(known.shape + (1,) * (data.ndim - 2)), data.shape)] = 0
         registers.append((known.copy(), data))
     memory = [bytes(block.buffer) for store in machine.memory.stores.values() for block in store.blocks]
-    return registers, memory, dict(machine.stop_reasons)
+    return registers, memory, dict(machine.stops)
 
 
 def assert_same(state, other):

@@ -7,9 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from dwarfgpu.backends import snapshot
-from dwarfgpu.backends.gpu_core.writing import CoreForm, LoadedImage
+from dwarfgpu.backends.gpu_core.writing import CoreForm, LoadedImage, core_contents
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.program.program import open_program
 from dwarfgpu.program.stack import gpu_cores
@@ -20,7 +21,7 @@ from dwarfgpu.program.stack.gpu_cores import choose, open_core_files, open_core_
 from dwarfgpu.program.stack.memory_image import image_in_memory
 from dwarfgpu.program.stack.stopped import open_gpu_stopped
 from dwarfgpu.render.cores import conversion_text, core_json, core_text
-from tests.builders.gpu_cores import CRASH, crash_core, filled, image_of, written
+from tests.builders.gpu_cores import CRASH, crash_core, filled, image_of, save, written
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "docs/examples"
@@ -405,3 +406,45 @@ def test_a_part_is_not_a_name_of_a_file(tmp_path):
     odd = tmp_path / "core@home"
     odd.write_bytes(b"x")
     assert gpu_cores.without_part(str(odd)) == str(odd)
+
+
+# --- Versions and sizes of the runtime ----------------------------------------------------------------------------
+
+
+def test_a_core_file_has_the_latest_version_or_that_of_its_origin(tmp_path):
+    before = open_program(str(TINY)).attach(EXAMPLES / "launch.json")
+    write_core(before.stopped, str(tmp_path / "new"))
+    write_core(before.stopped, str(tmp_path / "old"), version=9)
+    write_core(open_gpu_stopped([str(tmp_path / "old")]), str(tmp_path / "again"))
+    versions = [open_core_waves([str(tmp_path / name)]).core.r_version for name in ("new", "old", "again")]
+    assert versions == [12, 9, 9]
+
+
+def test_the_used_size_of_a_save_area_is_not_taken_for_the_distance(tmp_path):
+    """Some versions of the runtime write the size in use of one area where the size of an area should be."""
+    machine = filled("gfx942", waves=8)
+    contents = core_contents(machine, form=CoreForm(xccs=4))
+    (queue,) = contents.state.queues
+    contents.state = evolve(contents.state, queues=(evolve(queue, save_area_size=64),))
+    opened = open_core_waves(save(tmp_path, contents, "merged"))
+    assert opened.core.wave_count == machine.wave_count
+    assert not [problem for problem in opened.problems if "save" in problem.kind]
+
+
+def test_two_work_groups_at_one_position_are_two_dispatches_of_a_small_snapshot(tmp_path):
+    machine = filled("gfx90a", waves=4)
+    paths = tiny(tmp_path, machine=machine)
+    opened = open_core_waves(paths)
+    (source,) = opened.core.machines
+    columns = source.columns
+    columns.groups[:] = [columns.groups[0]] * len(columns.groups)  # as if the ring had wrapped around
+    source.places["work_group"] = source.places["work_group"].with_rows(0)
+    source.places["work_group"].array[:] = source.places["work_group"].array[0]
+    convert_core(opened, source, str(tmp_path / "small.json"))
+    small = snapshot.load(tmp_path / "small.json")
+    assert small.wave_count == 4
+    groups = list(dict.fromkeys(source.group_numbers))
+    assert [small.place_of(wave)[0] for wave in range(4)] == [groups.index(number) for number in source.group_numbers]
+    local = small.target.space_named("local")
+    for wave in range(4):
+        assert small.read_memory(local, 0, 64, wave, None) == source.read_memory(local, 0, 64, wave, None)

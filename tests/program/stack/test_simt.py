@@ -12,7 +12,8 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.stack.lane_state import Simt
 from dwarfgpu.program.stack.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, lanes_of_wave
 from dwarfgpu.program.stack.stopped import Stopped
-from dwarfgpu.program.stack.wave_groups import wave_groups, wave_rows
+from dwarfgpu.program.stack.wave_groups import wave_groups, wave_runs
+from dwarfgpu.render.lanes import wave_json
 from tests.builders.divergence import NAMES, REGIONS, VARIANTS, Example, Masks
 
 ALL = (1 << 64) - 1
@@ -144,11 +145,11 @@ def test_the_active_lanes_while_all_lanes_run(example):
 
 def test_the_masks_of_many_waves_are_found_at_once(example):
     stopped = at_whole_wave(example, "whole_wave_begin")
-    rows = wave_rows(stopped)
+    rows = wave_runs(stopped)
     masks = [Simt(stopped.stack(wave).top).active_mask() for wave in (0, 1)]
 
-    assert [(row.waves, row.mask) for row in rows] == (
-        [(("0",), masks[0]), (("1",), masks[1])] if masks[0] != masks[1] else [(("0", "1"), masks[0])]
+    assert [(list(row.waves), row.standing.mask) for row in rows] == (
+        [([0], masks[0]), ([1], masks[1])] if masks[0] != masks[1] else [([0, 1], masks[0])]
     )
 
 
@@ -218,20 +219,21 @@ def test_waves_are_grouped_by_where_they_stand(example):
         ([4], None),
     ]
     assert [group.numbers for group in wave_groups(stopped, [3, 1, 2])] == [[1], [2, 3]]
-    rows = wave_rows(stopped)
-    assert [(row.waves, row.call and row.call.source.line) for row in rows] == [
-        (("0", "2", "3"), 21),
-        (("1",), 5),
-        (("4",), None),
+    rows = [wave_json(stopped, run) for run in wave_runs(stopped)]
+    assert [(row["waves"], row["source"] and row["source"]["line"]) for row in rows] == [
+        (["0"], 21),
+        (["1"], 5),
+        (["2", "3"], 21),
+        (["4"], None),
     ]
-    assert rows[2].error.kind == "pc"
-    assert len(wave_rows(stopped, separate=True)) == 5
+    assert rows[3]["error"]["kind"] == "pc"
+    assert len(wave_runs(stopped, separate=True)) == 5
 
 
 def test_no_waves(example):
     stopped = example.stopped()
     assert wave_groups(stopped) == []
-    assert wave_rows(stopped) == []
+    assert wave_runs(stopped) == []
 
 
 def test_frames_are_numbered(example):

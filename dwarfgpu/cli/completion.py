@@ -1,0 +1,248 @@
+"""Completion in shells: the script of a shell asks dwarfgpu itself what the word at the cursor can become."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.questions.table import AT_SHELL
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Mapping
+
+SCRIPTS = {
+    "bash": """\
+# dwarfgpu: completion for bash. eval "$(dwarfgpu completion bash)"
+_dwarfgpu() {
+  local IFS=$'\\n'
+  COMPREPLY=($("${COMP_WORDS[0]}" completion bash -- "${COMP_LINE:0:COMP_POINT}" 2>/dev/null))
+  [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null
+}
+complete -o default -F _dwarfgpu dwarfgpu
+""",
+    "zsh": """\
+#compdef dwarfgpu
+_dwarfgpu() {
+  local -a found
+  found=("${(@f)$("${words[1]}" completion zsh -- "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}")
+  if [[ -n "$found" ]]; then _describe -V dwarfgpu found; else _files; fi
+}
+_dwarfgpu "$@"
+""",
+    "fish": """\
+function __dwarfgpu
+  set -l found (dwarfgpu completion fish -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+  if test -n "$found"
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c dwarfgpu -f -a '(__dwarfgpu)'
+""",
+}
+"""What each shell runs. A word for which dwarfgpu knows nothing is the name of a file."""
+BREAKS = "@=:"
+"""Where bash begins a new word inside a word; it replaces only what follows."""
+
+
+def completed(
+    shell: str,
+    words: list[str],
+    summaries: Mapping[str, str],
+    parser_of: Callable[[str], argparse.ArgumentParser | None],
+) -> list[str]:
+    """Return the lines with which a shell completes the last word.
+
+    bash gives the whole line in one word; the other shells give the words behind `dwarfgpu`.
+    """
+    if shell == "bash":
+        words = _split("".join(words))[1:]
+    found: Iterable[tuple[str, str]] = ()
+    word = words[-1] if words else ""
+    with suppress(DwarfGpuError, OSError):  # the line is not complete, so it may well be wrong
+        found = sorted(_candidates(words[:-1], word, summaries, parser_of).items())
+    found = [(text, about) for text, about in found if text.startswith(word) and text != word]
+    if shell == "bash":
+        begin = max(word.rfind(letter) for letter in BREAKS) + 1
+        return [text[begin:] for text, _ in found]
+    if shell == "zsh":
+        return [":".join((text.replace(":", "\\:"), about)) for text, about in found]
+    return [f"{text}\t{about}" for text, about in found]
+
+
+def _split(line: str) -> list[str]:
+    """Return the words of a line up to the cursor, where a quote may be open."""
+    for end in ("", "'", '"'):
+        with suppress(ValueError):
+            words = shlex.split(line + end)
+            return words if words and not line[-1:].isspace() else [*words, ""]
+    return [line]
+
+
+def _candidates(
+    before: list[str],
+    word: str,
+    summaries: Mapping[str, str],
+    parser_of: Callable[[str], argparse.ArgumentParser | None],
+) -> Mapping[str, str]:
+    """Return what a word can become, each with what that is."""
+    if not before:
+        return {**summaries, "help": "show the help of a command", "--help": "", "--version": ""}
+    name, *others = before
+    if name == "help":
+        return summaries
+    parser = parser_of(name)
+    if parser is None:
+        return {}
+    flags = {flag: action for action in parser._actions for flag in action.option_strings}  # noqa: SLF001
+    operands = [action for action in parser._actions if not action.option_strings]  # noqa: SLF001
+    given: dict[str, str] = {}
+    waiting: argparse.Action | None = None
+    for text in others:
+        if waiting is not None:
+            waiting = None
+        elif text.startswith("-") and text.partition("=")[0] in flags:
+            action = flags[text.partition("=")[0]]
+            waiting = action if action.nargs is None and "=" not in text else None
+        elif len(operands) > 1 or (operands and operands[0].nargs not in ("+", "*")):
+            given[_kind(operands.pop(0))] = text
+    if waiting is not None:
+        return _values(name, waiting, given, word)
+    flag, equals, _ = word.partition("=")
+    if equals and flag in flags:
+        return {f"{flag}={text}": about for text, about in _values(name, flags[flag], given, word).items()}
+    if word.startswith("-"):
+        return {max(action.option_strings, key=len): action.help or "" for action in flags.values()}
+    return _values(name, operands[0], given, word) if operands else {}
+
+
+def _kind(action: argparse.Action) -> str:
+    return action.dest.removeprefix("operand ")
+
+
+def _values(name: str, action: argparse.Action, given: Mapping[str, str], word: str) -> Mapping[str, str]:
+    """Return what the value of an option or an operand can be."""
+    kind = _kind(action)
+    words: Iterable[Any] = action.choices or ()
+    if not words and "|" in str(action.metavar):
+        words = str(action.metavar).strip("[]").split("|")
+    if not words and kind == "action":
+        words = AT_SHELL[name].operands.split()[0].split("|")
+    if words:
+        return dict.fromkeys(map(str, words), "")
+    ask = KINDS.get((name, kind)) or KINDS.get(("", kind))
+    return {} if ask is None else ask(given, word)
+
+
+# --- What options and operands can be ---------------------------------------------------------------------------------
+
+
+def _settings(name: str) -> Callable[[Mapping[str, str], str], Mapping[str, str]]:
+    def choices(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+        from dwarfgpu.questions.settings import SETTINGS
+
+        (setting,) = (each for each in SETTINGS if each.name == name)
+        return dict.fromkeys(setting.choices, "")
+
+    return choices
+
+
+def _parts(_given: Mapping[str, str], word: str) -> Mapping[str, str]:
+    """Return the code objects of a file whose name is followed by @."""
+    name, mark, _ = word.partition("@")
+    if not mark:
+        return {}
+    from dwarfgpu.program.code.code_object import list_contents
+
+    return {f"{name}@{entry.target_id or entry.index}": entry.id for entry in list_contents(name).entries}
+
+
+def _kernels(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    file = given.get("file") or given.get("state")
+    if file is None:
+        return {}
+    from dwarfgpu.questions.selection import open_file
+
+    return dict.fromkeys(open_file(file).kernel_names(), "kernel")
+
+
+def _arguments(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    from dwarfgpu.program.code.kernel_parameters import with_parameters
+    from dwarfgpu.questions.selection import open_file
+
+    file = open_file(given["file"])
+    metadata = with_parameters(file, file.kernels_named([given["kernel"]])[0]).metadata
+    known = () if metadata is None else metadata.args
+    return {f"{each.name}=": each.type_name or "" for each in known if each.name and not each.is_hidden}
+
+
+def _names(*kinds: str) -> Callable[[Mapping[str, str], str], Mapping[str, str]]:
+    def names(given: Mapping[str, str], word: str) -> Mapping[str, str]:
+        if "file" not in given:
+            return {}
+        from dwarfgpu.program.code.completion_index import KnownNames
+        from dwarfgpu.questions.selection import open_file
+
+        return dict(KnownNames([open_file(given["file"])]).starting(word, kinds, MOST))
+
+    return names
+
+
+def _targets(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    from dwarfgpu.questions.processors import target_names
+
+    return dict.fromkeys(target_names(), "")
+
+
+def _repairs(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    from dwarfgpu.program.code.repairs import REPAIRS
+
+    return {"auto": "by producer", "all": "", "off": "", **{repair.name: repair.meaning for repair in REPAIRS}}
+
+
+def _rule_sets(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    from dwarfgpu.expr.rules import PRESETS
+
+    return dict.fromkeys(PRESETS, "")
+
+
+def _operations(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    from dwarfgpu.expr.table import names
+
+    return dict.fromkeys(names(), "")
+
+
+def _checks(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    from dwarfgpu.questions.verification import check_names
+
+    return dict(check_names())
+
+
+MOST = 500
+"""The most names of a program that are shown."""
+KINDS: dict[tuple[str, str], Callable[[Mapping[str, str], str], Mapping[str, str]]] = {
+    ("", "file"): _parts,
+    ("", "name"): _names("function", "variable", "type"),
+    ("", "function"): _names("function"),
+    ("", "variable"): _names("variable"),
+    ("", "expr"): _names("variable", "function"),
+    ("", "kernel"): _kernels,
+    ("", "launch"): _kernels,
+    ("", "arg"): _arguments,
+    ("", "target"): _targets,
+    ("", "dialect"): _settings("dialect"),
+    ("", "attributes"): _settings("attributes"),
+    ("", "repair"): _repairs,
+    ("", "rules"): _rule_sets,
+    ("ls", "name"): _parts,
+    ("kernels", "name"): _kernels,
+    ("ops", "name"): _operations,
+    ("targets", "name"): _targets,
+    ("verify", "ignore"): _checks,
+    ("verify", "explain"): _checks,
+}
+"""What asks for the words that the operand or option of a command can be; an empty name is every command."""

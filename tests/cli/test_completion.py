@@ -1,0 +1,139 @@
+"""Shells complete commands, options and what they take; the manual page says what the parsers say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.cli import main
+from dwarfgpu.cli.completion import SCRIPTS
+from dwarfgpu.cli.run import parsers, summaries
+from tests.builders.commands import ROOT, run
+from tools.manual import manual
+
+FILE = "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co"
+PROGRAM = "fixtures/containers/fatbin.x86_64"
+CASES = [
+    # the words of a command line up to the cursor, some of what the last one can become, and something it cannot
+    ("lo", ["locals"], "lanes"),
+    ("eval --js", ["--json", "--jsonl"], "--state"),
+    ("eval --want ", ["value", "location"], "--json"),
+    ("completion ", ["bash", "zsh", "fish"], "tcsh"),
+    ("help ev", ["eval"], "locals"),
+    ("snapshot ", ["convert", "template"], "show"),
+    ("memmodel t", ["table"], "check"),
+    ("targets gfx11", ["gfx1100", "gfx1151"], "gfx90a"),
+    ("asm --target gfx9", ["gfx90a"], "gfx1100"),
+    ("asm --target=gfx9", ["--target=gfx90a"], "gfx90a"),
+    ("ops DW_OP_LLVM_o", ["DW_OP_LLVM_offset", "DW_OP_LLVM_overlay"], "DW_OP_lit0"),
+    ("eval k.co x --rules ", ["amd", "dwarf5", "dwarf6"], "auto"),
+    ("eval k.co x --dialect llvm", ["llvm-user", "llvm-legacy"], "dwarf5"),
+    ("locals k.co --repair a", ["auto", "all"], "off"),
+    ("locals k.co --repair vector", ["vector-register"], "all"),
+    ("info k.co --attributes llvm-", ["llvm-21", "llvm-old"], "auto"),
+    ("verify k.co --ignore id", ["idioms"], "lists"),
+    ("verify k.co --explain kernel-f", ["kernel-file-type"], "idioms"),
+    ("bt k.co --frame-arguments ", ["scalars", "all", "none"], "on"),
+    (f"run {FILE} ", ["saxpy", "divergent"], "--grid"),
+    (f"run {FILE} sax", ["saxpy"], "divergent"),
+    (f"run {FILE} saxpy --grid 64 ", ["x=", "y=", "a=", "n="], "saxpy"),
+    (f"run {FILE} --grid 64 --work-group 64 sax", ["saxpy"], "divergent"),
+    (f"judge {FILE} sax", ["saxpy"], "divergent"),
+    (f"kernels {FILE} saxpy div", ["divergent"], "saxpy"),
+    (f"coverage {FILE} sax", ["saxpy"], "x"),
+    (f"serve {FILE} --launch sax", ["saxpy"], "x"),
+    (f"info {PROGRAM}@gfx", [f"{PROGRAM}@gfx90a", f"{PROGRAM}@gfx1100"], f"{PROGRAM}@x86_64"),
+    ("eval nothere.co x", [], "x"),
+    ("run README.md sax", [], "saxpy"),
+    ("nosuch ", [], "eval"),
+    ("info README", [], "README.md"),
+]
+
+
+@pytest.mark.parametrize("line,some,other", CASES, ids=[case[0] for case in CASES])
+def test_words(line, some, other):
+    done = run("completion", "fish", "--", *line.split(" "))
+    found = [text.partition("\t")[0] for text in done.stdout.splitlines()]
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(some) <= set(found)
+    assert other not in found
+    assert bool(found) == bool(some)
+
+
+def completed(line: str) -> list[str]:
+    """Return what bash offers for the last word of a line, as bash itself divides it into words."""
+    script = (
+        SCRIPTS["bash"],
+        "COMP_LINE=$1; COMP_POINT=${#1}; COMP_WORDS=(dwarfgpu); COMP_CWORD=1; _dwarfgpu",
+        'printf "%s\\n" "${COMPREPLY[@]}"',
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-c", "\n".join(script), "bash", line],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_bash():
+    """It replaces what is behind the last of its own breaks in a word."""
+    assert completed("dwarfgpu lo") == ["locals"]
+    assert completed(f"dwarfgpu info {PROGRAM}@gfx1") == ["gfx1100"]
+    assert completed(f"dwarfgpu run '{FILE}' sax") == ["saxpy"]
+    assert completed("dwarfgpu asm --target=gfx90") == ["gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909",
+                                                        "gfx90a", "gfx90c"]  # fmt: skip
+    assert completed("dwarfgpu info READ") == [], "bash then looks for files"
+
+
+@pytest.mark.slow
+def test_fish(require_tool):
+    words = [require_tool("fish"), "--no-config", "-c", f"{SCRIPTS['fish']}\ncomplete -C 'dwarfgpu lo'"]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | {"PATH": path})
+    assert done.stdout == f"locals\t{summaries()['locals']}\n"
+
+
+@pytest.mark.slow
+def test_zsh(require_tool):
+    """The script is right for zsh, and its function gives zsh the words with what they are."""
+    script = (
+        "compdef() { :; }; _files() { print files; }; _describe() { print -l $found; }",
+        f"words=(dwarfgpu lo); CURRENT=2; PREFIX=lo; {SCRIPTS['zsh']}",
+        f"words=(dwarfgpu info {FILE}); CURRENT=3; PREFIX={FILE}; _dwarfgpu",
+    )
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    words = [require_tool("zsh"), "-f", "-c", "\n".join(script)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | {"PATH": path}, cwd=ROOT)
+    assert done.stdout == f"locals:{summaries()['locals']}\nfiles\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_printed(capsys, shell):
+    assert main(["completion", shell]) == 0
+    assert capsys.readouterr().out == SCRIPTS[shell]
+
+
+def test_every_command_and_option_is_in_the_manual_page():
+    page = manual("1.0", parsers()).replace("\\-", "-")
+    assert [name for name, _, _ in parsers()] == list(summaries())
+    for name, _, parser in parsers():
+        assert f".SS {name}\n" in page
+        for action in parser._actions:
+            assert all(f"\\fB{flag}\\fR" in page for flag in action.option_strings)
+
+
+def test_help_of_a_command_and_words_that_are_nearly_right(capsys):
+    assert main(["help", "dump"]) == 0
+    assert capsys.readouterr().out.startswith("usage: dwarfgpu dump ")
+    assert main(["locals", "k.co", "--statee", "x"]) == 2
+    assert capsys.readouterr().err.endswith("hint: did you mean --state?\n")
+    assert main(["lcals"]) == 2
+    assert capsys.readouterr().err.endswith("hint: did you mean locals?\n")
