@@ -14,7 +14,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits
 from dwarfgpu.memory_model.families import family_of, family_rules, mode_of
 from dwarfgpu.memory_model.function_code import FunctionReader
-from dwarfgpu.memory_model.intents import BARRIER, FENCE, intents_of
+from dwarfgpu.memory_model.intents import BARRIER, FENCE, intents_of, macros_of
 from dwarfgpu.memory_model.outstanding import BEFORE, OutstandingFlow, OutstandingState
 from dwarfgpu.memory_model.sequences import (
     ACCESS,
@@ -413,6 +413,8 @@ class SourceLines:
         self._sources = Execution(loaded, file.target.target).sources
         self._units: dict[str, Unit] = {}
         self._texts: dict[str, tuple[str, ...] | None] = {}
+        self._macros: dict[str, dict[str, str]] = {}
+        self._reasons: dict[str, str] = {}
         self._has_columns: dict[int, bool] = {}
         self._intents: dict[tuple[str, int], tuple[MemoryIntent, ...]] = {}
 
@@ -449,7 +451,10 @@ class SourceLines:
         if known is None:
             lines = self.text(place.path)
             has_line = lines is not None and place.line <= len(lines)
-            known = self._intents[key] = intents_of(lines, place.line) if lines is not None and has_line else ()
+            known = ()
+            if lines is not None and has_line:
+                known = intents_of(lines, place.line, self._macros[place.path])
+            self._intents[key] = known
         return known
 
     def text(self, path: str) -> tuple[str, ...] | None:
@@ -457,13 +462,24 @@ class SourceLines:
         if path not in self._texts:
             source = self._sources.with_path(path, self._units.get(path))
             text = None if source is None else self.reader.read(source)
-            self._texts[path] = None if text is None or text.missing is not None else text.lines
+            if source is None or text is None or text.missing is not None:
+                self._texts[path], self._reasons[path] = None, "was not found"
+            elif text.digest is not None and source.digest not in (None, text.digest):
+                self._texts[path], self._reasons[path] = None, "has changed since the file was built"
+            else:
+                self._texts[path], self._macros[path] = text.lines, macros_of(text.lines)
         return self._texts[path]
 
     @property
     def missing(self) -> list[str]:
-        """The source files that could not be read."""
-        return [path for path, lines in self._texts.items() if lines is None]
+        """The source files that could not be read, with the reason."""
+        return [f"{path} {reason}" for path, reason in self._reasons.items()]
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether the file says which lines its code is from."""
+        file = self.file
+        return file.has_dwarf and any(line_table(file, unit) is not None for unit in file.dwarf.index.units)
 
 
 class MemoryCheck:

@@ -28,6 +28,8 @@ class CheckWish:
     expected: tuple[StatedIntent, ...] = ()
     from_source: bool = True
     search: tuple[str, ...] = ()
+    required: int = 0
+    """How many operations must have a known ordering."""
 
 
 @frozen
@@ -39,7 +41,9 @@ class MemoryReport:
     operations: int = 0
     """The accesses and fences whose ordering was known, so that it was checked."""
     missing: tuple[str, ...] = ()
-    """The source files that were not found."""
+    """The source files that were not found, or have changed since the file was built, with the reason."""
+    unchecked: str | None = None
+    """Why nothing was checked, or less than was required."""
 
 
 def check_code(file: CodeObject, wish: CheckWish) -> MemoryReport:
@@ -53,9 +57,17 @@ def check_code(file: CodeObject, wish: CheckWish) -> MemoryReport:
         search=wish.search,
     )
     findings = tuple(check.findings(wish.function))
-    return MemoryReport(
-        FileReport(file.name, findings), check.instructions, check.operations, tuple(check.lines.missing)
-    )
+    missing = tuple(check.lines.missing)
+    unchecked = None
+    if not check.instructions:
+        unchecked = "it has no functions, so nothing was checked"
+    elif not check.operations and wish.from_source and not check.lines.has_lines:
+        unchecked = "it has no line table (compile with -g), so no operation was checked"
+    elif not check.operations and missing:
+        unchecked = "its source was not read, so no operation was checked"
+    elif check.operations < wish.required:
+        unchecked = f"{check.operations} operations were checked, {wish.required} are required"
+    return MemoryReport(FileReport(file.name, findings), check.instructions, check.operations, missing, unchecked)
 
 
 def check_paths(paths: Sequence[str], wish: CheckWish, jobs: int = 1) -> Iterator[MemoryReport]:

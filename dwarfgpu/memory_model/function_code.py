@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from attrs import evolve
 
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.instruction import CALLS, JUMPS
-from dwarfgpu.isa.memory_actions import Register, action_of, read_registers, used_registers
+from dwarfgpu.isa.memory_actions import (
+    GENERIC,
+    PRIVATE,
+    Register,
+    action_of,
+    read_registers,
+    registers_of,
+    used_registers,
+)
 from dwarfgpu.program.code.disassemblers import machine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Hashable, Iterator, Sequence
 
-    from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
     from dwarfgpu.isa.memory_actions import MemoryAction
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.program.code.code_object import CodeObject
@@ -78,12 +89,9 @@ class FunctionReader:
         kernels = {kernel.entry: kernel for kernel in file.kernels.kernels}
         modes = {mode for kernel in kernels.values() if (mode := kernel.execution_mode) is not None}
         shared = modes.pop() if len(modes) == 1 else None
-        rows: dict[tuple[int, int], Symbol] = {}
-        for symbol in file.symbol_image.symbols():
-            if symbol.type in {"FUNC", "AMDGPU_HSA_KERNEL"} and symbol.is_defined and symbol.size:
-                rows.setdefault((symbol.section_index, symbol.value), symbol)
-        if not file.image.is_linked and len({section for section, _value in rows}) > 1:
-            message = f"{file.name} is not linked and has several sections of code, which all begin at address 0"
+        rows = self._symbols(kernels)
+        if file.image.are_addresses_lost:
+            message = f"{file.name} has several sections of code with the same addresses"
             raise UsageError(message, kind="not_linked", hint="link it first: ld.lld -shared FILE -o FILE.co")
         wanted = [
             row for row in rows.values() if name is None or name in {row.name, row.demangled, _bare(row.demangled)}
@@ -106,6 +114,24 @@ class FunctionReader:
                 code = file.image.symbol_bytes(symbol, symbol.size)
             yield self._function(symbol.demangled, symbol.value, code, wave_size, mode, is_kernel=has_kernel)
 
+    def _symbols(self, entries: Container[int | None]) -> dict[tuple[int, int], Symbol]:
+        """Return the symbols of functions by section and address. One without a size reaches to the next one."""
+        file = self.file
+        rows: dict[tuple[int, int], Symbol] = {}
+        for symbol in file.symbol_image.symbols():
+            is_code = symbol.type in {"FUNC", "AMDGPU_HSA_KERNEL"} or symbol.value in entries
+            if is_code and symbol.section in file.symbol_image.code_sections:
+                key = symbol.section_index, symbol.value
+                if key not in rows or rows[key].size < symbol.size:
+                    rows[key] = symbol
+        ordered = sorted(rows)
+        for key, after in pairwise([*ordered, (-1, 0)]):
+            symbol = rows[key]
+            if not symbol.size and symbol.section is not None:
+                last = symbol.section.size + symbol.section.symbol_base
+                rows[key] = evolve(symbol, size=(after[1] if after[0] == key[0] else last) - symbol.value)
+        return {key: symbol for key, symbol in rows.items() if symbol.size > 0}
+
     def _function(
         self, name: str, start: int, code: bytes, wave_size: int, mode: str | None, *, is_kernel: bool
     ) -> FunctionCode:
@@ -126,8 +152,52 @@ class FunctionReader:
                 targets[len(steps)] = start + at + instruction.branch
             steps.append(step)
             at += max(instruction.size, 4)
+        for index in _private_accesses(steps):
+            steps[index] = evolve(steps[index], action=evolve(steps[index].action, space=PRIVATE))
         blocks = _blocks(addresses, steps, targets)
         return FunctionCode(name, is_kernel, mode, tuple(addresses), tuple(steps), blocks, decode.major)
+
+
+PRIVATE_BASE = "src_private_base"
+
+
+def _private_accesses(steps: Sequence[CodeStep]) -> Iterator[int]:
+    """Yield the flat accesses whose addresses are made from the private aperture: code at -O0 keeps temporaries so.
+
+    Instructions are followed in their order, whatever block they are in: unoptimized code makes such an address
+    once, in its entry.
+    """
+    private: set[Hashable] = set()
+    if not any(PRIVATE_BASE in step.needed for step in steps):
+        return
+    for index, step in enumerate(steps):
+        instruction = step.instruction
+        if instruction.encoding == "FLAT" and step.action.space == GENERIC:
+            address = instruction.operand("vaddr")
+            if address is not None and registers_of(address)[-1:] and registers_of(address)[-1] in private:
+                yield index
+        sources = [_elements(operand) for operand in instruction.sources] if not step.action.operation else []
+        for operand in instruction.destinations:
+            registers = _elements(operand)
+            if instruction.name in {"v_writelane_b32", "v_readlane_b32"} and len(sources) > 1:
+                lane = instruction.sources[1].text
+                if instruction.name == "v_writelane_b32":
+                    registers = [(registers[0], lane)]
+                else:
+                    sources = [[(sources[0][0], lane)]] if sources[0] else []
+            for number, register in enumerate(registers):
+                is_last = number == len(registers) - 1
+                made = [
+                    source[number] if len(source) == len(registers) else source[0] if is_last else None
+                    for source in sources
+                    if source
+                ]
+                is_private = any(each == PRIVATE_BASE or each in private for each in made)
+                (private.add if is_private else private.discard)(register)
+
+
+def _elements(operand: GpuOperand) -> list[Hashable]:
+    return list(registers_of(operand))
 
 
 def _bare(name: str) -> str:

@@ -9,6 +9,7 @@ checked.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from dwarfgpu.errors import UsageError, nearest
 from dwarfgpu.immutable import frozen
@@ -29,6 +30,11 @@ _ORDER = re.compile(
     r"|relaxed|consume|acquire|release|acq_rel|seq_cst)\b"
 )
 _SCOPE = re.compile(r"\b(?:__HIP_MEMORY_SCOPE_|__MEMORY_SCOPE_|memory_scope_)(\w+)\b")
+_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)\s+(.*)")
+_NAME = re.compile(r"\b[A-Za-z_]\w*")
+NO_MACROS: Mapping[str, str] = {}
+MAX_EXPANSIONS = 8
+"""How deep names are looked up that stand for others."""
 _STRING = re.compile(r'"([^"]*)"')
 _SCOPES = {
     "system": "system",
@@ -69,20 +75,43 @@ class MemoryIntent:
     last: int = 0
 
 
-def intents_of(lines: tuple[str, ...], number: int) -> tuple[MemoryIntent, ...]:
-    """Return what the calls that begin in a line ask for; ``number`` counts from 1."""
+def macros_of(lines: tuple[str, ...]) -> dict[str, str]:
+    """Return what the names that a file defines without parameters stand for, those with one meaning."""
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        match = _DEFINE.match(line)
+        if match is not None:
+            found.setdefault(match[1], set()).add(match[2].partition("//")[0].partition("/*")[0].strip())
+    return {name: bodies.pop() for name, bodies in found.items() if len(bodies) == 1}
+
+
+def intents_of(lines: tuple[str, ...], number: int, macros: Mapping[str, str] = NO_MACROS) -> tuple[MemoryIntent, ...]:
+    """Return what the calls that begin in a line ask for; ``number`` counts from 1.
+
+    ``macros`` are names that stand for something else. An ordering or a scope that is neither known nor such a name
+    asks for nothing that can be checked.
+    """
     line = lines[number - 1]
     if "(" not in line:
         return ()
     intents = []
     for match in _CALL.finditer(line):
         text, length = _arguments(lines, number, match.end())
-        intent = _intent(match[1], text)
+        intent = _intent(match[1], _expanded(text, macros))
         if intent is not None:
             kind, ordering, scope, spaces = intent
             start = match.start() + 1
             intents.append(MemoryIntent(kind, ordering, scope, spaces, match[1], start, match.end() + length))
     return tuple(intents)
+
+
+def _expanded(text: str, macros: Mapping[str, str]) -> str:
+    for _ in range(MAX_EXPANSIONS if macros else 0):
+        before = text
+        text = _NAME.sub(lambda match: macros.get(match[0], match[0]), text)[:MAX_CALL]
+        if text == before:
+            break
+    return text
 
 
 def _arguments(lines: tuple[str, ...], number: int, column: int) -> tuple[str, int]:
@@ -121,8 +150,20 @@ def _intent(name: str, text: str) -> tuple[str, str, str, str] | None:
         return None
     ordering = orders[0] if len(orders) == 1 else _merged(orders[0], orders[1])
     is_open = name.startswith(("__opencl_", "atomic_"))
-    scope = _scope_of(text, is_open=is_open, ordering=ordering)
+    has_scope = name.startswith(("__hip_atomic_", "__scoped_atomic_", "__opencl_atomic_"))
+    may_have_scope = name.startswith("atomic_") and name.endswith("_explicit")
+    scope = _scope_of(text, is_open=is_open, ordering=ordering, has_scope=has_scope, may_have_scope=may_have_scope)
     return None if scope is None else (kind, ordering, scope, "all")
+
+
+def _last(text: str) -> str:
+    """Return the last argument of a call."""
+    depth = start = 0
+    for position, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and not depth:
+            start = position + 1
+    return text[start:]
 
 
 def _is_generic_name(name: str) -> bool:
@@ -148,10 +189,17 @@ def _merged(success: str, failure: str) -> str:
     return max(success, failure, key=ORDERINGS.index)
 
 
-def _scope_of(text: str, *, is_open: bool, ordering: str) -> str | None:
-    """Return the scope of a call. In OpenCL it orders one address space, unless the ordering is seq_cst."""
+def _scope_of(
+    text: str, *, is_open: bool, ordering: str, has_scope: bool = False, may_have_scope: bool = False
+) -> str | None:
+    """Return the scope of a call. In OpenCL it orders one address space, unless the ordering is seq_cst.
+
+    ``has_scope`` is of functions that always take one, ``may_have_scope`` of those that take one behind the ordering.
+    """
     match = _SCOPE.search(text)
     if match is None:
+        if has_scope or (may_have_scope and _ORDER.search(_last(text)) is None):
+            return None
         return ("agent" if ordering == "seq_cst" else f"agent{ONE_SPACE}") if is_open else "system"
     scope = _SCOPES.get(match[1].lower())
     if scope is None:

@@ -27,6 +27,7 @@ OF_ACTIONS = {
     "expect": ("check",),
     "directory": ("check",),
     "sarif": ("check",),
+    "require": ("check",),
     "jobs": ("check",),
     "all": ("check",),
 }
@@ -43,7 +44,8 @@ def memory_model(selection: Selection, arguments: Arguments) -> Document:
     loaded.
 
     -rules says which rules hold: llvm22, what the compiler makes, or text, what the AMDGPU usage of LLVM asks for. The
-    exit status of `check` is 1 if something is found.
+    exit status of `check` is 1 if something is found, and 3 where nothing could be checked, or fewer operations than
+    -require says.
     """
     action, *words = arguments.words or [""]
     if action not in ACTIONS:
@@ -196,6 +198,7 @@ def _wish(arguments: Arguments) -> CheckWish:
         expected,
         from_source=arguments.has("from-source") or not expected,
         search=arguments.many("directory"),
+        required=arguments.get("require") or 0,
     )
 
 
@@ -246,13 +249,15 @@ def _with_source(found: Iterator[MemoryReport], arguments: Arguments) -> Iterato
     for report in found:
         if arguments.has("from-source") and report.missing:
             hint = "name the directory it is in with --directory, or state what is meant with --expect"
-            raise NotFound("no_source", f"the source file {report.missing[0]} is not found", hint=hint)
+            raise NotFound("no_source", f"the source file {report.missing[0]}", hint=hint)
         yield report
 
 
 def _status(report: MemoryReport) -> int:
     if report.file.error is not None:
         return BAD_FILE if report.file.error.error_class == "malformed" else NO_ANSWER
+    if report.unchecked is not None:
+        return BAD_FILE
     return NO_ANSWER if report.file.findings else 0
 
 

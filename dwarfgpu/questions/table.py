@@ -447,6 +447,8 @@ COMMANDS = (
                       option("-from-source", "for check: fail where the source cannot be read"),
                       option("-expect TEXT", "for check: what is meant, as 'k.cl:12 acquire agent' (instead of the "
                              "source)", is_many=True),
+                      option("-require N", "for check: exit with 3 if fewer operations of a file are checked",
+                             read=int),
                       option("-directory DIR", "for check: where source files are, too", is_many=True),
                       option("-all", "for check: show every finding, however many there are of one rule"),
                       option("-sarif", "for check: write a SARIF 2.1.0 log"),

@@ -175,6 +175,7 @@ def memory_report_json(report: MemoryReport) -> dict[str, Any]:
         "operations": report.operations,
         "findings": len(report.file.findings),
         "missing_sources": list(report.missing),
+        "unchecked": report.unchecked,
     }
     return document if report.file.error is None else {**document, "problem": problem_json(report.file.error)}
 
@@ -186,7 +187,10 @@ def checked_text(reports: Sequence[MemoryReport], width: int) -> Iterator[str]:
     operations = sum(report.operations for report in reports)
     missing = Counter(path for report in reports for path in report.missing)
     for path in missing:
-        yield from fitted(f"{shown(path)} was not found, so nothing is known of what it asks for", width, 4)
+        yield from fitted(f"{shown(path)}, so nothing is known of what it asks for", width, 4)
+    for report in reports:
+        if report.unchecked is not None:
+            yield from fitted(f"{shown(report.file.name)}: {report.unchecked}", width, 4)
     what = f"{counted(len(reports), 'file')}, {counted(instructions, 'instruction')}, "
     what += f"{counted(operations, 'operation')} with a known ordering: "
     what += counted(findings, "finding") if findings else "no findings"

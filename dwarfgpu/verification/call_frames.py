@@ -93,6 +93,8 @@ RULES: dict[str, CheckRule] = rules(
      "write the location of the register with DW_CFA_expression"),
     ("cfa-location", ERROR, "A.6.4.2.2 (8)", "The CFA is a memory byte address.",
      "write an expression that gives a location in memory"),
+    ("kernel-end", ERROR, "A.6.4.1", "Where a kernel has a CFA, a rule says that its return address is undefined.",
+     "write DW_CFA_undefined for the return address: without a rule, debuggers look for a caller"),
     ("empty", WARNING, "A.6.4.1", "An entry defines a CFA or rules.", "emit the instructions of the prologue"),
     ("header-version", ERROR, SPEC, "The version of .eh_frame_hdr is 1.", "write 1"),
     ("header-encoding", ERROR, SPEC,
@@ -157,9 +159,10 @@ class FrameChecks:
         self.target = file.target.target if file.target.is_known else None
         image = file.image
         self.code = code_spans(image)
+        self.kernels = {kernel.entry for kernel in file.kernels.kernels} if file.is_amdgpu else set()
         self.empty: list[Fde] = []
         self._broken_cies: dict[tuple[str, int], bool] = {}
-        self._known: dict[tuple[int, bytes, int], bool] = {}
+        self._known: dict[tuple[int, bytes, int, bool], bool] = {}
         """Whether the rows are empty, by CIE, instructions and size: of FDEs in which nothing is wrong."""
         self._rules_left = 0
         """How many rules of rows are still checked: in a section so many to each byte."""
@@ -275,7 +278,8 @@ class FrameChecks:
         if self._is_broken(fde.cie):  # which is a problem of the CIE
             yield from self._instructions(fde)
             return
-        key = fde.cie.offset, fde.instructions, fde.high - fde.low
+        is_kernel = fde.low in self.kernels  # for which there is one rule more
+        key = fde.cie.offset, fde.instructions, fde.high - fde.low, is_kernel
         is_empty = self._known.get(key)
         if is_empty is None:
             is_right = True
@@ -369,6 +373,7 @@ class FrameChecks:
 
     def _rows(self, fde: Fde) -> Iterator[Problem]:
         """Yield the problems of rows, of each rule the first in an entry; an error ends them."""
+        is_kernel = fde.low in self.kernels
         seen: set[str] = set()
         before: FrameRow | None = None
         is_empty = True
@@ -378,7 +383,10 @@ class FrameChecks:
             before = row
             is_empty = is_empty and row.is_empty
             self._rules_left -= len(row.registers)
-            for name, message in self._rules(row):
+            endless = [("kernel-end", "no rule is for the return address")] * (
+                is_kernel and row.cfa is not None and fde.cie.return_address not in row.registers
+            )
+            for name, message in [*endless, *self._rules(row)]:
                 if name not in seen:
                     seen.add(name)
                     yield Problem(RULES[name], f"at {row.start:#x} {message}", fde.section, fde.offset)

@@ -32,6 +32,8 @@ MAX_REPORTED = 1000
 RULES = rules(
     "file",
     ("unreadable", ERROR, "gABI", "Sections and segments are in the file, and can be read.", "write the file again"),
+    ("addresses", ERROR, "DWARF 5, 2.4", "An address is in one section of code.",
+     "link the file, or keep the relocations of its debug sections"),
 )  # fmt: skip
 MAX_DEPTH = 100
 """How many of the entries that own one are named with a finding about it."""
@@ -94,6 +96,10 @@ class FileCheck:
                 _ = section.raw
             except DwarfGpuError as error:
                 yield findings.unreadable(RULES, error)
+        if image.are_addresses_lost:
+            names = ", ".join(section.name for section in image.code_sections[:3])
+            message = f"sections of code ({names}) have the same addresses, and no relocations tell them apart"
+            yield Problem(RULES["addresses"], message)
         yield from KernelChecks(self.file).problems()
         if self.file.has_dwarf:
             yield from self.entries.problems()

@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from tests.builders.frames import FrameBuilder
 from tests.builders.hostile import CODE, SIZE, gpu, ops
-from tests.builders.seeds import Seed
+from tests.builders.seeds import FIXTURES, Seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 CFA = "LLVM_def_aspace_cfa 64 0 5"
 """The CFA at the address in s32, in private memory."""
+
+
+def kernel_with_a_caller() -> bytes:
+    """A kernel with a CFA from which the rule that its return address is undefined is taken away."""
+    data = (FIXTURES / "asm/lane-pc.gfx90a.w64.co").read_bytes()
+    assert data.count(b"\x07\x10") == 1
+    return data.replace(b"\x07\x10", b"\0\0")
 
 
 def instructions(rule: str, name: str, text: str | bytes) -> Seed:
@@ -93,6 +100,7 @@ def reserved_length(builder: FrameBuilder) -> None:
 
 
 SEEDS = (
+    Seed("frame-kernel-end", "no rule for the return address", kernel_with_a_caller),
     section("unreadable", "a reserved length", reserved_length),
     section("truncated", "longer than the section", cut),
     section("truncated", "without a range", without_range),

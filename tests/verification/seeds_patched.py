@@ -88,7 +88,19 @@ def of_4_bytes() -> bytes:
     return elf.build()
 
 
+def of_two_sections() -> bytes:
+    """A linked file with two sections of code that have the same addresses."""
+    elf = ElfBuilder(flags=GFX90A)
+    for name in (".text.a", ".text.b"):
+        elf.section(name, bytes(16), flags=SHF_ALLOC | 4, address=0)
+    root = die("compile_unit", named("a"), ("producer", "string", "hand"), ("language", "data2", 0x1D))
+    for name, data in build(unit(root)).sections.items():
+        elf.section(name, data)
+    return elf.build()
+
+
 SEEDS = (
+    Seed("file-addresses", "two sections at 0", of_two_sections),
     Seed("entry-address-size", "4 bytes of 8", of_4_bytes),
     header("entry-unknown-form", "form 0x7f of a name", 4, b"\x7f", ".debug_abbrev"),
     Seed(

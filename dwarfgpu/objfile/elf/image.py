@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -20,6 +21,7 @@ from dwarfgpu.objfile.elf.header import (
     MAGIC,
     OS_ABIS,
     PT_LOAD,
+    SHF_ALLOC,
     SHF_EXECINSTR,
     SHT_CREL,
     SHT_DYNSYM,
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.notes import Note
     from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable
 
+CODE_ALIGNMENT = 1 << 12
+"""The largest alignment of sections that are placed one behind the other, and where the first is, but in objects."""
 MAX_READ = 1 << 28
 """How many bytes one ``read`` may return at most."""
 
@@ -116,11 +120,33 @@ class Image:
             Section(self, index, text_at(names, row.name), row) for index, row in enumerate(headers)
         )
         """The sections in the order of the file, with the empty first one."""
+        self.are_addresses_lost = False
+        """Whether several sections of code have the same addresses, and no relocations tell which one is meant."""
+        self._place_code()
         self._by_name: dict[str, list[Section]] | None = None
         self._symbols: SymbolTable | None = None
         self._notes: tuple[Note, ...] | None = None
         self._relocating: dict[int, list[Section]] | None = None
         self._symbol_values: dict[int, tuple[list[int], list[int]]] = {}
+
+    def _place_code(self) -> None:
+        """Give each section of code addresses of its own, where several begin at 0 as in objects, cubins and zebins."""
+        code = [each for each in self.sections if each.flags & SHF_EXECINSTR and each.flags & SHF_ALLOC and each.size]
+        ordered = sorted(code, key=lambda section: section.address)
+        if all(section.address + section.size <= after.address for section, after in pairwise(ordered)):
+            return
+        debug = {section.index for section in self.sections if section.name.startswith((".debug_", ".zdebug_"))}
+        relocations = (section for section in self.sections if section.type in (SHT_RELA, SHT_REL, SHT_CREL))
+        if debug and not any(section.header.info in debug for section in relocations):
+            self.are_addresses_lost = True
+            return
+        end = 0 if self.type == ET_REL else CODE_ALIGNMENT  # where a linked file says 0, a linker has dropped the code
+        for section in code:
+            align = min(max(section.header.align, 1), CODE_ALIGNMENT)
+            address = -(-max(section.header.address, end) // align) * align
+            section.moved = address - section.header.address
+            section.address = address
+            end = address + section.size
 
     def __repr__(self) -> str:
         return f"Image({self.name!r}, machine={self.machine_name})"
@@ -147,7 +173,12 @@ class Image:
     @property
     def is_linked(self) -> bool:
         """Whether addresses mean something: not in a relocatable file, where every section begins at 0."""
-        return self.type != ET_REL
+        return self.type != ET_REL and not self.are_addresses_lost
+
+    @property
+    def are_sections_placed(self) -> bool:
+        """Whether sections of code have other addresses than the file says, since it gives several the same."""
+        return any(section.moved for section in self.sections)
 
     # --- Sections -----------------------------------------------------------------------------------------------
 
@@ -172,6 +203,10 @@ class Image:
         """The sections with instructions."""
         return tuple(section for section in self.sections if section.flags & SHF_EXECINSTR and section.size)
 
+    def code_at(self, address: int) -> Section | None:
+        """Return the section of code that an address is in."""
+        return next((each for each in self.code_sections if 0 <= address - each.address < each.size), None)
+
     def relocation_sections(self, index: int) -> list[Section]:
         """Return the sections with the relocations of a section in a file that is not linked.
 
@@ -179,7 +214,7 @@ class Image:
         """
         if self._relocating is None:
             self._relocating = {}
-            if not self.is_linked:
+            if self.type == ET_REL or self.are_sections_placed:
                 for section in self.sections:
                     if section.type in (SHT_RELA, SHT_REL, SHT_CREL):
                         self._relocating.setdefault(section.header.info, []).append(section)
@@ -304,6 +339,9 @@ class Image:
         if not self.is_linked:
             message = f"{self.name}: a file that is not linked has no addresses"
             raise UsageError(message, kind="not_linked", hint="read the content of a section")
+        section = self.code_at(address) if self.are_sections_placed else None
+        if section is not None and address + size <= section.address + section.size:
+            return bytes(section.view[address - section.address :][:size])
         if not 0 <= size <= MAX_READ:
             raise UsageError(f"{self.name}: {size} bytes cannot be read at once", kind="too_large")
         for segment in self.segments:
@@ -323,7 +361,7 @@ class Image:
         section = symbol.section
         if section is None:
             raise malformed(self.name, "not_defined", f"the symbol {symbol.name} has no section")
-        start = symbol.value - (section.address if self.is_linked else 0)
+        start = symbol.value - section.symbol_base
         data = bytes(section.view[start : start + size]) if start >= 0 else b""
         if len(data) < size:
             message = f"the symbol {symbol.name} needs {size} bytes, {len(data)} are left"

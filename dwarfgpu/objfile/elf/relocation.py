@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import EM_386, EM_AMDGPU, EM_X86_64, SHF_EXECINSTR, SHT_CREL, SHT_RELA, malformed
+from dwarfgpu.objfile.elf.header import (
+    EM_386,
+    EM_AMDGPU,
+    EM_CUDA,
+    EM_INTELGT,
+    EM_X86_64,
+    SHF_EXECINSTR,
+    SHT_CREL,
+    SHT_RELA,
+    malformed,
+)
 
 if TYPE_CHECKING:
     from dwarfgpu.errors import DwarfGpuError
@@ -22,6 +32,8 @@ SPECS = {
     EM_AMDGPU: 'AMDGPU usage, "Relocation Records"',
     EM_X86_64: "x86-64 ABI, 4.4",
     EM_386: "i386 ABI, 4.3",
+    EM_CUDA: "CUDA binary utilities",
+    EM_INTELGT: "zebin specification",
 }
 
 # What is computed, in the letters of the text: S symbol, A addend, P place, Z size of the symbol
@@ -142,7 +154,12 @@ I386 = _rules(
 
 Addends are in the fields."""
 
-RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386}
+CUDA = _rules("R_CUDA_", (0, "NONE", 0, NOTHING), (1, "32", 4, ABSOLUTE), (2, "64", 8, ABSOLUTE))
+"""Those of cubins that debug sections have; a cubin is an executable (ET_EXEC), and they are not applied in it."""
+ZEBIN = _rules("R_ZE_", (0, "NONE", 0, NOTHING), (1, "SYM_ADDR", 8, ABSOLUTE), (2, "SYM_ADDR_32", 4, ABSOLUTE))
+"""Those of Intel's zebin that debug sections have."""
+
+RULES = {EM_AMDGPU: AMDGPU, EM_X86_64: X86_64, EM_386: I386, EM_CUDA: CUDA, EM_INTELGT: ZEBIN}
 
 
 def relocate(data: bytearray, section: Section, source: Section, image: Image) -> None:

@@ -9,6 +9,7 @@ from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import (
     EM_AMDGPU,
+    ET_REL,
     SECTION_TYPES,
     SHF_ALLOC,
     SHF_COMPRESSED,
@@ -40,6 +41,7 @@ class Section:
         "flags",
         "header",
         "index",
+        "moved",
         "name",
         "offset",
         "size",
@@ -56,6 +58,8 @@ class Section:
         self.type = header.type
         self.flags = header.flags
         self.address = header.address
+        self.moved = 0
+        """How far it is behind the address that the file gives it and other sections."""
         self.offset = header.offset
         self.size = header.size
         """The bytes it has in the file, or would have in memory if the file holds none."""
@@ -80,6 +84,11 @@ class Section:
         groups = ((0x0FF00000, "o"), (0x70000000, "p"))
         letters += "".join(letter for mask, letter in groups if flags & mask)
         return letters + ("x" if flags & ~0x7FF00000 else "")
+
+    @property
+    def symbol_base(self) -> int:
+        """What the values of its symbols count from: 0 in a file that is not linked, where they are offsets."""
+        return self.moved if self._image.type == ET_REL else self.address
 
     @property
     def is_allocated(self) -> bool:

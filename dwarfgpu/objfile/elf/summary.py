@@ -153,5 +153,13 @@ def _missing(image: Image) -> list[Missing]:
     if image.machine == EM_AMDGPU and not any(note.type_name.endswith("_METADATA") for note in image.notes()):
         result.append(Missing("metadata note", "the arguments of kernels are not known"))
     if not image.is_linked:
-        result.append(Missing("addresses", "the file is not linked: an address is an offset in its section"))
+        consequence = "the file is not linked: an address is an offset in its section"
+        if image.are_addresses_lost:
+            consequence = "sections of code have the same addresses, so an address means nothing"
+        result.append(Missing("addresses", consequence))
+    if image.are_sections_placed:
+        placed = [f"{section.name} at {section.address:#x}" for section in image.sections if section.moved]
+        more = f" and {len(placed) - 3} more" if len(placed) > 3 else ""
+        consequence = f"the file gives sections of code the same ones; they are read with {', '.join(placed[:3])}{more}"
+        result.append(Missing("addresses", consequence))
     return result

@@ -122,6 +122,7 @@ class SymbolTable:
         text = text_at(self._strings, name)
         if symbol_type == STT_SECTION and not text and section is not None:
             text = section.name
+        value += 0 if section is None else section.moved
         return Symbol(index, text, value, size, symbol_type, info >> 4, VISIBILITIES[other & 3], place, section)
 
     def named(self, name: str) -> Symbol | None:
@@ -222,7 +223,7 @@ class SymbolTable:
         Sections of one name, as groups have them, are read as one piece, so that those behind the first one count from
         where they are in it. Frame sections are read one by one.
         """
-        bases = [section.address for section in self._sections]
+        bases = [section.address - section.symbol_base + section.moved for section in self._sections]
         ends: dict[str, int] = {}
         for section in self._sections:
             name = section.name
@@ -326,8 +327,11 @@ class SymbolTable:
     def _search_at(self, address: int, section_index: int | None) -> Symbol | None:
         by_section: dict[int, list[tuple[int, int, int]]] = {}
         for index, (_, info, place, value, size) in enumerate(self._rows()):
-            if value <= address and (address < value + size or address == value):
+            if value <= address:
                 inside, section = self._place(index, place)
+                value += 0 if section is None else section.moved  # noqa: PLW2901
+                if not (address == value or value < address < value + size):
+                    continue
                 if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
                     by_section.setdefault(inside, []).append((value, size, index))
         keys: list[tuple[bool, int, int]] = []
@@ -359,7 +363,7 @@ class SymbolTable:
         for index, (_, info, place, value, size) in enumerate(self._rows()):
             inside, section = self._place(index, place)
             if section is not None and info & 0xF not in (STT_SECTION, STT_FILE, STT_TLS):
-                by_section.setdefault(inside, []).append((value, size, index))
+                by_section.setdefault(inside, []).append((value + section.moved, size, index))
         result = {}
         for place, symbols in by_section.items():
             symbols.sort()

@@ -390,7 +390,7 @@ def symbol_place(image: Image, symbol: Symbol) -> tuple[str | None, int]:
     section = symbol.section
     if section is None:
         return None, symbol.value
-    return section.name, symbol.value - (section.address if image.is_linked else 0)
+    return section.name, symbol.value - section.symbol_base
 
 
 def parse_descriptor(data: bytes, generation: int | None) -> KernelDescriptor:

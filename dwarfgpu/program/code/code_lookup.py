@@ -224,17 +224,17 @@ def addresses_of_line(file: CodeObject, path: str, line: int) -> dict[int, str]:
 def at_address(file: CodeObject, address: int) -> AtAddress:
     """Return what is known about an address; raise an error if that is nothing."""
     image = file.image
-    section = next(
-        (
-            section
-            for section in image.sections
-            if section.is_allocated and 0 <= address - section.address < section.size
-        ),
-        None,
-    )
+    if image.are_addresses_lost:
+        names = ", ".join(section.name for section in image.code_sections[:3])
+        message = f"{image.name}: an address means nothing: sections of code ({names}) have the same addresses"
+        hint = "the relocations of its debug sections, which tell them apart, have been removed: keep them"
+        raise UsageError(message, kind="not_linked", hint=hint)
     code = image.code_sections
-    # in a file that is not linked every section begins at 0: the address is one of code
-    symbol = file.symbol_image.symbol_at(address, None if image.is_linked or not code else code[0])
+    # the sections of data of a file that is not linked begin at 0 as well: the address is one of code
+    section = image.code_at(address) or next(
+        (each for each in image.sections if each.is_allocated and 0 <= address - each.address < each.size), None
+    )
+    symbol = file.symbol_image.symbol_at(address, None if image.is_linked or not code else section or code[0])
     unit = source = row = None
     frames: tuple[CallFrame, ...] = ()
     text = None

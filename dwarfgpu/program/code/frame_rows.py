@@ -339,10 +339,10 @@ def code_name(file: CodeObject, entry: Entry) -> str:
     if not isinstance(entry, Fde):
         return ""
     image = file.image
-    code = image.code_sections
-    if not image.is_linked and len(code) != 1:
-        return ""  # every section begins at 0, and the relocations that tell them apart are gone
-    symbol = image.symbol_at(entry.low, None if image.is_linked else code[0])
+    code = None if image.is_linked else image.code_at(entry.low)
+    if not image.is_linked and (code is None or image.are_addresses_lost):
+        return ""
+    symbol = image.symbol_at(entry.low, code)
     if symbol is None or not symbol.name:
         return ""
     offset = entry.low - symbol.value

@@ -52,6 +52,12 @@ class SourceFile:
                 return unit
         return self.parts[0][1] if self.parts else None
 
+    @property
+    def digest(self) -> bytes | None:
+        """The MD5 of the file when it was compiled, where a line table has it."""
+        entries = (table.file(number) for _, _, table, numbers in self.parts for number in numbers)
+        return next((entry.md5 for entry in entries if entry is not None and entry.md5 is not None), None)
+
     def embedded(self) -> str | None:
         """Return its text, where a line table has it (DW_LNCT_LLVM_source)."""
         for _, _, table, numbers in self.parts:
@@ -223,6 +229,8 @@ class SourceText:
     lines: tuple[str, ...] = ()
     path: str | None = None
     """Where it was found; None for one that the program embeds, and for one that was not found."""
+    digest: bytes | None = None
+    """The MD5 of the file that was read; None for one that the program embeds."""
     missing: str | None = None
     """Why there are no lines: ``No such file or directory``."""
 
@@ -270,7 +278,8 @@ class SourceReader:
                     reason = f"It has more than {MAX_SIZE} bytes."
                 else:
                     with open(path, "rb") as text:  # noqa: PTH123
-                        return SourceText(_lines(decode(text.read(MAX_SIZE))), path)
+                        content = text.read(MAX_SIZE)
+                    return SourceText(_lines(decode(content)), path, md5_of(content))
             except OSError as error:
                 reason = f"{error.strerror}."
         return SourceText(missing=reason)
@@ -292,6 +301,16 @@ class SourceReader:
     def _here(self, path: str) -> str:
         """Return a path of the program on this computer: its longest beginning that was moved is replaced."""
         return next(places_of(path, self.moved))
+
+
+def md5_of(content: bytes) -> bytes | None:
+    """Return the MD5 of a file, which line tables have (DWARF 5, 6.2.4.1 (5)); None where Python offers none."""
+    import hashlib
+
+    try:
+        return hashlib.md5(content, usedforsecurity=False).digest()
+    except ValueError:
+        return None
 
 
 def _lines(text: str) -> tuple[str, ...]:

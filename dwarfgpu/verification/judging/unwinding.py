@@ -202,8 +202,12 @@ class FrameJudge:
         try:
             location = activation.entry_register(number, thread.lanes)
             if is_undefined(location):
-                if call is None:
+                if call is None and number in information.row.registers:
                     return True
+                if call is None:
+                    message = "no rule says that the return address is undefined, though there is a CFA"
+                    self._see("end", "pc", batch, row, message, visits, said=said)
+                    return False
                 message = f"the return address is undefined, and execution goes on at {call.return_address:#x}: {text}"
                 self._see("caller", "pc", batch, row, message, visits, said=said)
                 return False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.builders.judged_calls import GFX90A, GFX1100, Step, assembly, defects_of, entry_facts, offsets_of, steps_of
+from tests.verification.seeds_frames import kernel_with_a_caller
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda each: each.name)
 FEW = 30
@@ -44,6 +46,14 @@ def test_every_defect_is_found_at_its_instruction(processor, assembler, judged):
     defects = list(defects_of(processor))
     assert len(defects) >= 70
     check_defects(processor, assembler, judged, defects)
+
+
+def test_a_kernel_with_a_cfa_says_that_it_has_no_caller(judged, tmp_path):
+    path = tmp_path / "k.co"
+    path.write_bytes(kernel_with_a_caller())
+    (finding,) = judged(str(path), "X", args=[np.zeros(96, np.int32), 40]).report.findings
+    assert finding.rule.name == "unwind-end"
+    assert "no rule says that the return address is undefined" in finding.message
 
 
 def test_a_finding_says_the_row_and_where_it_is_seen_first(assembler, judged):
