@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from json import JSONDecoder
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory
@@ -316,11 +317,31 @@ def shell(
 
 _WORD = re.compile(r"\s*(\S+)")
 _QUOTED = re.compile(r"""\s*(["'])(.*?)\1(?!\S)""")
+_OPENING = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<![^\s=])[{\[]""", re.DOTALL)
+"""Quotes, or where JSON begins outside of them."""
 _END = re.compile(r"(?<!\S)--(?!\S)")
 """What ends options. As in gdb, an expression may begin like the beginning of an option only where this is missing."""
 FORMS = {"--json": "json", "-json": "json", "--jsonl": "jsonl", "-jsonl": "jsonl"}
 """The options that every question has: one document, or a document a line."""
 _SWITCH = ("on", "off", "yes", "no", "enable", "disable")
+
+
+def _split(text: str) -> list[str]:
+    """Split a text as a shell does, but leave JSON outside of quotes as it is, with its own quotes."""
+    parts, at = [], 0
+    while (match := _OPENING.search(text, at)) is not None:
+        start, end = match.span()
+        if match[0] in "{[":
+            try:
+                _value, end = JSONDecoder().raw_decode(text, start)
+            except (ValueError, RecursionError):
+                parts.append(text[at:end])
+            else:
+                parts += [text[at:start], shlex.quote(text[start:end])]
+        else:
+            parts.append(text[at:end])
+        at = end
+    return shlex.split("".join((*parts, text[at:])))
 
 
 @frozen
@@ -360,7 +381,7 @@ class Arguments:
         if self.operands is not None:
             return list(self.operands)
         try:
-            return shlex.split(self.text)
+            return _split(self.text)
         except ValueError as error:
             raise UsageError(f"{self.text[:60]}: {str(error).lower()}", hint="quotes come in pairs") from None
 

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.completion import complete
 from tests.questions.harness import KERNEL, STATE, Run
 
@@ -609,3 +610,8 @@ def test_what_is_outstanding_without_weak_memory():
 
 def test_weak_memory_is_off_or_a_seed():
     assert "weak-memory is off or a seed" in str(Run(FAST).fails("set weak-memory x"))
+
+
+def test_json_at_the_prompt_keeps_its_quotes():
+    with pytest.raises(UsageError, match="no value for list, halves, vectors, n of records"):
+        Run(FILE)('target launch records 64 64 items={"weight":0.2} flags={"a b":[1]}')

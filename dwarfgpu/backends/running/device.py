@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 LONGEST = 256
 """The instructions of a block."""
+MOST_BLOCKS = 4096
+"""The compiled blocks that are kept; waves that change MODE again and again have other ones each time."""
 PATIENCE = 10_000
 """The instructions that a batch executes before all others get their turns."""
 TURNS = (4, 40, 400)
@@ -540,6 +542,9 @@ class Device:
         blocks = self._single if single else self.blocks
         block = blocks.get((pc, mode))
         if block is None:
+            if len(blocks) >= MOST_BLOCKS:
+                for key in list(blocks)[: MOST_BLOCKS // 2]:
+                    del blocks[key]
             block = blocks[pc, mode] = self._block(pc, mode, 1 if single else LONGEST)
         return block
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.launch.dispatch import PlannedBuffer
     from dwarfgpu.program.values.scalars import Scalar
 
+AT_ONCE = 1 << 20
+"""The random numbers that are made at a time."""
 MAX_BYTES = 1 << 30
 """Of one buffer."""
 _CALL = re.compile(r"(zeros|ones|arange|random|full)\((.*)\)", re.DOTALL)
@@ -220,11 +222,15 @@ def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
         )
     if function == "random":
         seed = _count(words[2], what) if len(words) > 2 else 0
-        random = np.random.default_rng(seed)
-        if code[0] == "f":
-            return random.random(count).astype(code)
-        limits = np.iinfo(code)
-        return random.integers(limits.min, limits.max, count, dtype=code, endpoint=True)
+        random, numbers = np.random.default_rng(seed), np.empty(count, code)
+        for first in range(0, count, AT_ONCE):  # between two parts ^C is heard
+            part = numbers[first : first + AT_ONCE]
+            if code[0] == "f":
+                part[:] = random.random(len(part))
+            else:
+                limits = np.iinfo(code)
+                part[:] = random.integers(limits.min, limits.max, len(part), dtype=code, endpoint=True)
+        return numbers
     if function == "arange":
         return np.arange(count).astype(code)
     if function == "full":
@@ -266,8 +272,9 @@ def array_at(memory: MachineMemory, buffer: PlannedBuffer) -> Any:
     import numpy as np
 
     code, shape = buffer.form
-    whole = memory.writable(buffer.address, buffer.size)
-    array = np.frombuffer(whole, np.uint8 if not buffer.size else code)
+    if not buffer.size:
+        return np.empty(shape or 0, code)
+    array = np.frombuffer(memory.writable(buffer.address, buffer.size), code)
     return array.reshape(shape) if shape else array
 
 

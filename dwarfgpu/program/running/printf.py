@@ -27,6 +27,8 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 _BYTES = {"hh": 1, "h": 2, "hl": 4, "l": 8, "ll": 8, "j": 8, "z": 8, "t": 8}
 _HEAD = 8
 MAX_WIDTH = 4096
+LACKING = "[a %s without its end, as clang 22 stores 4, 8, ... characters: what follows it is not right]\n"
+"""What follows a line of OpenCL's printf whose arguments cannot be told apart."""
 
 
 def printed(memory: bytes, formats: tuple[PrintfFormat, ...]) -> Iterator[str]:
@@ -71,7 +73,24 @@ def _of_opencl(memory: bytes, position: int, end: int, known: dict[int, PrintfFo
     for size in entry.sizes:
         values.append(memory[position : position + size])
         position += size
-    return formatted(unescaped(entry.format), values), position
+    text = unescaped(entry.format)
+    letters = [match["letter"] for match in _SPECIFIER.finditer(text) if match["letter"] != "%"]
+    is_short = "*" not in text and any(
+        letter == "s" and _lacks_end(value) for letter, value in zip(letters, values[:-1], strict=False)
+    )
+    return formatted(text, values) + (LACKING if is_short else ""), position
+
+
+def _lacks_end(string: bytes) -> bool:
+    """Return whether a constant string of OpenCL has no NUL in its last dword, or what is in it is no text.
+
+    clang 16 to 22 store a string whose length is a multiple of 4 without its NUL; the next argument follows at once.
+    """
+    text, nul, rest = string[-4:].partition(b"\0")
+    if b"\0" in string[:-4]:  # a pointer
+        return False
+    is_text = all(byte >= 32 or byte in b"\t\n\r\x1b" for byte in text)
+    return not nul or any(rest) or not is_text or (len(string) > 4 and not text)
 
 
 def _of_hip(memory: bytes, position: int, end: int, hashed: dict[int, str]) -> tuple[str | None, int]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.backends.running.batch import VCC
 from dwarfgpu.backends.running.halts import Arrival, executing
+from dwarfgpu.backends.running.stops import MachineFault
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed, text
@@ -87,7 +88,11 @@ class WaveTrace:
         if self._pending is not None:
             self._tell_pending(batch, row)
         device = self.running.machine.device
-        instruction = executed(device.code_at(batch.pc), 0, device.processor, device.lanes)
+        try:
+            code = device.code_at(batch.pc)
+        except MachineFault:  # there is no code, and the wave stops with that
+            return
+        instruction = executed(code, 0, device.processor, device.lanes)
         mask = _mask(batch, row)
         lane = self._lane(mask)
         self._pending = instruction, self.running.position(batch.pc), mask, lane

@@ -81,7 +81,8 @@ class Execution:
             symbol = code.file.symbol_image.symbol_at(inside)
             if symbol is None or (not symbol.size and symbol.type in ("OBJECT", "NOTYPE")):
                 continue
-            return symbol.demangled, inside - symbol.value
+            start = code.behind_header(code.in_program(symbol.value))
+            return symbol.demangled, address - start if start <= address else inside - symbol.value
         return None
 
     def code_of(self, unit: Unit, likely: LoadedCode | None = None) -> LoadedCode:

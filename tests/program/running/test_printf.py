@@ -148,3 +148,16 @@ def test_a_kernel_that_prints_nothing_has_no_buffer(built):
     launched = launch(machine, built(), "saxpy", grid=(4,), work_group=(4,))
     assert launched.plan.printf_buffer == 0
     assert list(Running(launched).printed()) == []
+
+
+@pytest.mark.parametrize("data, sizes, is_said", [
+    (b"abcd" + b"\7\0\0\0" + b"ab\0\0" + bytes(4), (8, 4, 4), True),  # as clang 22 stores abcd, 7, ab
+    (b"abcd" + bytes(4) + b"ab\0\0" + bytes(4), (8, 4, 4), True),
+    (b"abc\0" + b"\7\0\0\0" + b"abcdefgh" + bytes(4), (4, 4, 12), False),  # nothing follows it
+    (b"\0\0\0\0" + b"\7\0\0\0" + b"a\tb\0", (4, 4, 4), False),
+])  # fmt: skip
+def test_a_string_without_its_end_is_said_at_the_line(data, sizes, is_said):
+    record = struct.pack("<I", 1) + data
+    memory = struct.pack("<II", len(record), 1 << 20) + record
+    (text,) = printed(memory, (PrintfFormat(1, sizes, "<%s> <%d> <%s>\\n"),))
+    assert ("\n[a %s without its end" in text) == is_said

@@ -13,6 +13,7 @@ from dwarfgpu.backends.machine import Machine
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.launch.launch import launch, machine_for
 from dwarfgpu.program.running.running import Running
+from dwarfgpu.program.running.tracing import WaveTrace
 from dwarfgpu.targets.resolve import resolve
 
 SLOW = pytest.mark.slow
@@ -423,3 +424,43 @@ def test_a_dynamic_stack_has_a_kibibyte_more():
     machine = machine_for(path, "divergent")
     done = launch(machine, path, "divergent", grid=64, work_group=64, args=args, private_size=200)
     assert done.plan.start.private_segment_size == 200
+
+
+def test_blocks_are_kept_up_to_a_number(built, monkeypatch):
+    monkeypatch.setattr("dwarfgpu.backends.running.device.MOST_BLOCKS", 4)
+    launched = steps_launched(built("gfx1100", "O0"))
+    assert launched.machine.run().has_ended
+    assert launched.buffers["out"].tolist() == STEPS
+    assert len(launched.machine.device.blocks) <= 4
+
+
+def test_a_trace_of_a_wave_that_jumps_where_no_code_is(built):
+    launched = steps_launched(built("gfx1100", "O0"))
+    machine = launched.machine
+    machine.step(0)
+    machine.set_register("pc", np.array([16], np.uint64), slice(0, 1))
+    steps = []
+    trace = WaveTrace(Running(launched), steps.append)
+    halt = machine.run()
+    trace.end()
+    assert halt.reason == "MEMORY_VIOLATION: no code at 0x10"
+    assert steps == []
+
+
+def test_an_empty_buffer_is_an_empty_array(built, tmp_path):
+    launched = started(built(), "saxpy", args={"y": "ones(0)", "x": "ones(4)", "a": 1.0, "n": 0})
+    running = Running(launched)
+    assert running.run().has_ended
+    running.save("y", str(tmp_path / "y.npy"))
+    assert np.load(tmp_path / "y.npy").shape == (0,)
+
+
+def test_code_behind_its_description_has_the_name_of_the_kernel():
+    path = "fixtures/asm/clrx.gfx801.co"
+    machine = machine_for(path, "test1")
+    segment = bytes(8)
+    launched = launch(machine, path, "test1", grid=64, work_group=64, args={0: segment})
+    running = Running(launched)
+    assert " in test1" in str(running.position(launched.plan.start.entry))
+    assert " in test1+8" in str(running.position(launched.plan.start.entry + 8))
+    assert running.run().has_ended
