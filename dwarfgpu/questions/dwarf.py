@@ -132,7 +132,7 @@ def print_die(selection: Selection, arguments: Arguments) -> Document:
     -name, -tag, -die and -pc select entries, each with all that is below it; several of them narrow the selection.
 
     With -section: what another section holds: line, loc, loclists, ranges, rnglists, frame, eh_frame, eh_frame_hdr,
-    names, aranges; -section all shows the entries and all of these. llvm-dwarfdump prints the other sections.
+    names, aranges; -section all shows the entries and all of these. Also symtab, dynsym, note and rela, or .rela.dyn.
     """
     from dwarfgpu.program.dump import entries, sections
 

@@ -223,7 +223,7 @@ class Image:
     def symbol_values(self, link: int) -> tuple[list[int], list[int]]:
         """Return what each symbol of a section adds to a relocated field, and the sizes of the symbols."""
         if link not in self._symbol_values:
-            table = self._table(self.sections[link]) if 0 < link < len(self.sections) else None
+            table = self.symbol_table(self.sections[link]) if 0 < link < len(self.sections) else None
             self._symbol_values[link] = (table.values(), table.sizes()) if table is not None else ([], [])
         return self._symbol_values[link]
 
@@ -284,7 +284,7 @@ class Image:
                 if section.type != wanted:
                     continue
                 try:
-                    table = self._table(section)
+                    table = self.symbol_table(section)
                 except DwarfGpuError as error:
                     self.problems.append(error)
                     continue
@@ -292,7 +292,7 @@ class Image:
                     return table
         return SymbolTable(b"", b"", b"", self.sections, self.layout)
 
-    def _table(self, section: Section) -> SymbolTable:
+    def symbol_table(self, section: Section) -> SymbolTable:
         """Return the symbols of a section. Without readable names it is still a table."""
         from dwarfgpu.objfile.elf.symbols import SymbolTable
 

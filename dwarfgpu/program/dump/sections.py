@@ -13,6 +13,7 @@ from dwarfgpu.objfile.lines.line_table import line_tables
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
+from dwarfgpu.program.dump import elf_tables
 from dwarfgpu.program.dump.lists import ListSection
 from dwarfgpu.program.dump.parts import Columns, SectionPart, Table
 
@@ -261,6 +262,8 @@ def find_sections(file: CodeObject, names: Iterable[str]) -> list[str]:
             continue
         meant = [name, f".{name}", f".debug_{name}"]
         matches = [section for section in shown if section in meant or base_name(section) in meant]
+        types = elf_tables.WORDS.get(name.removeprefix("."), ())
+        matches += [each.name for _, each in elf_tables.sections(file) if each.type in types or each.name in meant]
         if not matches:
             raise _no_section(file, name, shown)
         chosen.update(dict.fromkeys(matches))
@@ -268,7 +271,8 @@ def find_sections(file: CodeObject, names: Iterable[str]) -> list[str]:
 
 
 def _no_section(file: CodeObject, name: str, shown: list[str]) -> NotFound:
-    there = f"there are {', '.join(shown)}" if shown else "it has no debugging information"
+    tables = [section.name for _, section in elf_tables.sections(file)]
+    there = f"there are {', '.join(dict.fromkeys(shown + tables))}" if shown or tables else "it has no sections"
     message = f"{file.name} has no section {name!r} that can be shown"
     return NotFound("no_section", message, hint=f"{there}; {_REST}")
 
@@ -329,4 +333,6 @@ class SectionDump:
             raise UsageError(f"{section} cannot be searched for an address", hint=hint)
         if name in _LISTS:
             return ListSection(self.file, section, _LISTS[name], self.code).parts()
-        return _TABLES[name](self.file, section)
+        if name in _TABLES:
+            return _TABLES[name](self.file, section)
+        return elf_tables.parts(self.file, section)
