@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+import dwarfgpu
+from dwarfgpu.render.values import value_text
 from tests.gdb.running import run_gdb
 
 C = "int main(void)\n{\n  int counter = 7;\n  return counter;\n}\n"
@@ -70,3 +72,54 @@ def test_a_program_of_fortran(require_tool, tmp_path):
     subprocess.run([require_tool("gfortran"), "-g", tmp_path / "a.f90", "-o", tmp_path / "a"], check=True, cwd=tmp_path)
     commands = ("break 11", "run", *(f"print $dwarfgpu('{text}')" for text in ("n", "twice", "n + twice")))
     assert shown(require_tool, tmp_path / "a", *commands) == ["7", "14", "21"]
+
+
+NEGATIVE = """
+program p
+  integer, target :: a(6) = [1, 2, 3, 4, 5, 6], m(3, 4)
+  integer, pointer :: back(:), every(:), cross(:, :)
+  integer :: i
+  do i = 1, 12
+    m(mod(i - 1, 3) + 1, (i - 1) / 3 + 1) = i
+  end do
+  back => a(6:1:-1)
+  every => a(5:1:-2)
+  cross => m(3:1:-1, 4:1:-2)
+  print *, sum(back) + sum(every) + sum(cross)
+end program
+"""
+ENTRY = """
+volatile int sink;
+__attribute__((noinline)) double leaf(double d, int n) { sink = n; return d > 1 ? n : 2 * n; }
+__attribute__((noinline)) double mid(double v, float w, int k) {
+  double r = leaf(v * k, k);
+  sink = 2;
+  return r + k + sink;
+}
+int main(int argc, char **argv) { return (int)mid(2.5, 1.5f, argc); }
+"""
+GLOBALS = """
+volatile int counter = 7;
+int main(void) {
+  return counter; }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "tool, name, text, options, line, expected",
+    [
+        ("gfortran", "a.f90", NEGATIVE, ["-O0"], 12, {"back": "{6, 5, 4, 3, 2, 1}", "every": "{5, 3, 1}",
+                                                      "cross": "{{12, 11, 10}, {6, 5, 4}}"}),
+        ("gcc", "a.c", ENTRY, ["-O2"], 6, {"v": "2.5", "w": "1.5", "k": "1"}),
+        ("gcc", "a.c", GLOBALS, ["-O1", "-flto"], 4, {"counter": "7"}),
+    ],
+    ids=["negative strides", "entry values in floating-point registers", "global variables with -flto"],
+)  # fmt: skip
+def test_core_files_of_what_gcc_writes(require_tool, tmp_path, tool, name, text, options, line, expected):
+    (tmp_path / name).write_text(text)
+    subprocess.run([require_tool(tool), "-g", *options, name, "-o", "a"], check=True, cwd=tmp_path)
+    core = tmp_path / "core"
+    run_gdb(require_tool, "-ex", f"break {name}:{line}", "-ex", "run", "-ex", f"gcore {core}", program=tmp_path / "a")
+    frame = dwarfgpu.open(tmp_path / "a").attach(core)[0].frame()
+    assert {text: value_text(frame[text].object()) for text in expected} == expected

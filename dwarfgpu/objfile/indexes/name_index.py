@@ -38,7 +38,7 @@ COMPLETED = frozenset(
 )
 """Functions, entry points, variables, constants and members: what can be declared first and then be completed."""
 _FUNCTION = (dw.DW_AT_name, *LINKAGE_NAMES, *ORIGINS)
-_VARIABLE = (dw.DW_AT_name, *LINKAGE_NAMES, dw.DW_AT_specification, dw.DW_AT_location)
+_VARIABLE = (*_FUNCTION, dw.DW_AT_location)
 _OTHER = (dw.DW_AT_name,)
 
 
@@ -258,7 +258,10 @@ def may_be_entry(abbreviation: Abbreviation) -> bool:
         return False
     known = abbreviation.attributes
     if kind == "variable":
-        return dw.DW_AT_abstract_origin not in known and any(number in known for number in _NAMED)
+        if dw.DW_AT_abstract_origin in known:  # in its own unit it is a variable of an inlined call
+            form = abbreviation.form_of(dw.DW_AT_abstract_origin)
+            return dw.DW_AT_location in known and form not in forms.REF_UNIT
+        return any(number in known for number in _NAMED)
     if kind == "function":
         return dw.DW_AT_abstract_origin in known or any(number in known for number in _NAMED)
     if kind == "label":

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.dialects.dwarf5 import DWARF5
+from dwarfgpu.dialects.dwarf5 import DWARF5, GNU
+from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.expr.context import DieReference
+from dwarfgpu.expr.instruction import decode
 from dwarfgpu.program.language.operands import ScalarOperand
 from dwarfgpu.program.types.sizes import byte_size
 from dwarfgpu.program.variables import reasons
@@ -85,15 +87,29 @@ def data_of(parameter: Die) -> tuple[Attribute | None, Attribute | None]:
 def parameter_at(site: Die, expression: bytes) -> Die | None:
     """Return the parameter that was where the operand of a DW_OP_entry_value says.
 
-    The operand is the location of the parameter, or the contents of it: the location, then DW_OP_deref.
+    The operand is the location of the parameter, or the contents of it: the location, then DW_OP_deref. A register is
+    the same however it is written: DW_OP_reg17, or DW_OP_regval_type of it.
     """
+    register = _register(expression)
     for parameter in parameters(site):
         location = parameter.get("DW_AT_location")
         if location is not None and location.value_class in ("block", "exprloc"):
             data = location.block().data
-            if expression in (data, data + DEREF):
+            if expression in (data, data + DEREF) or (register is not None and register == _register(data)):
                 return parameter
     return None
+
+
+def _register(expression: bytes) -> int | None:
+    """Return the register that an expression is: its location, or its contents; None if it is anything else."""
+    decoded = decode(expression, GNU, Format())
+    if decoded.fault is not None or len(decoded.instructions) != 1:
+        return None
+    (instruction,) = decoded.instructions
+    name = instruction.operation.name
+    if name in ("DW_OP_regx", "DW_OP_regval_type", "DW_OP_GNU_regval_type"):
+        return int(instruction.operands[0])
+    return int(name.removeprefix("DW_OP_reg")) if name.startswith("DW_OP_reg") else None
 
 
 def parameter_of(site: Die, formal: Die) -> Die | None:

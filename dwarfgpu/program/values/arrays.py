@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_TAG_member
-from dwarfgpu.errors import EvaluationError, MalformedFile, UsageError, shown
+from dwarfgpu.errors import EvaluationError, MalformedFile, shown
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import Array, Dimension, Dynamic
 from dwarfgpu.program.types.sizes import byte_size, element_bits, known_size, resolved
@@ -47,15 +47,10 @@ class Elements:
     """``not allocated`` or ``not associated``, where there are none for that reason."""
 
     def at(self, position: int) -> Object:
-        """Return the element at a position, counted from 0. As in C, the position may lie past the end."""
+        """Return the element at a position, counted from 0. As in C, the position may lie past the end, or below 0."""
         if self.state is not None:
             raise EvaluationError("not_allocated", f"the array is {self.state}", spec="DWARF 5, 5.18.2")
-        place = self.place.moved(position * self.stride)
-        if place.bit_offset < 0:
-            raise UsageError(
-                f"element {shown(position + self.lower)} is before the start of the storage", kind="bad_index"
-            )
-        return self.owner.beside(self.element, place)
+        return self.owner.beside(self.element, self.place.moved(position * self.stride))
 
 
 def elements(owner: Object, array: Array) -> Elements:

@@ -16,7 +16,7 @@ from attrs import evolve, field
 from dwarfgpu import bits as b
 from dwarfgpu import regular_files
 from dwarfgpu.bits import comparable
-from dwarfgpu.dwarf_constants import DW_AT_const_value, DW_AT_location, DW_TAG_member
+from dwarfgpu.dwarf_constants import DW_AT_const_value, DW_AT_location, DW_TAG_member, DW_TAG_variable
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.access import Accessor, Reading, Window
@@ -382,23 +382,32 @@ def constant_place(around: ObjectSurroundings, constant: Attribute) -> ObjectPla
 
 
 def definition_of(die: Die) -> Die:
-    """Return the entry that defines what an entry may only declare: ``extern int x;``, or a static member."""
-    if die.number(DW_AT_location) is not None or not (die.is_declaration or die.tag == DW_TAG_member):
+    """Return the entry that defines what an entry may only declare: ``extern int x;``, or a static member.
+
+    With ``-flto`` GCC describes a global variable in one unit, and says where it is in another one that refers to it.
+    """
+    if die.number(DW_AT_location) is not None:
         return die
-    from dwarfgpu.objfile.info.scopes import qualified_name
+    from dwarfgpu.objfile.info.scopes import is_local, qualified_name
+
+    is_declared = die.is_declaration or die.tag == DW_TAG_member
+    if not is_declared and (die.tag != DW_TAG_variable or die.number(DW_AT_const_value) is not None or is_local(die)):
+        return die
 
     name = qualified_name(die)
     if name is None:
         return die
     for entry in die.unit.dwarf.index.find(f"::{name}"):
-        if entry.kind == "variable" and _defines(entry.die, die):
+        if entry.kind == "variable" and entry.die != die and _defines(entry.die, die, is_declared=is_declared):
             return entry.die
     return die
 
 
-def _defines(die: Die, declaration: Die) -> bool:
-    """Return whether an entry defines what another one with the same name declares."""
-    return die.number(DW_AT_location) is not None or any(origin == declaration for origin in die.origins())
+def _defines(die: Die, declaration: Die, *, is_declared: bool) -> bool:
+    """Return whether an entry defines what another one with the same name declares, or describes."""
+    if is_declared and die.number(DW_AT_location) is not None:
+        return True
+    return any(origin == declaration for origin in die.origins())
 
 
 def _location(place: ObjectPlace) -> Location:
