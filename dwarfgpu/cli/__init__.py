@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` imports `enum`, which takes longer than `--version`
 import sys
 
 TYPE_CHECKING = False  # importing `typing` would double the time of `dwarfgpu --version`
@@ -11,6 +12,18 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return its exit status."""
+    try:
+        if arguments is None:
+            sys.unraisablehook = _unraisable
+        return _main(arguments)
+    except KeyboardInterrupt:
+        return _interrupted()
+    finally:
+        if arguments is None:  # what is left to do is to leave: a further ^C needs no traceback
+            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words in (["--version"], ["-V"]):  # answered before anything else is imported
         from dwarfgpu import __version__
@@ -27,6 +40,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from dwarfgpu.cli.run import run
 
     return run(words)
+
+
+def _interrupted() -> int:
+    """Say that ^C has ended the program; return the exit status."""
+    from dwarfgpu import progress
+
+    try:
+        if progress.shown is not None:
+            progress.shown.clear()
+        sys.stderr.write("dwarfgpu: interrupted\n")
+        sys.stderr.flush()
+    except (OSError, AttributeError):  # nobody can be told
+        pass
+    return 130
+
+
+def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+    """Raise ^C again where Python would only report it, as in the finalizer of an object."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        import _thread
+
+        _thread.start_new_thread(_interrupt_soon, ())
+    else:
+        sys.__unraisablehook__(unraisable)
+
+
+def _interrupt_soon() -> None:
+    """Interrupt the main thread when it has left the finalizer."""
+    import _thread
+    import time
+
+    time.sleep(0.01)
+    _thread.interrupt_main()
 
 
 def _spare_collections() -> None:

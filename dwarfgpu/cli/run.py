@@ -13,7 +13,7 @@ from dwarfgpu import budget
 from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
-from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK, USAGE
+from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
 from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
 from dwarfgpu.questions.selection import STDIN_PART
 from dwarfgpu.questions.table import AT_SHELL
@@ -78,8 +78,6 @@ def run(words: Sequence[str]) -> int:
     except OSError as error:  # of what `--help` writes itself
         silence(sys.stdout)
         return session.report(UsageError(f"output cannot be written: {error.strerror or error}", kind="unwritable"))
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except SystemExit as stop:  # argparse has printed help
         return stop.code if isinstance(stop.code, int) else USAGE
     return status

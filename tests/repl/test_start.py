@@ -133,7 +133,7 @@ class TestBatch:
                 assert child.stdout is not None
                 assert int(child.stdout.readline()) == child.pid
                 child.send_signal(signal.SIGINT)
-                assert child.communicate(timeout=60) == ("", "")
+                assert child.communicate(timeout=60) == ("", "dwarfgpu: interrupted\n")
             finally:
                 child.kill()
         assert child.returncode == 130
