@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.dwarf_constants import DW_FORM_implicit_const
@@ -49,7 +50,7 @@ class Abbreviation:
     has, with -1 if the value is in the abbreviation.
     """
 
-    __slots__ = ("_names", "attributes", "code", "forms", "has_children", "implicit", "layout", "tag")
+    __slots__ = ("_in_order", "_names", "attributes", "code", "forms", "has_children", "implicit", "layout", "tag")
 
     def __init__(self, code: int, tag: int, has_children: bool, shape: Shape) -> None:  # noqa: FBT001
         self.code = code
@@ -59,6 +60,7 @@ class Abbreviation:
         """The values of DW_FORM_implicit_const are by the index of their attribute."""
         self.forms = self.layout.forms
         self._names: tuple[AttributeDialect, int, dict[str, int]] | None = None
+        self._in_order: tuple[Callable[[tuple[Any, ...]], Any] | None, tuple[Any, ...]] | None = None
 
     def __repr__(self) -> str:
         return f"Abbreviation({self.code}, tag={self.tag:#x}, {len(self.forms)} attributes)"
@@ -86,7 +88,23 @@ class Abbreviation:
         slot = self.layout.slots[index]
         if slot >= 0:
             return values[slot]
+        return self._constant(index)
+
+    def _constant(self, index: int) -> Any:
+        """Return the value of an attribute without data."""
         return (self.implicit or {}).get(index, 0) if self.forms[index] == DW_FORM_implicit_const else True
+
+    def all_values(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the values of all attributes, in order, for an entry with the values ``values``."""
+        if self._in_order is None:
+            slots = self.layout.slots
+            constants = tuple(self._constant(index) for index, slot in enumerate(slots) if slot < 0)
+            # the constants follow the values of the data, from which the getter takes all in their order
+            behind = iter(range(len(slots) - len(constants), len(slots)))
+            places = [slot if slot >= 0 else next(behind) for slot in slots]
+            self._in_order = (itemgetter(*places) if places != sorted(places) else None), constants
+        getter, constants = self._in_order
+        return values + constants if getter is None else getter(values + constants)
 
 
 class AbbreviationTable:

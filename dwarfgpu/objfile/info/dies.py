@@ -6,6 +6,7 @@ after the other, parents when they are asked for, and no tree is built.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from dwarfgpu import budget
@@ -14,6 +15,7 @@ from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info import forms
+from dwarfgpu.objfile.info.abbrevs import MAX_ATTRIBUTES
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 from dwarfgpu.objfile.info.tree import after_children
@@ -31,6 +33,7 @@ FREE_ORIGINS = 4
 """So many steps of a chain cost nothing; longer chains, which a compiler does not write, are paid from the budget."""
 MAX_ORIGINS = 16
 """How long a chain of DW_AT_specification and DW_AT_abstract_origin may be; those of compilers have up to 3."""
+_INDEXES = range(MAX_ATTRIBUTES)
 NOT_INHERITED = frozenset(("DW_AT_declaration", "DW_AT_inline", "DW_AT_sibling", "DW_AT_specification"))
 """Attributes that an entry does not take over from its abstract origin (DWARF 5, 3.3.8.1) or declaration (2.13.2)."""
 
@@ -79,7 +82,11 @@ class Die:
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """All attributes, in order."""
-        return tuple(map(self._attribute, range(len(self.abbreviation.forms))))
+        abbreviation = self.abbreviation
+        forms = abbreviation.forms
+        if dw.DW_FORM_indirect in forms:
+            return tuple(map(self._attribute, range(len(forms))))
+        return tuple(map(Attribute, repeat(self), _INDEXES, forms, abbreviation.all_values(self.values)))
 
     def _attribute(self, index: int) -> Attribute:
         abbreviation = self.abbreviation

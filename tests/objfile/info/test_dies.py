@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -38,6 +39,28 @@ def test_an_entry_has_tag_and_attributes_in_order():
     assert "DW_AT_type" not in found
     assert found.get("DW_AT_type") is None
     assert found.number(0x13).value == 29
+
+
+PARTS = [
+    ("name", "string", "a"),
+    ("external", "flag_present", True),
+    ("decl_line", "implicit_const", -7),
+    ("language", "data1", 29),
+    ("prototyped", "flag_present", True),
+    ("decl_file", "implicit_const", 3),
+    ("byte_size", "udata", 500),
+]
+
+
+@pytest.mark.parametrize("parts", [*permutations(PARTS[:4]), PARTS, PARTS[::-1], PARTS[1:3], PARTS[1:2], PARTS[:1], []])
+def test_all_attributes_are_those_that_are_asked_for_one_by_one(parts):
+    found = only(*parts).root
+
+    assert len(found.attributes) == len(parts)
+    for index, attribute in enumerate(found.attributes):
+        one = found._attribute(index)
+        assert (attribute.number, attribute.form, attribute.value) == (one.number, one.form, one.value)
+        assert (attribute.die, attribute.index) == (found, index)
 
 
 def test_unknown_tags_have_a_name_too():
