@@ -68,6 +68,8 @@ class Activation(LoneFrame):
         """The program location, or that at which execution continues after the call."""
         self.callee = callee
         self.level: int = 0 if callee is None else callee.level + 1
+        self.returns: int = 0 if callee is None else callee.returns + 1
+        """How many functions must return until this one goes on."""
         self.place = pc - 1 if (is_in_call if callee is None else is_call) else pc
         """The address to look up: of a caller one inside the call, as another function may begin after it."""
         self._information: Information | DwarfGpuError | None = None
@@ -362,6 +364,28 @@ class Activation(LoneFrame):
         raise MissingContext("thread", "where the thread has its thread-local storage is not known")
 
 
+class TailCall(Activation):
+    """A subprogram whose last act was a call: its frame is gone, and its registers are those of the caller.
+
+    Return addresses do not show it. Debugging information that leaves no other way to the innermost function does.
+    """
+
+    def __init__(self, thread: Thread, pc: int, callee: Activation, *, is_call: bool) -> None:
+        super().__init__(thread, pc, callee, is_call=is_call)
+        self.returns = callee.returns
+
+    @property
+    def information(self) -> Information:
+        raise NoInformation("tail_call", "the frame of a function that made a tail call is gone")
+
+    def cfa(self, lanes: LaneSet) -> Location:
+        assert self.callee is not None  # noqa: S101 (it has made a call)
+        return self.callee.cfa(lanes)
+
+    def _unspecified_rule(self, number: int) -> str:
+        return UnspecifiedRegister.SAME_VALUE
+
+
 _RULES: dict[str, Callable[[Activation, int, Any, LaneSet], Location]] = {
     "undefined": Activation._undefined,  # noqa: SLF001
     "same_value": Activation._same_value,  # noqa: SLF001
@@ -535,11 +559,32 @@ class End:
         return self.kind == FAILED
 
 
+@frozen
+class TailCallSite:
+    """A call that was the last act of a function."""
+
+    pc: int
+    """An address of the program: behind the call, or that of the call itself."""
+    is_behind: bool
+
+
 class CallStack:
     """The activations of a thread, unwound one by one as they are needed."""
 
-    def __init__(self, thread: Thread, pc: int, max_frames: int = MAX_FRAMES, *, is_in_call: bool = False) -> None:
+    def __init__(
+        self,
+        thread: Thread,
+        pc: int,
+        max_frames: int = MAX_FRAMES,
+        *,
+        is_in_call: bool = False,
+        tail_calls: Callable[[int, int], tuple[TailCallSite, ...]] | None = None,
+    ) -> None:
         self.thread = thread
+        self._tail_calls = tail_calls
+        """Finds the tail calls between a call, by its return address, and the function at a place, innermost first."""
+        self._waiting: list[Activation] = []
+        """Those that have been found already, further out."""
         self.max_frames = max_frames
         self.end: End | None = None
         """Why the last activation has no caller, once that is known."""
@@ -561,7 +606,7 @@ class CallStack:
     def at(self, level: int) -> Activation | None:
         """Return the activation of a level, or None if the stack ends before it."""
         while level >= len(self._activations) and self.end is None:
-            activation = self._next(self._activations[-1])
+            activation = self._waiting.pop(0) if self._waiting else self._next(self._activations[-1])
             if isinstance(activation, End):
                 self.end = activation
             else:
@@ -592,8 +637,24 @@ class CallStack:
             return End(LIMIT, f"there are more than {self.max_frames} frames (`set backtrace limit`)")
         if inner.level >= FREE_FRAMES and not budget.take_half(LANE_COST * self.thread.target.lane_count):
             return End(LIMIT, f"there are more than {inner.level + 1} frames{budget.exceeded('').message}")
-        caller = Activation(self.thread, pc, inner, is_call=not information.is_signal_frame)
-        return self._checked(caller, inner) or caller
+        gone: list[Activation] = []
+        if self._tail_calls is not None and not information.is_signal_frame:
+            for site in self._tail_calls(pc, inner.place):
+                gone.append(TailCall(self.thread, site.pc, gone[-1] if gone else inner, is_call=site.is_behind))
+        caller = Activation(self.thread, pc, gone[-1] if gone else inner, is_call=not information.is_signal_frame)
+        end = self._checked(caller, inner)
+        if end is not None:
+            return end
+        self._waiting = [*gone, caller]
+        return self._waiting.pop(0)
+
+    def returns_to(self, level: int) -> Activation | None:
+        """Return the activation that goes on when that of a level returns: the next one whose frame is not gone."""
+        inner = self.at(level)
+        caller = self.at(level + 1)
+        while isinstance(caller, TailCall):
+            caller = self.at(caller.level + 1)
+        return None if inner is None else caller
 
     def _address(self, number: int, location: Location) -> int | None:
         """Read the return address; None if some of its bits have no value."""

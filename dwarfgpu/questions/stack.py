@@ -484,7 +484,7 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     place = "" if source is None or source.file is None else f" ({line_text(source)})"
     name = f" in {shown(here.name)}" if here.name else ""
     outer = next(islice(debugger.seen_wave, here.number + 1, None), None)
-    caller = stack.activations.at(here.level + 1)
+    caller = stack.activations.returns_to(here.level)
     yield f"Stack level {here.number}, frame at {_cfa_text(here)}:"
     register = here.target.program_counter
     pc = here.target.register(register) if register is not None else None
@@ -492,7 +492,9 @@ def _facts(debugger: Debugger, here: Frame) -> Iterator[str]:
     saved = f"; saved {label} = {caller.pc:#x}" if caller is not None else ""
     yield f" {label} = {here.pc:#x}{name}{place}{saved}"
     around = [f"caller of frame at {_cfa_text(debugger.seen_wave.frame(here.number - 1))}"] if here.number else []
-    if here.is_inlined and outer is not None:
+    if here.is_tail_call:
+        around.insert(0, "tail call frame")
+    elif here.is_inlined and outer is not None:
         around.insert(0, f"inlined into frame {outer.number}")
     elif outer is not None:
         around.insert(0, f"called by frame at {_cfa_text(outer)}")

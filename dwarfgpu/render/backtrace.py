@@ -201,6 +201,8 @@ class BacktraceRenderer:
         if call.inlined:
             return document
         document["signal_handler"] = frame.is_signal_handler
+        if frame.is_tail_call:
+            document["tail_call"] = True
         document["cfa"] = self.cfa_json(frame)
         document |= error_json(frame.cfa_error, "cfa_error")
         if frame.saved is not None:

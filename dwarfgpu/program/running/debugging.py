@@ -402,10 +402,11 @@ class Debugging:
         place = self.attached[wave].frame(frame)
         self._check_is_called(place)
         calls = self.attached[wave].call(place.level)
+        level = 0 if place.activation is None else place.activation.returns
         if not place.is_inlined:
-            return self.step_until(wave, lambda _pc, depth: depth < -place.level)
+            return self.step_until(wave, lambda _pc, depth: depth < -level)
         around = len(calls) - next(index for index, call in enumerate(calls) if call.number == place.number)
-        reader, level = self.reader, place.level
+        reader = self.reader
         return self.step_until(
             wave, lambda pc, depth: depth < -level or (depth == -level and reader.at(pc).functions < around)
         )

@@ -60,6 +60,8 @@ class ShownFrame:
     call: CallFrame
     is_signal_handler: bool = False
     """Whether it is the frame from which the kernel has called the handler of a signal."""
+    is_tail_call: bool = False
+    """Whether its last act was the call of the next inner one, so that only debugging information shows it."""
     cfa: Location | None = None
     cfa_error: DwarfGpuError | None = None
     lanes: int | None = None
@@ -198,7 +200,8 @@ def shown_frame(
         error = missing
     file = None if frame.code is None else frame.code.file.name
     pc = _pc_of(frame, activation)
-    return ShownFrame(frame.number, pc, file, frame.call, frame.is_signal_frame, cfa, error, mask, saved)
+    is_gone = frame.is_tail_call
+    return ShownFrame(frame.number, pc, file, frame.call, frame.is_signal_frame, is_gone, cfa, error, mask, saved)
 
 
 def _pc_of(frame: Frame, activation: Activation) -> int:
@@ -233,7 +236,7 @@ def saved_by(frame: Frame) -> Iterator[Saved]:
     """Yield where a frame has put registers of its caller."""
     if frame.stack is None or frame.activation is None:
         return
-    caller = frame.stack.activations.at(frame.level + 1)
+    caller = None if frame.is_tail_call else frame.stack.activations.returns_to(frame.level)
     if caller is not None:
         yield from saved_registers(caller, set(_with_rules(frame.activation)))
 

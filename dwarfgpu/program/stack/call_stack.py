@@ -57,7 +57,9 @@ class Stack:
     def _begin(self) -> None:
         """Forget all frames, which the next question finds again."""
         place, is_in_call = _place_of(self.machine, self.wave), self.stopped.is_in_call
-        self._activations = CallStack(self.thread, place, self.max_frames, is_in_call=is_in_call)
+        self._activations = CallStack(
+            self.thread, place, self.max_frames, is_in_call=is_in_call, tail_calls=self.state.tail_calls
+        )
         self._calls: list[tuple[Frame, ...]] = []
         self._frames: list[Frame] = []
         self._lane_pcs: dict[int, tuple[LanePc, ...] | None] = {}

@@ -15,6 +15,7 @@ from dwarfgpu.objfile.elf.header import SHT_NOBITS
 from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
+    from dwarfgpu.cfi.activation import TailCallSite
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.lanes import LaneSet
@@ -46,6 +47,7 @@ class Execution:
         """How many frames of a wave are computed."""
         self.remembered: Remembered | None = None
         """The values of ``$1`` and ``$foo``; None where values are not kept."""
+        self._tail_calls: dict[tuple[int, int], tuple[TailCallSite, ...]] = {}
 
     @cached_property
     def names(self) -> Names:
@@ -68,6 +70,15 @@ class Execution:
         execution.trusts_lists = self.trusts_lists
         execution.max_frames = self.max_frames
         return execution
+
+    def tail_calls(self, return_address: int, place: int) -> tuple[TailCallSite, ...]:
+        """Return the tail calls that led from a call to the function at a place, innermost first; found once."""
+        key = return_address, place
+        if key not in self._tail_calls:
+            from dwarfgpu.program.stack.call_sites import tail_calls_between
+
+            self._tail_calls[key] = tail_calls_between(self.loaded, return_address, place)
+        return self._tail_calls[key]
 
     def symbol_at(self, address: int) -> str | None:
         """Return the symbol that an address belongs to, and how far behind its start: ``name+4``."""

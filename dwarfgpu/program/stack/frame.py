@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import evolve
 
 from dwarfgpu import bits as b
-from dwarfgpu.cfi.activation import Parted
+from dwarfgpu.cfi.activation import Parted, TailCall
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context
@@ -192,6 +192,11 @@ class Frame:
     @property
     def is_inlined(self) -> bool:
         return self.scope is not None and self.scope.is_inlined
+
+    @property
+    def is_tail_call(self) -> bool:
+        """Whether the frame of the function is gone, because its last act was the call of the next inner one."""
+        return isinstance(self.activation, TailCall)
 
     @property
     def is_innermost(self) -> bool:
@@ -659,7 +664,7 @@ class Frame:
         function = None if caller is None else caller.function
         if caller is None or caller.code is None or function is None:
             return None
-        if caller.pc is None or caller.place == caller.pc:
+        if caller.pc is None or (caller.place == caller.pc and not caller.is_tail_call):
             return None
         site = call_sites.call_site_at(function, caller.code.in_file(caller.pc))
         if site is None or not call_sites.is_call_of(site, self.function):

@@ -275,7 +275,7 @@ class Unwound:
         counter = None if target.program_counter is None else target.register(target.program_counter)
         self.program_counter = None if counter is None else counter.name
         activations = stopped.stack(0).activations
-        self._frame, self._caller = activations.top, activations.at(1)
+        self._frame, self._caller = activations.top, activations.returns_to(0)
         self._lanes = activations.thread.lanes
 
     @property
