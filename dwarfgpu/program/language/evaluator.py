@@ -38,6 +38,7 @@ from dwarfgpu.program.language.tokens import ExpressionError, string_bytes
 from dwarfgpu.program.language.type_names import TypeBuilder
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.members import MAX_DEPTH, is_new, member_named, methods_named
 from dwarfgpu.program.types.reader import is_cplus
 from dwarfgpu.program.types.sizes import byte_size, known_size, resolved, stripped
 from dwarfgpu.program.values.arrays import definite
@@ -226,8 +227,7 @@ class Evaluator:
         if isinstance(meaning, NamedEnumerator):
             return self._enumerator(meaning.enumeration, meaning.die)
         if isinstance(meaning, NamedFunction):
-            address = meaning.code.in_program(meaning.address)
-            return Object(self.frame.state.types.of(meaning.die), self.around.memory(Address(None, address)))
+            return self._function(meaning)
         if isinstance(meaning, OfThis):
             return self._of_this(meaning, node)
         kind, address = self._symbol(node)
@@ -246,6 +246,10 @@ class Evaluator:
                 if found is not None:
                     return _TEXT if found[1] else _DATA, found[0]
         raise self._unknown(node)
+
+    def _function(self, meaning: NamedFunction) -> Object:
+        address = meaning.code.in_program(meaning.address)
+        return Object(self.frame.state.types.of(meaning.die), self.around.memory(Address(None, address)))
 
     def _of_this(self, member: OfThis, node: s.Name) -> Object:
         """Return the member of ``*this`` that a name means: ``x``, or ``Base::x``."""
@@ -305,7 +309,20 @@ class Evaluator:
         *owners, name = node.name
         for base in owners:
             owner = base_named(owner, base)
-        return owner.target().member(name)
+        owner = owner.target()
+        methods = methods_named(owner.type, name) if member_named(owner.type, name) is None else []
+        return self._method(methods, node) if methods else owner.member(name)
+
+    def _method(self, methods: list[t.Method], node: s.MemberAccess) -> Object:
+        """Return the member function that a name after a dot means."""
+        if len(methods) > 1:
+            message = f"cannot resolve overloaded method `{methods[0].name}': no arguments supplied"
+            hint = f"name it with its class and the types of its parameters: 'CLASS::{methods[0].name}(int)'"
+            raise self.error(node, message, hint=hint, kind="overloaded")
+        meaning = self.frame.state.names.method(methods[0])
+        if meaning is None:
+            raise self.error(node, f"the member function {methods[0].name} has no code", kind="no_code")
+        return self._function(meaning)
 
     def _member_pointer_access(self, node: s.MemberPointerAccess) -> Object:
         owner = self.object(node.operand).target()
@@ -557,38 +574,6 @@ def _noun(type: t.Type) -> str:
 
 # --- Members and bases of classes ---------------------------------------------------------------------------------
 
-MAX_DEPTH = 16
-"""How deep a member is searched in bases and unnamed members."""
-
-
-def member_named(type: t.Type, name: str) -> t.Member | t.StaticMember | None:
-    """Return the member of a class with a name, its own or that of a base."""
-    return _member_named(type, name, 0, set())
-
-
-def _is_new(type: t.Struct, seen: set[object]) -> bool:
-    """Return whether a class was not searched before, and remember it: inheritance leads to some again and again."""
-    key = id(type) if type.die is None else type.die
-    is_new = key not in seen
-    seen.add(key)
-    return is_new
-
-
-def _member_named(type: t.Type, name: str, depth: int, seen: set[object]) -> t.Member | t.StaticMember | None:
-    """Return a member, which is searched once in each type."""
-    inner = stripped(type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
-        return None
-    body = inner.body
-    parts: list[t.Member | t.StaticMember] = [*body.members, *body.statics]
-    own = next((part for part in parts if part.name == name), None)
-    if own is not None:
-        return own
-    inside = [member.type for member in body.members if member.name is None]
-    inside += [base.type for base in body.bases]
-    members = (_member_named(kind, name, depth + 1, seen) for kind in inside)
-    return next((member for member in members if member is not None), None)
-
 
 def base_named(owner: Object, name: str) -> Object:
     """Return the part of an object that is a base class."""
@@ -651,7 +636,7 @@ def class_moved(owner: Object, type: t.Type) -> Bits | None:
 
 def _part(owner: Object, name: str, depth: int, seen: set[object]) -> Object | None:
     inner = stripped(owner.type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not is_new(inner, seen):
         return None
     if inner.name == name:
         return owner
@@ -695,7 +680,7 @@ def address_of(evaluator: Evaluator, name: s.Name) -> ScalarOperand | None:
 def _data_member(type: t.Type, name: str, depth: int, seen: set[object]) -> tuple[t.Type, t.Member, int | None] | None:
     """Return a data member by name: the class or base that has it, the member, and its bit offset in that."""
     inner = stripped(type)
-    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not _is_new(inner, seen):
+    if not isinstance(inner, t.Struct) or depth > MAX_DEPTH or not is_new(inner, seen):
         return None
     for candidate in inner.body.members:
         if candidate.name == name:

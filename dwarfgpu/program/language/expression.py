@@ -11,10 +11,11 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import each_part
 from dwarfgpu.program.language import registers
-from dwarfgpu.program.language.evaluator import Evaluator, member_named
+from dwarfgpu.program.language.evaluator import Evaluator
 from dwarfgpu.program.language.parser import parse, parse_type
 from dwarfgpu.program.language.syntax import Assignment, Cast, MemberAccess, Name, RegisterName, Subscript, Unary
 from dwarfgpu.program.language.tokens import ExpressionError
+from dwarfgpu.program.types.members import member_named
 from dwarfgpu.program.types.model import Array, Pointer
 from dwarfgpu.program.types.sizes import resolved
 from dwarfgpu.program.variables.quantity import Quantity, store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,7 +13,10 @@ from dwarfgpu.objfile.indexes.name_index import KIND_OF, is_static
 from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.language.syntax import MAX_PARTS
-from dwarfgpu.program.types.model import Enumeration, Struct
+from dwarfgpu.program.types.aggregates import object_qualifiers
+from dwarfgpu.program.types.declaration import type_text
+from dwarfgpu.program.types.members import member_named, methods_named
+from dwarfgpu.program.types.model import Enumeration, StaticMember, Struct
 from dwarfgpu.program.types.reader import canonical, is_cplus
 from dwarfgpu.program.variables.reasons import MISSING, unavailable
 from dwarfgpu.program.variables.variable import STATIC, Variable
@@ -25,13 +29,15 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.stack.execution import Execution
     from dwarfgpu.program.stack.frame import Frame
-    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.types.model import Method, Type
 
     Meaning: TypeAlias = "Variable | NamedEnumerator | NamedFunction"
 
 
 _CLASSES = frozenset((dw.DW_TAG_class_type, dw.DW_TAG_structure_type, dw.DW_TAG_union_type))
 MAX_SCOPES = 64
+_SIGNATURE = re.compile(r"(.*?[^\s(:])\s*\((?!anonymous)([^()]*)\)\s*((?:const|volatile|\s)*)")
+"""A function with the types of its parameters, and the qualifiers of its object."""
 
 
 @frozen
@@ -87,7 +93,12 @@ class Names:
             if meaning is not None:
                 return meaning
         alone = self._alone(frame, parts, ("variable", "function"))
-        return self._chosen(frame, alone) or self._in_other_units(frame, parts) or self._of_function(frame, parts)
+        return (
+            self._chosen(frame, alone)
+            or self._in_other_units(frame, parts)
+            or self._of_class(frame, parts)
+            or self._of_function(frame, parts)
+        )
 
     def candidates(self, name: str) -> list[str]:
         """Return the qualified names of all variables and functions of the program that have a name."""
@@ -130,13 +141,50 @@ class Names:
         return sorted(entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code))
 
     def find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
-        """Yield the entries of the index with a name, each with its file; variables of functions are left out."""
+        """Yield the entries of the index with a name, each with its file; variables of functions are left out.
+
+        A name with the types of parameters, such as ``N::over(double)``, is that of the function that has them.
+        """
+        signature = _SIGNATURE.fullmatch(name)
+        if signature is not None and "function" in kinds:
+            wanted = _normal(signature[2]), " ".join(signature[3].split())
+            for code, die in self.find(signature[1], ("function",)):
+                if self._signature(die) == wanted:
+                    yield code, die
+            return
         for code in self.state.loaded.codes:
             if not code.file.has_dwarf:
                 continue
             for entry in code.file.dwarf.index.find(name, kinds):
                 if entry.kind != "variable" or not is_local(entry.die):
                     yield code, entry.die
+
+    def _signature(self, die: Die) -> tuple[tuple[str, ...], str]:
+        """Return the types of the parameters of a function, and the qualifiers of its object."""
+        parameters = [child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter]
+        artificial = [child for child in parameters if (flag := child.find_number(dw.DW_AT_artificial)) and flag.flag()]
+        types = [self.state.types.type_of(child) for child in parameters if child not in artificial]
+        qualifiers = object_qualifiers(self.state.types.type_of(artificial[0])) if artificial else ()
+        return _normal(", ".join(type_text(each, is_cplus=True) for each in types)), " ".join(qualifiers)
+
+    def _of_class(self, frame: Frame, parts: tuple[str, ...]) -> Meaning | None:
+        """Return a static member or a member function of a class, ``A::x``, which a base may have."""
+        if len(parts) < 2 or parts[0] == "":
+            return None
+        owner = self.type(frame, "::".join(parts[:-1]))
+        member = None if owner is None else member_named(owner, parts[-1])
+        if isinstance(member, StaticMember):
+            return Variable(frame, member.die, frame.code_of(member.die.unit), STATIC)
+        found = [] if owner is None else methods_named(owner, parts[-1])
+        return self.method(found[0]) if len(found) == 1 else None
+
+    def method(self, method: Method) -> NamedFunction | None:
+        """Return a member function that has code."""
+        name = None if method.die is None else qualified_name(method.die)
+        for code, die in () if name is None else self.find(f"::{name}", ("function",)):
+            if method.die in (die, *die.origins()) and (address := address_of(die)) is not None:
+                return NamedFunction(code, address, die)
+        return None
 
     def _in_other_units(self, frame: Frame, parts: tuple[str, ...]) -> Meaning | None:
         """Return what a name means in other units: an enumerator, and for a frame without a unit an import."""
@@ -500,3 +548,25 @@ def _add(die: Die, imported: Imported) -> None:
                 _add(child, imported)
     except DwarfGpuError as error:
         die.unit.dwarf.note(error)
+
+
+# --- Signatures -------------------------------------------------------------------------------------------------
+
+
+def _normal(parameters: str) -> tuple[str, ...]:
+    """Return the types of parameters in one spelling: ``char const*`` and ``const char *`` are the same."""
+    types = []
+    depth = start = 0
+    text = f"{parameters.strip()},"
+    for position, character in enumerate(text):
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth <= 0:
+            types.append(text[start:position])
+            start = position + 1
+    return tuple(_normal_type(each) for each in types if each.strip() not in ("", "void"))
+
+
+def _normal_type(text: str) -> str:
+    base = re.split(r"[*&(\[]", text, maxsplit=1)[0]
+    words = canonical(" ".join(base.split())).split()
+    return " ".join(sorted(words)) + re.sub(r"\s+", "", text[len(base) :])

@@ -81,6 +81,8 @@ class LinespecReader:
             return [self._at(self.address(text[1:]))]
         if _NUMBER.match(text):
             return [self._numbered(text)]
+        if len(text) > 2 and text[0] == text[-1] == "'":
+            text = text[1:-1]
         match = _FILE.match(text)
         if match is not None and not ("::" in text and any(True for _span in self.functions(text))):
             return list(self._in_file(match[1].strip().strip("'\""), match[2].strip()))
